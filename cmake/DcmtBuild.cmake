@@ -1,0 +1,32 @@
+# How every target of the project is compiled: C++20, warnings as errors, hidden symbols, ccache where present.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/dcmt)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+find_program(DCMT_CCACHE ccache)
+if(DCMT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${DCMT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DCMT_CCACHE})
+endif()
+
+add_library(dcmt_options INTERFACE)
+target_include_directories(dcmt_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(dcmt_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  $<$<BOOL:${DCMT_WERROR}>:-Werror>)
+
+# dcmt_options plus sanitizers, for everything that never enters a process with torch.
+add_library(dcmt_checked INTERFACE)
+target_link_libraries(dcmt_checked INTERFACE dcmt_options)
+if(DCMT_SANITIZE)
+  target_compile_options(dcmt_checked INTERFACE -fsanitize=${DCMT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(dcmt_checked INTERFACE -fsanitize=${DCMT_SANITIZE})
+endif()

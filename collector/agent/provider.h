@@ -1,0 +1,85 @@
+// The agent's side of its providers: what a provider may call, and the table through which it serves the agent.
+//
+// Providers (collector/torch, collector/python) are shared objects that the agent loads into the traced process once
+// the library they know is there. Everything here is noexcept, allocates nothing and waits for nothing, unless said.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/wire/records.h"
+
+#define DCMT_AGENT_API __attribute__((visibility("default")))
+
+namespace dcmt::agent {
+
+/// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
+DCMT_AGENT_API bool recording() noexcept;
+
+/// True if detail is `full`, false if `lifetimes`.
+DCMT_AGENT_API bool full_detail() noexcept;
+
+/// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
+/// torch or Python makes no records of itself. `entered` is false if the thread was inside already.
+class DCMT_AGENT_API Inside {
+ public:
+  Inside() noexcept;
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  const bool entered;
+};
+
+/// Room for one record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk, its
+/// header filled and its sequence taken; nullptr if there is none (counted as lost). Fill it and call commit() before
+/// anything else of this header. Call it only inside a guard that entered.
+DCMT_AGENT_API void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
+DCMT_AGENT_API void commit_record(void* record) noexcept;
+
+/// The id of a text, published at first sight; 0 for empty text. Text beyond 8 KiB is cut.
+DCMT_AGENT_API std::uint64_t intern(const char* text, std::size_t bytes) noexcept;
+
+/// True exactly once per id in the life of the process: the caller then publishes what the id means. If the table of
+/// seen ids is full it answers true every time, which costs volume but never truth.
+DCMT_AGENT_API bool first_sight(std::uint64_t id) noexcept;
+
+/// A 64-bit hash that never is 0.
+DCMT_AGENT_API std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) noexcept;
+
+/// Writes a DiagnosticRecord.
+DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexcept;
+
+/// The kernel thread id of the caller, cached.
+DCMT_AGENT_API std::uint32_t current_tid() noexcept;
+
+/// How far a look at Python locals reached.
+struct LocalsReach {
+  std::uint32_t found = 0;            ///< CensusLocalRecords written
+  std::uint32_t frames = 0;           ///< frames looked at
+  bool other_threads_unseen = false;  ///< other Python threads exist and were not looked at
+};
+
+/// What the Python provider serves.
+struct PythonProvider {
+  std::uint32_t size = sizeof(PythonProvider);
+
+  /// The id of the calling thread's Python stack (0: no frames), its record, code objects and strings published at
+  /// first sight. Needs no GIL: the caller's own frames cannot move while it is inside C code.
+  std::uint64_t (*capture_stack)() noexcept;
+
+  /// Writes a CensusLocalRecord for every fast local, cell, free variable and evaluation-stack slot that refers to one
+  /// of `objects` (addresses of Python objects), first in the calling thread's frames, then, if `other_threads`, in
+  /// those of all others. Other threads need the GIL: it is taken only if held by the caller or free at this moment,
+  /// never waited for behind another thread. Also publishes the CodeBodyRecords of the frames' code objects and the
+  /// SourceLineRecords of generated files, once each.
+  LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
+                              bool other_threads) noexcept;
+};
+
+/// Called once by the Python provider when it is loaded and its self-check passed. `provider` must live for ever.
+DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noexcept;
+
+/// The registered Python provider, or nullptr.
+DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
+
+}  // namespace dcmt::agent

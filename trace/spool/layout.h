@@ -1,0 +1,74 @@
+// The spool: a file in shared memory through which the agent hands records to the recorder. See trace/spool/README.md.
+// Freestanding: included by the agent.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace dcmt::spool {
+
+inline constexpr char kMagic[8] = {'D', 'C', 'M', 'T', 'S', 'P', 'L', '1'};
+inline constexpr std::size_t kChunkBytes = 64 * 1024;
+inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::uint32_t kDefaultChunks = 1024;
+inline constexpr std::uint32_t kMaxChunks = 65536;
+
+/// What the agent last said of itself.
+enum class AgentState : std::uint32_t {
+  kStarting = 0,
+  kRecording = 1,
+  kFinished = 2,  ///< the process is leaving in order (exit handler ran)
+  kRefused = 3,   ///< the self-check failed; `message` says why
+};
+
+/// First page of the file.
+struct Header {
+  char magic[8];
+  std::uint32_t wire_version;
+  std::uint32_t chunk_count;
+  std::uint64_t chunk_bytes;
+  std::uint32_t pid;
+  std::uint32_t parent_pid;
+  std::uint64_t tsc_hz;              ///< 0 if unknown
+  std::uint64_t start_tsc;
+  std::uint64_t start_monotonic_ns;
+  std::uint64_t start_real_ns;
+  std::int32_t rank;                 ///< -1 if none
+  std::int32_t world_size;           ///< -1 if none
+  std::atomic<std::uint32_t> state;  ///< AgentState
+  std::uint32_t detail;              ///< 1 lifetimes, 2 full
+  char torch_version[32];
+  char python_version[32];
+  char message[512];                 ///< one line for a person when state is kRefused
+  alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
+  alignas(64) std::atomic<std::uint32_t> chunk_hint;
+  std::atomic<std::uint32_t> threads;               ///< thread numbers handed out
+  alignas(64) std::atomic<std::uint64_t> lost;      ///< records that found no room
+};
+static_assert(sizeof(Header) <= kHeaderBytes);
+
+enum class ChunkState : std::uint32_t { kFree = 0, kOpen = 1, kFull = 2 };
+
+/// One per chunk, in an array after the header page. A thread owns an open chunk and is its only writer; `committed`
+/// is stored with release order after a record is complete, and bytes before it never change until the recorder has
+/// made them durable and sets the state to free.
+struct alignas(64) ChunkDescriptor {
+  std::atomic<std::uint32_t> state;
+  std::uint32_t thread;                  ///< the agent's thread number
+  std::atomic<std::uint32_t> committed;  ///< bytes of complete records
+  std::uint32_t reserved;
+  std::uint64_t tid;
+};
+static_assert(sizeof(ChunkDescriptor) == 64);
+
+constexpr std::size_t chunks_offset(std::uint32_t chunk_count) {
+  const std::size_t end = kHeaderBytes + chunk_count * sizeof(ChunkDescriptor);
+  return (end + 4095) & ~std::size_t{4095};
+}
+
+constexpr std::size_t file_bytes(std::uint32_t chunk_count) {
+  return chunks_offset(chunk_count) + std::size_t{chunk_count} * kChunkBytes;
+}
+
+}  // namespace dcmt::spool

@@ -1,0 +1,149 @@
+-- Schema 1 of a dc-memtrace trace (application_id 'DCMT'). See docs/schema.md for worked queries.
+-- A row is a lifetime: from_* is its begin, to_* its end, NULL while it lasts. seq orders all rows of one process.
+-- ns is CLOCK_MONOTONIC of the traced machine. Ids start at 1; a reference column is NULL where there is nothing.
+
+CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+
+CREATE TABLE string(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+
+CREATE TABLE thread(
+  id INTEGER PRIMARY KEY,           -- the agent's thread number
+  tid INTEGER NOT NULL,
+  name INTEGER,                     -- string
+  from_seq INTEGER NOT NULL, from_ns INTEGER NOT NULL);
+
+CREATE TABLE frame(
+  id INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL, function INTEGER NOT NULL,  -- string
+  line INTEGER NOT NULL);
+
+CREATE TABLE stack(                 -- parent-linked: a stack is its innermost frame and the stack of its caller
+  id INTEGER PRIMARY KEY,
+  parent INTEGER,                   -- stack of the caller, NULL at the outermost frame
+  frame INTEGER NOT NULL);
+
+CREATE TABLE operator(
+  id INTEGER PRIMARY KEY,
+  thread INTEGER NOT NULL,
+  parent INTEGER,                   -- operator
+  name INTEGER NOT NULL,            -- string
+  scope TEXT NOT NULL,              -- 'function' | 'backward' | 'user'
+  ordinal INTEGER NOT NULL,         -- the thread's operator number
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE block(                 -- what an allocator handed out
+  id INTEGER PRIMARY KEY,
+  address INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,           -- requested
+  device TEXT NOT NULL,             -- 'cpu'
+  storage INTEGER,                  -- the storage that owns it, where known
+  thread INTEGER, operator INTEGER, stack INTEGER,
+  free_thread INTEGER, free_operator INTEGER, free_stack INTEGER,
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE storage(
+  id INTEGER PRIMARY KEY,
+  address INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,           -- at birth; later sizes are marks of kind 'resize'
+  seen TEXT NOT NULL,               -- 'first_seen': the birth is the first sight, the constructor has no hook
+  thread INTEGER, operator INTEGER, stack INTEGER,          -- of the birth
+  end_thread INTEGER, end_operator INTEGER, end_stack INTEGER,  -- of the last reference going
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE tensor(                -- a stay of one tensor object on one storage
+  id INTEGER PRIMARY KEY,
+  object INTEGER NOT NULL,          -- id of the first row of the same tensor object
+  address INTEGER NOT NULL,
+  storage INTEGER,
+  thread INTEGER, operator INTEGER, stack INTEGER,
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or span
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,               -- step | phase | user | gather | wait | persist | release | read | census | resize | repoint
+  name INTEGER,                     -- string: step's, phase's or mark's name; operator of a gather, release, read
+  thread INTEGER,
+  graph INTEGER, key INTEGER,       -- of a parameter's cycle
+  cycle INTEGER,                    -- which gather of the key, from 1
+  storage INTEGER, tensor INTEGER,
+  bytes INTEGER,                    -- of the storage: gather: after it; release: before it; read, resize: then
+  bytes_after INTEGER,              -- release: right after the operator
+  bytes_settled INTEGER,            -- release: at the thread's next operator; NULL if there was none
+  settled_seq INTEGER, settled_ns INTEGER,
+  declared INTEGER, remaining INTEGER,  -- release: the count of uses, and those left
+  flags TEXT,                       -- release: comma separated: final, persistent, mismatch, no_gather, explicit, unwound, metadata_only
+                                    -- census: unstable, other_threads_unseen, sharing_lossy
+  ordinal INTEGER,                  -- the thread's operator number
+  trigger TEXT,                     -- census: 'release' | 'step_end' | 'call'
+  parent INTEGER,                   -- mark: census -> its release; read -> the release before it
+  value INTEGER,                    -- step: its number
+  operator INTEGER, stack INTEGER,
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE sample(                -- a count seen by a census, and how much of it is explained
+  id INTEGER PRIMARY KEY,
+  census INTEGER NOT NULL,          -- mark
+  subject TEXT NOT NULL,            -- 'storage' | 'tensor' | 'object' (the tensor's Python object)
+  storage INTEGER, tensor INTEGER,
+  count INTEGER NOT NULL,           -- as read
+  explained INTEGER NOT NULL,       -- holders named (for the tensor: its Python object; for the object: names + the tensor's own reference)
+  unexplained INTEGER NOT NULL);
+
+CREATE TABLE edge(                  -- holder -> held
+  id INTEGER PRIMARY KEY,
+  census INTEGER NOT NULL,          -- mark
+  storage INTEGER NOT NULL,         -- the storage this edge keeps alive in the end
+  held TEXT NOT NULL,               -- 'storage' | 'tensor' | 'object'
+  tensor INTEGER,                   -- tensor row of the held tensor or object, or of the holder where holder = 'tensor'
+  holder TEXT NOT NULL,             -- 'tensor' (of a storage) | 'python_object' (of a tensor) | 'local' | 'cell' | 'free' | 'eval_stack'
+  object INTEGER,                   -- address of the Python object
+  thread INTEGER,                   -- of the frame
+  name INTEGER,                     -- string: the variable
+  function INTEGER, file INTEGER,   -- string: of the frame
+  line INTEGER,                     -- of the assignment that reaches this moment
+  assignment INTEGER,               -- string: text of that line
+  current_line INTEGER,             -- where the frame stood
+  delete_line INTEGER,              -- first delete that can follow, NULL: none before the return
+  return_line INTEGER,
+  model_file INTEGER, model_line INTEGER, model_text INTEGER,  -- the model's source of a generated line
+  confidence TEXT NOT NULL,         -- 'certain' | 'unproven'
+  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE source(                -- files copied at first sight
+  id INTEGER PRIMARY KEY,
+  path INTEGER NOT NULL,            -- string
+  text TEXT NOT NULL);
+
+CREATE TABLE source_line(           -- generated line -> the model's source
+  source_path INTEGER NOT NULL,     -- string
+  line INTEGER NOT NULL,            -- from this line on
+  model_file INTEGER, model_line INTEGER, model_text INTEGER,
+  stack_text INTEGER NOT NULL);     -- string: what the compiler kept
+
+CREATE TABLE diagnostic(
+  id INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL, ns INTEGER NOT NULL,
+  code TEXT NOT NULL,
+  text INTEGER NOT NULL);           -- string
+
+CREATE TABLE loss(
+  id INTEGER PRIMARY KEY,
+  reason TEXT NOT NULL,             -- 'no_room' | 'too_long' | 'nested' | 'in_flight'
+  count INTEGER NOT NULL,
+  from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, ns INTEGER NOT NULL);
+
+CREATE VIEW release AS
+  SELECT m.*, string.text AS operator_name FROM mark m LEFT JOIN string ON string.id = m.name WHERE m.kind = 'release';
+
+CREATE VIEW allocated AS            -- the exact curve: bytes allocated right after each event
+  SELECT seq, ns, delta, SUM(delta) OVER (ORDER BY seq) AS bytes FROM (
+    SELECT from_seq AS seq, from_ns AS ns, bytes AS delta FROM block
+    UNION ALL SELECT to_seq, to_ns, -bytes FROM block WHERE to_seq IS NOT NULL);
+
+CREATE VIEW holder AS
+  SELECT e.id, e.census, e.storage, e.held, e.holder, n.text AS name, fn.text AS function, f.text AS file, e.line,
+         a.text AS assignment, e.delete_line, e.return_line, mf.text AS model_file, e.model_line, mt.text AS model_text,
+         e.confidence, e.from_seq, e.to_seq
+  FROM edge e LEFT JOIN string n ON n.id = e.name LEFT JOIN string fn ON fn.id = e.function
+  LEFT JOIN string f ON f.id = e.file LEFT JOIN string a ON a.id = e.assignment
+  LEFT JOIN string mf ON mf.id = e.model_file LEFT JOIN string mt ON mt.id = e.model_text;

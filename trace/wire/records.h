@@ -1,0 +1,327 @@
+// Wire records: what the agent publishes into the spool and the recorder reads.
+//
+// Every record is a plain struct that begins with RecordHeader and is a multiple of 8 bytes long. Agent and recorder
+// run on the same machine from the same build, so fields are in host byte order; the spool header carries
+// kWireVersion and a recorder refuses any other. This header is freestanding: no library, no exceptions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace dcmt::wire {
+
+inline constexpr std::uint32_t kWireVersion = 1;
+
+enum class RecordType : std::uint16_t {
+  kClock = 1,       ///< ClockRecord
+  kString,          ///< StringRecord + text
+  kCode,            ///< CodeRecord: a Python code object, once per generation
+  kStack,           ///< StackRecord + StackFrame[count]: a Python stack, once
+  kThread,          ///< ThreadRecord: first record of a thread
+  kTensorBirth,     ///< TensorRecord, stamped after the constructor
+  kTensorRelease,   ///< TensorRecord, stamped before: references ended, the address stays (a weak reference exists)
+  kTensorDeath,     ///< TensorRecord, stamped before the destructor
+  kTensorRepoint,   ///< RepointRecord: a tensor changed its storage (set_data)
+  kStorageRelease,  ///< StorageRecord, as kTensorRelease
+  kStorageDeath,    ///< StorageRecord, stamped before the destructor
+  kStorageResize,   ///< ResizeRecord, stamped after
+  kBlockAlloc,      ///< BlockRecord, stamped after the allocation
+  kBlockFree,       ///< BlockRecord, stamped before the free
+  kOpBegin,         ///< OpRecord
+  kOpEnd,           ///< OpRecord
+  kMarkBegin,       ///< MarkRecord
+  kMarkEnd,         ///< MarkRecord
+  kMarkPoint,       ///< MarkRecord
+  kGather,          ///< KeyRecord, after the operator, role gather
+  kWait,            ///< KeyRecord, after the operator
+  kPersist,         ///< KeyRecord: the key is persistent from here on
+  kReleaseBegin,    ///< KeyRecord, before the release operator's kernel
+  kRelease,         ///< KeyRecord, after the release operator's kernel
+  kReleaseSettled,  ///< KeyRecord, at the thread's next operator: bytes as they are then
+  kRead,            ///< ReadRecord: an operator got a released storage or tensor as an input it reads
+  kCensusBegin,     ///< CensusRecord
+  kCensusTensor,    ///< CensusTensorRecord, one per tensor of the sharing set
+  kCensusLocal,     ///< CensusLocalRecord, one per Python local that names a tensor of the set
+  kCensusEnd,       ///< CensusRecord
+  kCodeBody,        ///< CodeBodyRecord + bytes: what reaching definitions need of a code object
+  kSourceLine,      ///< SourceLineRecord: a line of a generated file and the model's stack text for it
+  kLost,            ///< LostRecord: records that found no room
+  kDiagnostic,      ///< DiagnosticRecord
+};
+
+/// 24 bytes before every record's own fields.
+struct RecordHeader {
+  RecordType type;
+  std::uint16_t words;  ///< length of the whole record in units of 8 bytes, header included
+  std::uint32_t aux;    ///< small field whose meaning depends on the type; 0 if unused
+  std::uint64_t seq;    ///< position in the process's total order; starts at 1, dense
+  std::uint64_t tsc;    ///< cycle counter
+};
+static_assert(sizeof(RecordHeader) == 24);
+
+/// A triple taken at one moment; the recorder fits tsc → monotonic nanoseconds through them.
+struct ClockRecord {
+  RecordHeader header;  ///< header.tsc is the cycle counter of the triple
+  std::uint64_t monotonic_ns;
+  std::uint64_t real_ns;
+};
+static_assert(sizeof(ClockRecord) == 40);
+
+/// Text, once per content. `id` is a 64-bit hash of the text; `bytes` of text follow, padded with zeros to 8.
+struct StringRecord {
+  RecordHeader header;
+  std::uint64_t id;
+  std::uint64_t bytes;
+};
+static_assert(sizeof(StringRecord) == 40);
+
+/// A Python code object. `id` is unique per (address, generation).
+struct CodeRecord {
+  RecordHeader header;  ///< aux: first line
+  std::uint64_t id;
+  std::uint64_t file;      ///< string id of co_filename
+  std::uint64_t function;  ///< string id of co_qualname
+};
+static_assert(sizeof(CodeRecord) == 48);
+
+struct StackFrame {
+  std::uint64_t code;   ///< CodeRecord id
+  std::int32_t offset;  ///< byte offset of the current instruction
+  std::int32_t line;    ///< 0 if unknown
+};
+static_assert(sizeof(StackFrame) == 16);
+
+/// A Python stack, innermost frame first; `count` StackFrames follow.
+struct StackRecord {
+  RecordHeader header;  ///< aux: 1 if frames beyond the limit were dropped
+  std::uint64_t id;     ///< 64-bit hash of the frames
+  std::uint64_t count;
+};
+static_assert(sizeof(StackRecord) == 40);
+
+/// First record of a thread. The chunk header says which thread a record belongs to.
+struct ThreadRecord {
+  RecordHeader header;  ///< aux: the agent's thread number
+  std::uint64_t tid;
+  char name[16];
+};
+static_assert(sizeof(ThreadRecord) == 48);
+
+/// A tensor object and the storage it refers to (both addresses). `storage` 0: none.
+struct TensorRecord {
+  RecordHeader header;
+  std::uint64_t tensor;
+  std::uint64_t storage;
+  std::uint64_t data;   ///< data pointer of the storage, 0 if none
+  std::uint64_t bytes;  ///< bytes of the storage
+  std::uint64_t stack;  ///< StackRecord id or 0
+};
+static_assert(sizeof(TensorRecord) == 64);
+
+struct RepointRecord {
+  RecordHeader header;
+  std::uint64_t tensor;
+  std::uint64_t old_storage;
+  std::uint64_t storage;
+  std::uint64_t data;
+  std::uint64_t bytes;
+  std::uint64_t stack;
+};
+static_assert(sizeof(RepointRecord) == 72);
+
+struct StorageRecord {
+  RecordHeader header;
+  std::uint64_t storage;
+  std::uint64_t data;
+  std::uint64_t bytes;
+  std::uint64_t stack;
+};
+static_assert(sizeof(StorageRecord) == 56);
+
+struct ResizeRecord {
+  RecordHeader header;
+  std::uint64_t storage;
+  std::uint64_t old_bytes;
+  std::uint64_t bytes;
+  std::uint64_t data;
+  std::uint64_t stack;
+};
+static_assert(sizeof(ResizeRecord) == 64);
+
+struct BlockRecord {
+  RecordHeader header;   ///< aux: device (0 CPU)
+  std::uint64_t address;
+  std::uint64_t bytes;   ///< requested bytes; 0 in a free
+  std::uint64_t stack;
+};
+static_assert(sizeof(BlockRecord) == 48);
+
+enum class OpScope : std::uint32_t { kFunction = 0, kBackward = 1, kUser = 2 };
+
+/// An operator's begin or end on its thread. Begins may be written late, but before the first record made inside, and
+/// operators that make no record may be left out in `lifetimes`; `ordinal` counts all of them.
+struct OpRecord {
+  RecordHeader header;    ///< aux: OpScope
+  std::uint64_t name;     ///< string id; in an end 0
+  std::uint64_t ordinal;  ///< the thread's operator number, starts at 1; same in begin and end
+};
+static_assert(sizeof(OpRecord) == 40);
+
+enum class MarkKind : std::uint32_t { kUser = 0, kStep = 1, kPhase = 2 };
+
+/// A named moment or span. A begin and its end carry the same `id`.
+struct MarkRecord {
+  RecordHeader header;  ///< aux: MarkKind
+  std::uint64_t name;   ///< string id
+  std::uint64_t id;     ///< pairs begin and end; 0 for points
+  std::int64_t value;   ///< step number, else 0
+  std::uint64_t stack;
+};
+static_assert(sizeof(MarkRecord) == 56);
+
+/// Flags of a KeyRecord.
+inline constexpr std::uint32_t kKeyFinal = 1u << 0;       ///< this release brought the use count to zero
+inline constexpr std::uint32_t kKeyPersistent = 1u << 1;  ///< the key is persistent: releases only count
+inline constexpr std::uint32_t kKeyMismatch = 1u << 2;    ///< declared count differs from the first one of the cycle
+inline constexpr std::uint32_t kKeyNoGather = 1u << 3;    ///< a release without a gather in this cycle
+inline constexpr std::uint32_t kKeyExplicit = 1u << 4;    ///< from an explicit mark, not a wrapped operator
+inline constexpr std::uint32_t kKeyStorageDead = 1u << 5; ///< the storage had died when this was written
+inline constexpr std::uint32_t kKeyUnwound = 1u << 6;     ///< the operator threw
+
+/// A gather, wait, persist or release of one key = (graph, parameter).
+struct KeyRecord {
+  RecordHeader header;  ///< aux: flags above
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t op;         ///< string id of the operator's (or mark's) name
+  std::uint64_t tensor;     ///< gather, wait: the output; release: 0
+  std::uint64_t storage;    ///< the key's storage
+  std::uint64_t data;
+  std::uint64_t bytes;      ///< bytes of that storage at this moment
+  std::int32_t declared;    ///< release: the declared count of uses
+  std::int32_t remaining;   ///< release: uses left after this one
+  std::uint64_t cycle;      ///< gather cycles of this key so far, starts at 1
+  std::uint64_t stack;
+  std::uint64_t ordinal;    ///< the thread's operator number
+};
+static_assert(sizeof(KeyRecord) == 112);
+
+struct ReadRecord {
+  RecordHeader header;
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t storage;
+  std::uint64_t tensor;
+  std::uint64_t bytes;    ///< bytes of the storage at the read: 0 means the data was gone
+  std::uint64_t op;       ///< string id
+  std::uint64_t ordinal;
+  std::uint64_t stack;
+};
+static_assert(sizeof(ReadRecord) == 88);
+
+enum class CensusTrigger : std::uint32_t { kRelease = 1, kStepEnd = 2, kCall = 3 };
+
+/// Flags of a census record.
+inline constexpr std::uint32_t kCensusUnstable = 1u << 0;       ///< counts changed while looking
+inline constexpr std::uint32_t kCensusOtherThreads = 1u << 1;   ///< frames of other Python threads were not seen
+inline constexpr std::uint32_t kCensusSharingLossy = 1u << 2;   ///< the sharing set may be incomplete
+
+/// Begin and end of a census of one storage. The begin's `census` value names it in all its records.
+struct CensusRecord {
+  RecordHeader header;          ///< aux: begin: CensusTrigger; end: flags above
+  std::uint64_t census;         ///< id, unique in the process, starts at 1
+  std::uint64_t storage;
+  std::uint64_t bytes;
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t count;          ///< strong count of the storage
+  std::uint64_t python_object;  ///< address of the storage's Python object, 0 if none
+  std::uint64_t stack;          ///< begin: stack at the census
+  std::uint64_t ordinal;
+};
+static_assert(sizeof(CensusRecord) == 96);
+
+struct CensusTensorRecord {
+  RecordHeader header;           ///< aux: 1 if this is not the storage's own data start (a view with an offset)
+  std::uint64_t census;
+  std::uint64_t tensor;
+  std::uint64_t count;           ///< strong count of the tensor
+  std::uint64_t python_object;   ///< address of its Python object, 0 if none
+  std::uint64_t python_count;    ///< reference count of that object
+  std::uint64_t elements;
+  std::uint64_t offset;          ///< storage offset in elements
+};
+static_assert(sizeof(CensusTensorRecord) == 80);
+
+enum class LocalKind : std::uint32_t { kLocal = 1, kCell = 2, kFree = 3, kEvalStack = 4 };
+
+/// One Python reference found in a frame.
+struct CensusLocalRecord {
+  RecordHeader header;     ///< aux: LocalKind
+  std::uint64_t census;
+  std::uint64_t object;    ///< the Python object that is named
+  std::uint64_t code;      ///< CodeRecord id of the frame
+  std::int32_t offset;     ///< byte offset of the frame's current instruction
+  std::int32_t line;       ///< its line
+  std::int32_t index;      ///< index into localsplus; eval stack: depth
+  std::uint32_t depth;     ///< 0 = innermost frame
+  std::uint64_t name;      ///< string id of the variable, 0 on the eval stack
+  std::uint64_t tid;       ///< kernel thread id of the frame's thread
+};
+static_assert(sizeof(CensusLocalRecord) == 80);
+
+enum class CodeBodyPart : std::uint32_t {
+  kInstructions = 1,    ///< co_code with specialised instructions turned back
+  kLineTable = 2,       ///< co_linetable
+  kExceptionTable = 3,  ///< co_exceptiontable
+  kLocalNames = 4,      ///< localsplus names, each ended by a zero byte
+};
+
+/// A piece of a code object; pieces of one part arrive in order, `total` bytes in all.
+struct CodeBodyRecord {
+  RecordHeader header;  ///< aux: CodeBodyPart
+  std::uint64_t code;
+  std::uint32_t python;  ///< (major << 8) | minor
+  std::uint32_t total;
+  std::uint32_t offset;
+  std::uint32_t bytes;
+};
+static_assert(sizeof(CodeBodyRecord) == 48);
+
+/// From `line` of a generated file on, the model's source is what `text` (a traceback excerpt) says.
+struct SourceLineRecord {
+  RecordHeader header;  ///< aux: line
+  std::uint64_t file;   ///< string id of the generated file's path
+  std::uint64_t text;   ///< string id
+};
+static_assert(sizeof(SourceLineRecord) == 40);
+
+enum class LossReason : std::uint32_t { kNoRoom = 1, kTooLong = 2, kNested = 3, kInFlight = 4 };
+
+struct LostRecord {
+  RecordHeader header;  ///< aux: LossReason
+  std::uint64_t count;
+  std::uint64_t since_tsc;
+};
+static_assert(sizeof(LostRecord) == 40);
+
+enum class DiagnosticCode : std::uint32_t {
+  kProviderOff = 1,     ///< a source of facts was switched off (text says which and why)
+  kObjectPatched = 2,   ///< an object loaded later was patched
+  kSharingLossy = 3,    ///< the table of recent tensors overflowed
+  kWrapDisplaced = 4,   ///< someone registered a kernel over ours
+  kKeyTableFull = 5,
+  kNote = 6,
+};
+
+struct DiagnosticRecord {
+  RecordHeader header;  ///< aux: DiagnosticCode
+  std::uint64_t text;   ///< string id
+};
+static_assert(sizeof(DiagnosticRecord) == 32);
+
+/// The longest record: one chunk less its header would be possible; this keeps pieces small.
+inline constexpr std::size_t kMaxRecordBytes = 16 * 1024;
+
+}  // namespace dcmt::wire
