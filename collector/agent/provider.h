@@ -43,11 +43,26 @@ DCMT_AGENT_API std::uint64_t intern(const char* text, std::size_t bytes) noexcep
 /// seen ids is full it answers true every time, which costs volume but never truth.
 DCMT_AGENT_API bool first_sight(std::uint64_t id) noexcept;
 
+/// Takes back a first_sight() whose record found no room, so that the next sight publishes it.
+DCMT_AGENT_API void forget(std::uint64_t id) noexcept;
+
 /// A 64-bit hash that never is 0.
 DCMT_AGENT_API std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) noexcept;
 
 /// Writes a DiagnosticRecord.
 DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexcept;
+
+/// Memory for a provider's tables, zeroed, never given back; nullptr if the system has none. Set-up only.
+DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
+
+/// One pointer per thread for the torch provider; zero in a new thread.
+DCMT_AGENT_API void*& torch_thread_slot() noexcept;
+
+/// True once after objects were loaded into the process since the last call.
+DCMT_AGENT_API bool take_objects_changed() noexcept;
+
+/// True if objects were loaded and take_objects_changed() has not been called yet.
+DCMT_AGENT_API bool objects_changed() noexcept;
 
 /// The kernel thread id of the caller, cached.
 DCMT_AGENT_API std::uint32_t current_tid() noexcept;
@@ -81,5 +96,27 @@ DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noe
 
 /// The registered Python provider, or nullptr.
 DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
+
+/// What the torch provider serves: the parts of the marks table that need to know tensors. `tensor` is a TensorImpl,
+/// `object` a Python tensor; one of them is null.
+struct TorchProvider {
+  std::uint32_t size = sizeof(TorchProvider);
+  void (*gather)(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept;
+  void (*wait)(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept;
+  void (*persist)(std::int64_t graph, std::int64_t key) noexcept;
+  void (*release_begin)(std::int64_t graph, std::int64_t key, std::int32_t users) noexcept;
+  void (*release_end)(std::int64_t graph, std::int64_t key) noexcept;
+  void (*census)(void* tensor, void* object) noexcept;
+};
+
+/// Called once by the torch provider when it is loaded and its self-check passed.
+DCMT_AGENT_API void register_torch_provider(const TorchProvider* provider) noexcept;
+
+/// Called by the torch provider instead, if its self-check failed: nothing is recorded and the recorder says `why`.
+DCMT_AGENT_API void refuse(const char* why) noexcept;
+
+/// Tells the recorder which torch this is.
+DCMT_AGENT_API void set_torch_version(const char* version) noexcept;
+DCMT_AGENT_API void set_python_version(const char* version) noexcept;
 
 }  // namespace dcmt::agent

@@ -1,0 +1,12 @@
+// The environment variables through which the recorder speaks to the agents of the processes below it.
+#pragma once
+
+namespace dcmt::agent {
+
+inline constexpr char kEnvSpool[] = "DC_MEMTRACE_SPOOL";          ///< private folder for spools; unset: no recording
+inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of the providers
+inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes | full
+inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
+inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators
+
+}  // namespace dcmt::agent

@@ -1,0 +1,23 @@
+// The gate: one word that says whether this process records. It lies on a page of its own that the kernel hands to a
+// forked child as zeros, so a child is silent without any code of ours running at the fork.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace dcmt::agent {
+
+enum class GateState : std::uint32_t { kClosed = 0, kOpen = 1 };
+
+/// Makes the page; false if the kernel cannot wipe it on fork. Called once, before open_gate().
+bool make_gate() noexcept;
+void open_gate() noexcept;
+void close_gate() noexcept;
+
+extern std::atomic<std::uint32_t>* g_gate;
+
+inline bool gate_open() noexcept {
+  return g_gate->load(std::memory_order_relaxed) == static_cast<std::uint32_t>(GateState::kOpen);
+}
+
+}  // namespace dcmt::agent

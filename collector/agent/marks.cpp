@@ -1,0 +1,77 @@
+// The marks table of collector/include/dcmt/marks.h, as this agent fills it.
+#include <string.h>
+
+#include <atomic>
+
+#include "collector/agent/provider.h"
+#include "dcmt/marks.h"
+
+namespace dcmt::agent {
+namespace {
+
+constinit const TorchProvider* g_torch = nullptr;
+constinit std::atomic<std::uint64_t> g_next_span{1};
+
+void write_mark(wire::RecordType type, wire::MarkKind kind, const char* name, std::uint64_t id,
+                std::int64_t value) noexcept {
+  if (!recording()) return;
+  Inside inside;
+  const std::uint64_t text = name != nullptr ? intern(name, strlen(name)) : 0;
+  const PythonProvider* python = python_provider();
+  const std::uint64_t stack = python != nullptr ? python->capture_stack() : 0;
+  auto* record =
+      static_cast<wire::MarkRecord*>(begin_record(type, sizeof(wire::MarkRecord), static_cast<std::uint32_t>(kind)));
+  if (record == nullptr) return;
+  record->name = text;
+  record->id = id;
+  record->value = value;
+  record->stack = stack;
+  commit_record(record);
+}
+
+int is_recording() { return recording() ? 1 : 0; }
+void mark(const char* name) { write_mark(wire::RecordType::kMarkPoint, wire::MarkKind::kUser, name, 0, 0); }
+std::uint64_t phase_begin(const char* name) {
+  const std::uint64_t id = g_next_span.fetch_add(1, std::memory_order_relaxed);
+  write_mark(wire::RecordType::kMarkBegin, wire::MarkKind::kPhase, name, id, 0);
+  return id;
+}
+void phase_end(std::uint64_t phase) {
+  write_mark(wire::RecordType::kMarkEnd, wire::MarkKind::kPhase, nullptr, phase, 0);
+}
+void step(std::int64_t number) {
+  write_mark(wire::RecordType::kMarkPoint, wire::MarkKind::kStep, nullptr, 0, number);
+}
+
+void gather(std::int64_t graph, std::int64_t key, void* tensor, void* object) {
+  if (g_torch != nullptr && recording()) g_torch->gather(graph, key, tensor, object);
+}
+void wait(std::int64_t graph, std::int64_t key, void* tensor, void* object) {
+  if (g_torch != nullptr && recording()) g_torch->wait(graph, key, tensor, object);
+}
+void persist(std::int64_t graph, std::int64_t key) {
+  if (g_torch != nullptr && recording()) g_torch->persist(graph, key);
+}
+void release_begin(std::int64_t graph, std::int64_t key, std::int32_t users) {
+  if (g_torch != nullptr && recording()) g_torch->release_begin(graph, key, users);
+}
+void release_end(std::int64_t graph, std::int64_t key) {
+  if (g_torch != nullptr && recording()) g_torch->release_end(graph, key);
+}
+void census(void* tensor, void* object) {
+  if (g_torch != nullptr && recording()) g_torch->census(tensor, object);
+}
+
+constinit const dcmt_marks g_marks = {sizeof(dcmt_marks), DCMT_MARKS_VERSION, is_recording, mark,   phase_begin,
+                                      phase_end,          step,               gather,       wait,   persist,
+                                      release_begin,      release_end,        census};
+
+}  // namespace
+
+void register_torch_provider(const TorchProvider* provider) noexcept { g_torch = provider; }
+
+}  // namespace dcmt::agent
+
+extern "C" __attribute__((visibility("default"))) const dcmt_marks* dcmt_get_marks(std::uint32_t version) {
+  return version == DCMT_MARKS_VERSION ? &dcmt::agent::g_marks : nullptr;
+}

@@ -1,0 +1,189 @@
+#include "collector/agent/spool_writer.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/agent/clock.h"
+#include "collector/agent/gate.h"
+#include "collector/agent/provider.h"
+#include "collector/agent/thread_state.h"
+
+namespace dcmt::agent {
+
+thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+constinit spool::Header* g_header = nullptr;
+constinit spool::ChunkDescriptor* g_descriptors = nullptr;
+constinit char* g_chunks = nullptr;
+constinit std::uint32_t g_chunk_count = 0;
+constinit pthread_key_t g_thread_end_key = 0;
+
+void on_thread_end(void*) { close_thread_chunk(); }
+
+/// A chunk of our own, or -1 if the recorder has none left for us.
+std::int64_t take_chunk() noexcept {
+  const std::uint32_t start = g_header->chunk_hint.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < g_chunk_count; ++i) {
+    const std::uint32_t index = (start + i) % g_chunk_count;
+    std::uint32_t expected = static_cast<std::uint32_t>(spool::ChunkState::kFree);
+    auto& state = g_descriptors[index].state;
+    if (state.load(std::memory_order_relaxed) == expected &&
+        state.compare_exchange_strong(expected, static_cast<std::uint32_t>(spool::ChunkState::kOpen),
+                                      std::memory_order_acquire)) {
+      g_header->chunk_hint.store(index + 1, std::memory_order_relaxed);
+      return index;
+    }
+  }
+  return -1;
+}
+
+wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  auto* header = reinterpret_cast<wire::RecordHeader*>(t_state.chunk + t_state.used);
+  header->type = type;
+  header->words = static_cast<std::uint16_t>(bytes / 8);
+  header->aux = aux;
+  header->seq = g_header->next_seq.fetch_add(1, std::memory_order_relaxed);
+  header->tsc = cycles();
+  return header;
+}
+
+void publish(const wire::RecordHeader* header) noexcept {
+  t_state.used += header->words * 8u;
+  t_state.descriptor->committed.store(t_state.used, std::memory_order_release);
+}
+
+/// Each chunk begins with what makes it readable alone: the thread (once), the clock, what was lost before it.
+void write_chunk_preamble(bool first) noexcept {
+  if (first) {
+    auto* thread = reinterpret_cast<wire::ThreadRecord*>(
+        append(wire::RecordType::kThread, sizeof(wire::ThreadRecord), t_state.number - 1));
+    thread->tid = current_tid();
+    memset(thread->name, 0, sizeof thread->name);
+    prctl(PR_GET_NAME, thread->name);
+    publish(&thread->header);
+  }
+  auto* clock = reinterpret_cast<wire::ClockRecord*>(append(wire::RecordType::kClock, sizeof(wire::ClockRecord), 0));
+  clock->monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
+  clock->real_ns = nanoseconds(CLOCK_REALTIME);
+  clock->header.tsc = cycles();
+  publish(&clock->header);
+  if (t_state.lost != 0) {
+    auto* lost = reinterpret_cast<wire::LostRecord*>(append(
+        wire::RecordType::kLost, sizeof(wire::LostRecord), static_cast<std::uint32_t>(wire::LossReason::kNoRoom)));
+    lost->count = t_state.lost;
+    lost->since_tsc = t_state.lost_since;
+    publish(&lost->header);
+    t_state.lost = 0;
+  }
+}
+
+bool renew_chunk() noexcept {
+  close_thread_chunk();
+  const std::int64_t index = take_chunk();
+  if (index < 0) return false;
+  const bool first = t_state.number == 0;
+  if (first) {
+    t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
+    pthread_setspecific(g_thread_end_key, &t_state);
+  }
+  t_state.chunk = g_chunks + static_cast<std::size_t>(index) * spool::kChunkBytes;
+  t_state.descriptor = &g_descriptors[index];
+  t_state.descriptor->thread = t_state.number - 1;
+  t_state.descriptor->tid = current_tid();
+  t_state.used = 0;
+  write_chunk_preamble(first);
+  return true;
+}
+
+}  // namespace
+
+const char* open_spool(const SpoolOptions& options) noexcept {
+  char path[4096];
+  char hidden[4096];
+  const long pid = static_cast<long>(getpid());
+  const int length = snprintf(path, sizeof path, "%s/%ld.spool", options.folder, pid);
+  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof path) return "the spool folder's path is too long";
+  snprintf(hidden, sizeof hidden, "%s/.%ld.new", options.folder, pid);
+  const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return "the spool could not be created";
+  const std::size_t bytes = spool::file_bytes(options.chunk_count);
+  // Allocated now: writing into a hole of a full file system would be SIGBUS in the job.
+  if (posix_fallocate(fd, 0, static_cast<off_t>(bytes)) != 0) {
+    close(fd);
+    unlink(hidden);
+    return "no room for the spool in shared memory";
+  }
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (base == MAP_FAILED || madvise(base, bytes, MADV_DONTFORK) != 0 ||
+      pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
+    unlink(hidden);
+    return "the spool could not be mapped";
+  }
+
+  auto* header = static_cast<spool::Header*>(base);
+  memcpy(header->magic, spool::kMagic, sizeof header->magic);
+  header->wire_version = wire::kWireVersion;
+  header->chunk_count = options.chunk_count;
+  header->chunk_bytes = spool::kChunkBytes;
+  header->pid = static_cast<std::uint32_t>(pid);
+  header->parent_pid = static_cast<std::uint32_t>(getppid());
+  header->start_tsc = cycles();
+  header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
+  header->start_real_ns = nanoseconds(CLOCK_REALTIME);
+  header->rank = options.rank;
+  header->world_size = options.world_size;
+  header->detail = options.detail;
+  header->next_seq.store(1, std::memory_order_relaxed);
+  g_header = header;
+  g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
+  g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
+  g_chunk_count = options.chunk_count;
+  // The recorder looks for *.spool only, so it never sees a half-made header.
+  if (rename(hidden, path) != 0) return "the spool could not be renamed";
+  return nullptr;
+}
+
+spool::Header* spool_header() noexcept { return g_header; }
+
+void close_thread_chunk() noexcept {
+  if (t_state.chunk == nullptr || !gate_open()) return;
+  t_state.descriptor->state.store(static_cast<std::uint32_t>(spool::ChunkState::kFull), std::memory_order_release);
+  t_state.chunk = nullptr;
+}
+
+void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  if (!gate_open()) return nullptr;
+  if (t_state.chunk == nullptr || t_state.used + bytes > spool::kChunkBytes) {
+    if (bytes > wire::kMaxRecordBytes || !renew_chunk()) {
+      if (t_state.lost++ == 0) t_state.lost_since = cycles();
+      g_header->lost.fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
+  }
+  return append(type, bytes, aux);
+}
+
+void commit_record(void* record) noexcept { publish(static_cast<wire::RecordHeader*>(record)); }
+
+std::uint32_t current_tid() noexcept {
+  if (t_state.tid == 0) t_state.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  return t_state.tid;
+}
+
+void*& torch_thread_slot() noexcept { return t_state.torch; }
+
+bool recording() noexcept { return gate_open() && t_state.inside == 0; }
+
+Inside::Inside() noexcept : entered(t_state.inside++ == 0) {}
+Inside::~Inside() { --t_state.inside; }
+
+}  // namespace dcmt::agent

@@ -1,0 +1,28 @@
+// The agent's end of the spool: creates the file, hands chunks to threads, appends records.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/spool/layout.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::agent {
+
+struct SpoolOptions {
+  const char* folder;          ///< private folder made by the recorder
+  std::uint32_t chunk_count;
+  std::uint32_t detail;        ///< 1 lifetimes, 2 full
+  std::int32_t rank;           ///< -1 if none
+  std::int32_t world_size;
+};
+
+/// Creates `<folder>/<pid>.spool`, allocates all of it and maps it. Returns nullptr, or why it could not.
+const char* open_spool(const SpoolOptions& options) noexcept;
+
+/// The spool's header, or nullptr before open_spool().
+spool::Header* spool_header() noexcept;
+
+/// Closes the calling thread's chunk, if it has one. Called when a thread ends.
+void close_thread_chunk() noexcept;
+
+}  // namespace dcmt::agent

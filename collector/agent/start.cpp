@@ -1,0 +1,147 @@
+#include "collector/agent/start.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "collector/agent/environment.h"
+#include "collector/agent/gate.h"
+#include "collector/agent/provider.h"
+#include "collector/agent/seen.h"
+#include "collector/agent/spool_writer.h"
+
+namespace dcmt::agent {
+namespace {
+
+constinit std::atomic<bool> g_started{false};
+constinit std::atomic<std::uint32_t> g_objects_changed{0};
+constinit const PythonProvider* g_python = nullptr;
+constinit bool g_full = false;
+constinit bool g_refused = false;
+
+/// Torch's compile workers import torch and never train; recording them would only cost.
+bool is_compile_worker() noexcept {
+  char line[4096];
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t bytes = read(fd, line, sizeof line - 1);
+  close(fd);
+  if (bytes <= 0) return false;
+  line[bytes] = '\0';
+  for (const char* word = line; word < line + bytes; word += strlen(word) + 1) {
+    if (strstr(word, "compile_worker") != nullptr) return true;
+  }
+  return false;
+}
+
+std::int32_t integer(const char* text, std::int32_t otherwise) noexcept {
+  return text != nullptr && *text != '\0' ? static_cast<std::int32_t>(strtol(text, nullptr, 10)) : otherwise;
+}
+
+/// A refusal before there is a spool: a small file the recorder reads.
+void leave_note(const char* folder, const char* why) noexcept {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%ld.refused", folder, static_cast<long>(getpid()));
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = write(fd, why, strlen(why));
+  close(fd);
+}
+
+void load_provider(const char* libraries, const char* name) noexcept {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", libraries, name);
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = dlerror();
+    char text[512];
+    snprintf(text, sizeof text, "%s does not load here: %s", name, why != nullptr ? why : "no reason given");
+    if (strstr(name, "torch") != nullptr) refuse(text);
+    else diagnose(wire::DiagnosticCode::kProviderOff, text);
+    return;
+  }
+  auto start = reinterpret_cast<void (*)()>(dlsym(handle, "dcmt_provider_start"));
+  if (start != nullptr) start();
+}
+
+void start() noexcept {
+  const char* folder = getenv(kEnvSpool);
+  const char* libraries = getenv(kEnvLibraries);
+  if (folder == nullptr || libraries == nullptr || is_compile_worker()) return;
+  const char* detail = getenv(kEnvDetail);
+  g_full = detail != nullptr && strcmp(detail, "full") == 0;
+
+  std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
+  if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
+  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_full ? 2u : 1u,
+                             integer(getenv("RANK"), -1), integer(getenv("WORLD_SIZE"), -1)};
+  if (!make_gate() || !make_seen_table()) {
+    leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");
+    return;
+  }
+  if (const char* why = open_spool(options); why != nullptr) {
+    leave_note(folder, why);
+    return;
+  }
+  // Providers publish strings and diagnostics while they start; hooks that fire meanwhile are inside the guard.
+  open_gate();
+  {
+    Inside inside;
+    load_provider(libraries, "libdcmt_torch.so");
+    if (!g_refused && dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) {
+      load_provider(libraries, "libdcmt_python.so");
+    }
+  }
+  if (g_refused) close_gate();
+  else spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+}
+
+}  // namespace
+
+void start_if_torch_is_here() noexcept {
+  if (g_started.load(std::memory_order_relaxed) || getenv(kEnvSpool) == nullptr) return;
+  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (c10 == nullptr) return;
+  dlclose(c10);
+  if (!g_started.exchange(true)) start();
+}
+
+void note_objects_changed() noexcept { g_objects_changed.store(1, std::memory_order_relaxed); }
+bool objects_changed() noexcept { return g_objects_changed.load(std::memory_order_relaxed) != 0; }
+bool take_objects_changed() noexcept { return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0; }
+
+bool full_detail() noexcept { return g_full; }
+
+void register_python_provider(const PythonProvider* provider) noexcept { g_python = provider; }
+const PythonProvider* python_provider() noexcept { return g_python; }
+
+void refuse(const char* why) noexcept {
+  g_refused = true;
+  auto* header = spool_header();
+  snprintf(header->message, sizeof header->message, "%s", why);
+  header->state.store(static_cast<std::uint32_t>(spool::AgentState::kRefused), std::memory_order_release);
+}
+
+void set_torch_version(const char* version) noexcept {
+  snprintf(spool_header()->torch_version, sizeof spool_header()->torch_version, "%s", version);
+}
+void set_python_version(const char* version) noexcept {
+  snprintf(spool_header()->python_version, sizeof spool_header()->python_version, "%s", version);
+}
+
+namespace {
+/// The process leaves in order. Other threads may still write; the recorder waits for the process itself.
+__attribute__((destructor)) void on_exit() {
+  if (gate_open() && !g_refused) {
+    close_thread_chunk();
+    spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));
+  }
+}
+}  // namespace
+
+}  // namespace dcmt::agent

@@ -1,0 +1,15 @@
+// How recording begins in a process.
+#pragma once
+
+namespace dcmt::agent {
+
+/// Looks whether torch is in the process by now and, at the first time it is, opens the spool, loads the providers and
+/// opens the gate. Does nothing where the environment does not ask for recording, in compile workers, and after the
+/// first start. Called at process start and when a Python extension is about to be initialised: moments at which the
+/// loader is not busy and torch's own static constructors are done.
+void start_if_torch_is_here() noexcept;
+
+/// Remembers that objects were loaded (see take_objects_changed()).
+void note_objects_changed() noexcept;
+
+}  // namespace dcmt::agent

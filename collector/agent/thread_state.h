@@ -1,0 +1,27 @@
+// What the agent keeps per thread: plain data in the static TLS block, no constructor, no destructor.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "trace/spool/layout.h"
+
+namespace dcmt::agent {
+
+struct ThreadState {
+  std::uint32_t inside;            ///< depth of Inside guards
+  std::uint32_t tid;               ///< 0 until first asked for
+  std::uint32_t number;            ///< the agent's thread number + 1; 0 until the first record
+  std::uint32_t used;              ///< bytes written into the chunk
+  char* chunk;                     ///< nullptr: none
+  spool::ChunkDescriptor* descriptor;
+  std::uint64_t lost_since;        ///< tsc of the first record lost since the last LostRecord
+  std::uint32_t lost;              ///< records lost since then
+  void* torch;                     ///< torch_thread_slot()
+};
+static_assert(sizeof(ThreadState) <= 64);
+static_assert(std::is_trivially_destructible_v<ThreadState>);
+
+extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+
+}  // namespace dcmt::agent

@@ -1,0 +1,42 @@
+// The entry points of the preloaded agent: process start, and the moment a Python extension has been loaded.
+#include <dlfcn.h>
+#include <string.h>
+
+#include "collector/agent/start.h"
+
+extern "C" {
+
+// Written and read by trampolines.S.
+__attribute__((visibility("hidden"))) int dcmt_loader_was_busy = 0;
+__attribute__((visibility("hidden"))) void* dcmt_real_dlopen = nullptr;
+__attribute__((visibility("hidden"))) void* dcmt_real_dlsym = nullptr;
+
+__attribute__((visibility("hidden"))) void dcmt_resolve_real_functions() {
+  // dlvsym is not one of ours. The oldest version exists in every x86-64 glibc.
+  dcmt_real_dlopen = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5");
+  dcmt_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+}
+
+/// dlsym is about to run and something was loaded before it. Python asks for PyInit_* right after loading an
+/// extension, on the importing thread, outside the loader: the earliest safe moment at which torch can be complete.
+__attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char* symbol) {
+  if (symbol == nullptr || strncmp(symbol, "PyInit_", 7) != 0) return;
+  dcmt_loader_was_busy = 0;
+  dcmt::agent::note_objects_changed();
+  dcmt::agent::start_if_torch_is_here();
+}
+
+using StartMain = int (*)(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+/// Programs linked with libtorch: all libraries are initialised when the C runtime is entered, main is not.
+__attribute__((visibility("default"))) int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv,
+                                                             void (*init)(), void (*fini)(), void (*rtld_fini)(),
+                                                             void* stack_end) {
+  dcmt::agent::start_if_torch_is_here();
+  // Programs built against glibc 2.34 or newer pass no init function, and only the newer version accepts that.
+  void* real = init == nullptr ? dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.34") : nullptr;
+  if (real == nullptr) real = dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.2.5");
+  return reinterpret_cast<StartMain>(real)(main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+}  // extern "C"

@@ -1,0 +1,49 @@
+# dlopen and dlsym, seen without becoming their caller.
+#
+# Both functions look at their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
+# do. These trampolines jump to the real function with stack and registers as they came.
+#   dlopen: sets dcmt_loader_was_busy, jumps.
+#   dlsym:  if dcmt_loader_was_busy is set, first calls dcmt_before_symbol(symbol): the loader is idle again then.
+
+    .text
+
+# Saves the argument registers, calls \function, restores them. Keeps the stack 16-byte aligned.
+.macro CALL_PRESERVING function
+    pushq %rdi
+    pushq %rsi
+    pushq %rdx
+    pushq %rcx
+    subq  $8, %rsp
+    call  \function
+    addq  $8, %rsp
+    popq  %rcx
+    popq  %rdx
+    popq  %rsi
+    popq  %rdi
+.endm
+
+    .globl dlopen
+    .type dlopen, @function
+dlopen:
+    endbr64
+    movl  $1, dcmt_loader_was_busy(%rip)
+    cmpq  $0, dcmt_real_dlopen(%rip)
+    jne   1f
+    CALL_PRESERVING dcmt_resolve_real_functions
+1:  jmp   *dcmt_real_dlopen(%rip)
+    .size dlopen, .-dlopen
+
+    .globl dlsym
+    .type dlsym, @function
+dlsym:
+    endbr64
+    cmpq  $0, dcmt_real_dlsym(%rip)
+    jne   1f
+    CALL_PRESERVING dcmt_resolve_real_functions
+1:  cmpl  $0, dcmt_loader_was_busy(%rip)
+    je    2f
+    CALL_PRESERVING dcmt_before_symbol
+2:  jmp   *dcmt_real_dlsym(%rip)
+    .size dlsym, .-dlsym
+
+    .section .note.GNU-stack,"",@progbits

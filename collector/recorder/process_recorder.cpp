@@ -1,0 +1,160 @@
+#include "collector/recorder/process_recorder.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "collector/recorder/run_folder.h"
+#include "collector/recorder/version.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr auto kCommitEvery = std::chrono::milliseconds(500);
+/// A spool this full is committed at once, and a record that is missing for so long is given up.
+constexpr double kPressure = 0.5;
+
+/// Quoted so that a shell reads it back as the same words.
+std::string shell_quote(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                               "0123456789_-./=:,@%+") == std::string::npos;
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+std::int64_t cpu_nanoseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& t) { return (static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_usec) * 1000; };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+}  // namespace
+
+ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path)
+    : reader_(std::move(reader)),
+      writer_(std::move(writer)),
+      trace_path_(std::move(trace_path)),
+      process_start_(process_start(reader_.facts().pid)),
+      last_commit_(std::chrono::steady_clock::now()) {}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
+                                                                  const std::string& trace_path,
+                                                                  const std::vector<std::string>& command) {
+  return open(spool_path, trace_path, command, false);
+}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
+                                                                   const std::string& trace_path,
+                                                                   const std::vector<std::string>& command) {
+  return open(spool_path, trace_path, command, std::filesystem::exists(trace_path));
+}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
+                                                                 const std::string& trace_path,
+                                                                 const std::vector<std::string>& command, bool resume) {
+  Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path);
+  if (!reader.ok()) return reader.error();
+  Expected<Database> database = resume ? reopen_trace(trace_path) : create_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
+  if (!writer.ok()) return writer.error();
+
+  std::unique_ptr<ProcessRecorder> recorder(
+      new ProcessRecorder(std::move(*reader), std::move(*writer), trace_path));
+  const spool::ProcessFacts& facts = recorder->reader_.facts();
+  const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
+  Expected<std::unique_ptr<Assembler>> assembler =
+      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin);
+  if (!assembler.ok()) return assembler.error();
+  recorder->assembler_ = std::move(*assembler);
+  if (resume) {
+    recorder->reader_.skip_to(recorder->assembler_->last_seq());
+  } else {
+    DCMT_RETURN_IF_ERROR(recorder->write_start_meta(command));
+  }
+  return recorder;
+}
+
+Status ProcessRecorder::write_start_meta(const std::vector<std::string>& command) {
+  const spool::ProcessFacts& facts = reader_.facts();
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kState, "recording"));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kToolVersion, kToolVersion));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(command)));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{facts.rank}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kWorldSize, std::int64_t{facts.world_size}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, facts.detail == 2 ? "full" : "lifetimes"));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
+  return commit();
+}
+
+Status ProcessRecorder::apply_sequenced() {
+  for (spool::SequencedRecord record = reader_.next(); record.header != nullptr; record = reader_.next()) {
+    DCMT_RETURN_IF_ERROR(assembler_->apply(*record.header, record.thread));
+    uncommitted_ = true;
+  }
+  return {};
+}
+
+Status ProcessRecorder::commit() {
+  DCMT_RETURN_IF_ERROR(assembler_->commit({}));
+  // Only now are the records safe without the spool.
+  reader_.give_back();
+  last_commit_ = std::chrono::steady_clock::now();
+  uncommitted_ = false;
+  return {};
+}
+
+Expected<bool> ProcessRecorder::poll() {
+  const std::size_t taken = reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  const bool pressed = reader_.used() > kPressure;
+  if (pressed && reader_.waiting() != 0) {
+    DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
+    reader_.skip_gap();
+    DCMT_RETURN_IF_ERROR(apply_sequenced());
+  }
+  if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
+    DCMT_RETURN_IF_ERROR(commit());
+  }
+  return taken != 0;
+}
+
+Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
+  while (reader_.take() != 0) {
+    DCMT_RETURN_IF_ERROR(apply_sequenced());
+  }
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  // Whoever took these sequences was killed before the record was complete.
+  while (reader_.waiting() != 0) {
+    DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
+    reader_.skip_gap();
+    DCMT_RETURN_IF_ERROR(apply_sequenced());
+  }
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kExit, exit));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRecorderCpuNs, cpu_nanoseconds()));
+  DCMT_RETURN_IF_ERROR(assembler_->finish());
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kState, state));
+  reader_.give_back();
+  return finish_trace(writer_.database());
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,56 @@
+// Records one traced process: its spool in, its trace out.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/recorder/assembler.h"
+#include "trace/base/status.h"
+#include "trace/spool/spool_reader.h"
+#include "trace/sql/trace_writer.h"
+
+namespace dcmt::recorder {
+
+class ProcessRecorder {
+ public:
+  /// Opens `spool_path` and creates `trace_path` for it.
+  static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
+                                                          const std::vector<std::string>& command);
+  /// Opens `spool_path` and continues the unfinished trace at `trace_path` after its last commit; creates it if the
+  /// earlier recorder did not get to it.
+  static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
+                                                           const std::vector<std::string>& command);
+
+  /// Drains what has been published; commits at least every half second and when the spool fills up. Returns true if
+  /// there was something.
+  Expected<bool> poll();
+
+  /// The process is gone: drains the rest, declares gaps, writes meta and finishes the trace. `exit` as in
+  /// meta::kExit, `state` as in meta::kState.
+  Status finish(const std::string& exit, const std::string& state);
+
+  [[nodiscard]] const spool::SpoolReader& spool() const { return reader_; }
+  [[nodiscard]] Totals totals() const { return assembler_->totals(); }
+  [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
+  [[nodiscard]] std::uint64_t process_start_time() const { return process_start_; }
+
+ private:
+  ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
+  static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
+                                                         const std::vector<std::string>& command, bool resume);
+  Status apply_sequenced();
+  Status commit();
+  Status write_start_meta(const std::vector<std::string>& command);
+
+  spool::SpoolReader reader_;
+  TraceWriter writer_;
+  std::unique_ptr<Assembler> assembler_;
+  std::string trace_path_;
+  std::uint64_t process_start_ = 0;
+  std::chrono::steady_clock::time_point last_commit_;
+  bool uncommitted_ = false;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,359 @@
+#include "collector/recorder/run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "collector/agent/environment.h"
+#include "collector/recorder/child_process.h"
+#include "collector/recorder/operator_toml.h"
+#include "collector/recorder/process_recorder.h"
+#include "collector/recorder/run_folder.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kIdle = std::chrono::milliseconds(5);
+constexpr auto kStatusEvery = std::chrono::milliseconds(250);
+/// Processes that outlive the command are recorded for this long; then their traces are finished as they are.
+constexpr auto kGrace = std::chrono::seconds(10);
+
+std::string human_count(std::int64_t n) {
+  return n < 10'000 ? fmt::format("{}", n) : n < 1'000'000 ? fmt::format("{:.1f} k", n / 1e3) : fmt::format("{:.1f} M", n / 1e6);
+}
+
+std::string human_bytes(std::int64_t n) {
+  const auto b = static_cast<double>(n);
+  return b < 1024.0 * 1024 ? fmt::format("{:.1f} KiB", b / 1024)
+         : b < 1024.0 * 1024 * 1024 ? fmt::format("{:.1f} MiB", b / 1024 / 1024)
+                                    : fmt::format("{:.2f} GiB", b / 1024 / 1024 / 1024);
+}
+
+/// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
+class Session {
+ public:
+  Session(std::string folder, std::string spool_folder, RunState& run)
+      : folder_(std::move(folder)), spool_folder_(std::move(spool_folder)), run_(run) {}
+
+  /// Returns true if anything was drained.
+  bool poll(pid_t job, std::map<pid_t, int>& exits) {
+    find_new();
+    bool drained = false;
+    for (auto it = live_.begin(); it != live_.end();) {
+      ProcessRecorder& process = *it->second;
+      Expected<bool> result = process.poll();
+      if (!result.ok()) {
+        give_up(it->first, process, result.error());
+        it = live_.erase(it);
+        continue;
+      }
+      drained = drained || *result;
+      const auto pid = static_cast<pid_t>(process.spool().facts().pid);
+      // The start time tells the process from a later one with its pid; a zombie counts as gone.
+      if (process_start(pid) != process.process_start_time() || process.process_start_time() == 0) {
+        if (pid != job || exits.contains(pid)) {
+          finish(it->first, process, exits);
+          it = live_.erase(it);
+          continue;
+        }
+      }
+      ++it;
+    }
+    return drained;
+  }
+
+  /// Ends recording of processes that are still alive.
+  void abandon_rest() {
+    for (auto& [path, process] : live_) {
+      notes_.push_back(fmt::format("process {} still runs; its trace ends here", process->spool().facts().pid));
+      finish(path, *process, {});
+    }
+    live_.clear();
+  }
+
+  [[nodiscard]] bool idle() const { return live_.empty(); }
+  [[nodiscard]] std::vector<std::string>& notes() { return notes_; }
+  [[nodiscard]] const std::vector<std::string>& finished() const { return finished_; }
+
+  [[nodiscard]] std::string status_line() const {
+    Totals sum;
+    std::set<std::int32_t> ranks;
+    std::int64_t bytes = 0;
+    for (const auto& [path, process] : live_) {
+      const Totals totals = process->totals();
+      sum.records += totals.records;
+      sum.lost += static_cast<std::int64_t>(process->spool().lost());
+      sum.steps = std::max(sum.steps, totals.steps);
+      sum.peak_bytes = std::max(sum.peak_bytes, totals.peak_bytes);
+      ranks.insert(process->spool().facts().rank);
+      std::error_code error;
+      for (const char* suffix : {"", "-wal"}) {
+        const auto size = fs::file_size(process->trace_path() + suffix, error);
+        if (!error) bytes += static_cast<std::int64_t>(size);
+      }
+    }
+    ranks.erase(-1);
+    std::string who;
+    if (ranks.size() == 1) who = fmt::format("rank {} · ", *ranks.begin());
+    if (ranks.size() > 1) who = fmt::format("rank {}–{} · ", *ranks.begin(), *ranks.rbegin());
+    return fmt::format("{}step {} · {} records · {} on disk · {} lost · peak {}", who, sum.steps,
+                       human_count(sum.records), human_bytes(bytes), sum.lost, human_bytes(sum.peak_bytes));
+  }
+
+ private:
+  void find_new() {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(spool_folder_, error)) {
+      const std::string path = entry.path().string();
+      const std::string suffix = entry.path().extension().string();
+      if ((suffix != ".spool" && suffix != ".refused") || !seen_.insert(path).second) continue;
+      if (suffix == ".refused") {
+        std::ifstream file(path);
+        std::string why;
+        std::getline(file, why);
+        notes_.push_back(fmt::format("process {} is not recorded: {}", entry.path().stem().string(), why));
+        continue;
+      }
+      open(path);
+    }
+  }
+
+  void open(const std::string& path) {
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
+    if (!peek.ok()) {
+      notes_.push_back(peek.error().message);
+      return;
+    }
+    const std::string name = trace_name(peek->facts());
+    Expected<std::unique_ptr<ProcessRecorder>> process =
+        ProcessRecorder::start(path, folder_ + "/" + name, command_of(peek->facts().pid));
+    if (!process.ok()) {
+      notes_.push_back(process.error().message);
+      return;
+    }
+    run_.traces[peek->facts().pid] = name;
+    if (Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
+    live_.emplace(path, std::move(*process));
+  }
+
+  /// By rank, if it has one and no earlier process of this run had the same.
+  std::string trace_name(const spool::ProcessFacts& facts) {
+    std::string name = facts.rank >= 0 ? fmt::format("rank{}.dcmt", facts.rank) : fmt::format("pid{}.dcmt", facts.pid);
+    if (!names_.insert(name).second) {
+      name = fmt::format("rank{}-pid{}.dcmt", facts.rank, facts.pid);
+      names_.insert(name);
+    }
+    return name;
+  }
+
+  std::vector<std::string> command_of(std::uint32_t pid) const {
+    std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+    std::vector<std::string> words;
+    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+    return words.empty() ? run_.command : words;
+  }
+
+  void finish(const std::string& spool_path, ProcessRecorder& process, const std::map<pid_t, int>& exits) {
+    std::string exit = "unknown";
+    const auto status = exits.find(static_cast<pid_t>(process.spool().facts().pid));
+    if (status != exits.end()) {
+      exit = WIFSIGNALED(status->second) ? fmt::format("signal {}", WTERMSIG(status->second))
+                                         : fmt::format("exit {}", WEXITSTATUS(status->second));
+    }
+    const bool refused = process.spool().state() == spool::AgentState::kRefused;
+    if (refused) notes_.push_back(process.spool().message());
+    const Status done = process.finish(exit, "finished");
+    std::error_code error;
+    if (!done.ok()) {
+      // The spool stays: a later report finishes it.
+      notes_.push_back(done.error().message);
+      unfinished_ = true;
+      return;
+    }
+    fs::remove(spool_path, error);
+    if (refused || !has_content(process.trace_path())) {
+      fs::remove(process.trace_path(), error);
+      run_.traces.erase(process.spool().facts().pid);
+    } else {
+      finished_.push_back(process.trace_path());
+    }
+  }
+
+  /// Launchers import torch and never make a tensor: an empty trace would only be noise.
+  static bool has_content(const std::string& trace) {
+    Expected<Database> database = open_trace(trace);
+    if (!database.ok()) return false;
+    Expected<Statement> query = database->prepare(
+        "SELECT EXISTS(SELECT 1 FROM storage) OR EXISTS(SELECT 1 FROM block) OR EXISTS(SELECT 1 FROM mark)");
+    if (!query.ok()) return false;
+    const Expected<bool> row = query->step();
+    return row.ok() && *row && query->integer(0) != 0;
+  }
+
+  void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error) {
+    notes_.push_back(fmt::format("recording of process {} stopped: {}. What came after stays in {}",
+                                 process.spool().facts().pid, error.message, spool_path));
+    unfinished_ = true;
+  }
+
+ public:
+  [[nodiscard]] bool unfinished() const { return unfinished_; }
+
+ private:
+  std::string folder_;
+  std::string spool_folder_;
+  RunState& run_;
+  std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
+  std::set<std::string> seen_;
+  std::set<std::string> names_;
+  std::vector<std::string> finished_;
+  std::vector<std::string> notes_;
+  bool unfinished_ = false;
+};
+
+void write_status(const std::string& line) { fprintf(stderr, "\r\033[K%s", line.c_str()); }
+void clear_status() { fputs("\r\033[K", stderr); }
+
+std::string preload_value(const std::string& agent) {
+  const char* already = getenv("LD_PRELOAD");
+  return already != nullptr && *already != '\0' ? agent + ":" + already : agent;
+}
+
+/// Reaps every child that has ended; orphans of the job come to us as its subreaper.
+void reap(std::map<pid_t, int>& exits) {
+  int status = 0;
+  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) exits[pid] = status;
+}
+
+}  // namespace
+
+Expected<RunResult> run(const RunOptions& options) {
+  const std::string agent = options.libraries + "/libdcmt_agent.so";
+  if (access(agent.c_str(), R_OK) != 0) {
+    return Error{ErrorCode::kCannotRecord, agent + ": the agent is missing. This build has no collector: configure it with a "
+                                                   "Python that has torch (DCMT_PYTHON), or run dc-memtrace doctor."};
+  }
+  std::vector<std::string> tables = options.operator_tables;
+  tables.push_back(options.shipped_operators);
+  Expected<std::string> operators = compile_operator_tables(tables);
+  if (!operators.ok()) return operators.error();
+  DCMT_RETURN_IF_ERROR(prepare_run_folder(options.folder, options.replace));
+  const std::uint32_t chunks = options.spool_mib * 16;
+  Expected<std::string> spool_folder = make_spool_folder(options.folder, 2 * spool::file_bytes(chunks));
+  if (!spool_folder.ok()) return spool_folder.error();
+  const std::string operators_file = *spool_folder + "/operators";
+  std::ofstream(operators_file) << *operators;
+
+  RunState state;
+  state.spool_folder = *spool_folder;
+  state.recorder_pid = getpid();
+  state.recorder_start = process_start(getpid());
+  state.command = options.command;
+  state.state = "recording";
+  DCMT_RETURN_IF_ERROR(save_run(options.folder, state));
+
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  SignalQueue signals;
+  Expected<pid_t> job = start_child(options.command,
+                                    {{"LD_PRELOAD", preload_value(agent)},
+                                     {agent::kEnvSpool, *spool_folder},
+                                     {agent::kEnvLibraries, options.libraries},
+                                     {agent::kEnvDetail, options.detail},
+                                     {agent::kEnvChunks, std::to_string(chunks)},
+                                     {agent::kEnvOperators, operators_file}},
+                                    signals);
+  if (!job.ok()) return job.error();
+
+  Session session(options.folder, *spool_folder, state);
+  std::map<pid_t, int> exits;
+  const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
+  auto last_status = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point job_ended{};
+  for (;;) {
+    if (const int signal = signals.next_for_job(); signal != 0) kill(*job, signal);
+    reap(exits);
+    const bool drained = session.poll(*job, exits);
+    const auto now = std::chrono::steady_clock::now();
+    if (exits.contains(*job)) {
+      if (job_ended == std::chrono::steady_clock::time_point{}) job_ended = now;
+      if (session.idle() || now - job_ended > kGrace) break;
+    }
+    if (show && now - last_status > kStatusEvery && !session.idle()) {
+      write_status(session.status_line());
+      last_status = now;
+    }
+    if (!drained) std::this_thread::sleep_for(kIdle);
+  }
+  session.abandon_rest();
+  if (show) clear_status();
+
+  RunResult result;
+  result.job_exit = shell_exit_code(exits[*job]);
+  result.traces = session.finished();
+  result.notes = session.notes();
+  if (!session.unfinished()) {
+    std::error_code error;
+    fs::remove_all(*spool_folder, error);
+    state.state = "finished";
+    state.spool_folder.clear();
+  } else {
+    state.recorder_pid = 0;
+  }
+  if (Status saved = save_run(options.folder, state); !saved.ok()) result.notes.push_back(saved.error().message);
+  if (result.traces.empty() && result.notes.empty()) {
+    result.notes.emplace_back("no process of the command used torch: nothing was recorded");
+  }
+  return result;
+}
+
+Status finish_interrupted_run(const std::string& folder) {
+  if (!is_run_folder(folder)) return {};
+  Expected<RunState> run = load_run(folder);
+  if (!run.ok()) return run.error();
+  if (run->state != "recording") return {};
+  if (run->recorder_pid != 0 && process_start(run->recorder_pid) == run->recorder_start) {
+    return {};  // still recording: readers look at the trace as it grows
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run->spool_folder, error)) {
+    if (entry.path().extension() != ".spool") continue;
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(entry.path().string());
+    if (!peek.ok()) return peek.error();
+    const std::int64_t pid = peek->facts().pid;
+    if (process_start(pid) != 0) {
+      return {ErrorCode::kCannotRecord,
+              fmt::format("{}: its recorder is gone but process {} still runs. Report again when it has ended.", folder, pid)};
+    }
+    const auto known = run->traces.find(pid);
+    const std::string name = known != run->traces.end() ? known->second : fmt::format("pid{}.dcmt", pid);
+    Expected<std::unique_ptr<ProcessRecorder>> process =
+        ProcessRecorder::resume(entry.path().string(), folder + "/" + name, run->command);
+    if (!process.ok()) return process.error();
+    DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
+    run->traces[pid] = name;
+    fs::remove(entry.path(), error);
+  }
+  fs::remove_all(run->spool_folder, error);
+  run->state = "recovered";
+  run->spool_folder.clear();
+  return save_run(folder, *run);
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,49 @@
+// Where the fields of torch's objects lie, as data, and reads through it that take no reference.
+//
+// Measured on torch 2.11; self_check.cpp verifies every number on live objects through torch's own accessors before
+// anything is hooked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dcmt::torch_provider::layout {
+
+inline constexpr std::size_t kCount = 8;            ///< intrusive_ptr_target: combined counts
+inline constexpr std::size_t kTensorStorage = 16;   ///< TensorImpl: StorageImpl*
+inline constexpr std::size_t kTensorPyObject = 56;  ///< TensorImpl: PyObject*
+inline constexpr std::size_t kStorageData = 16;     ///< StorageImpl: data pointer
+inline constexpr std::size_t kStorageBytes = 48;    ///< StorageImpl: size_bytes, or a tagged SymInt
+inline constexpr std::size_t kStoragePyObject = 80;
+inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
+
+// Slots of virtual tables, counted from the table's symbol (offset to top, type info, then functions).
+inline constexpr std::size_t kTensorSlotRelease = 4;    ///< release_resources
+inline constexpr std::size_t kTensorSlotDetach = 31;     ///< shallow_copy_and_detach(const VariableVersion&, bool)
+inline constexpr std::size_t kTensorSlotDetachMove = 32; ///< shallow_copy_and_detach(VariableVersion&&, bool)
+inline constexpr std::size_t kTensorSlotCopyFrom = 33;   ///< shallow_copy_from
+inline constexpr std::size_t kStorageSlotDelete = 3;    ///< deleting destructor
+inline constexpr std::size_t kStorageSlotRelease = 4;
+
+inline std::uint64_t word(const void* object, std::size_t offset) noexcept {
+  return *reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(object) + offset);
+}
+
+inline std::uint64_t strong_count(const void* object) noexcept { return word(object, kCount) & 0xffffffffu; }
+
+inline const void* storage_of(const void* tensor) noexcept {
+  return reinterpret_cast<const void*>(word(tensor, kTensorStorage));
+}
+
+inline std::uint64_t data_of(const void* storage) noexcept {
+  return storage != nullptr ? word(storage, kStorageData) : 0;
+}
+
+/// Bytes of a storage; 0 for none and for symbolic sizes, which own no memory.
+inline std::uint64_t bytes_of(const void* storage) noexcept {
+  if (storage == nullptr) return 0;
+  const std::uint64_t bytes = word(storage, kStorageBytes);
+  return (bytes >> 62) == 0 ? bytes : 0;
+}
+
+}  // namespace dcmt::torch_provider::layout

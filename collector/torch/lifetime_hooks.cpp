@@ -1,0 +1,354 @@
+// Every hook is: gate, guard, stack, sequence, store. A death is stamped before the real call, a birth after it.
+//
+// docs/adr/0002: every TensorImpl constructor but one delegates to the four-argument constructor through libc10's own
+// import slot, and every destructor runs through an import slot of D1 or D2; so a birth and a death are seen once each.
+#include "collector/torch/lifetime_hooks.h"
+
+#include <dlfcn.h>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/elf_patch.h"
+#include "collector/torch/layout.h"
+#include "collector/torch/release_keys.h"
+#include "collector/torch/sharing_set.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+/// In `lifetimes`, storages below this size are not followed unless they belong to a key.
+constexpr std::uint64_t kFollowedBytes = 64 * 1024;
+
+using Construct4 = void (*)(void*, void*, std::uint64_t, std::uint16_t, std::uint32_t);
+using ConstructView = void (*)(void*, int, void*, std::uint64_t, std::uint16_t);
+using OneObject = void (*)(void*);
+/// Returns an intrusive_ptr<TensorImpl> through a hidden first argument.
+using Detach = void* (*)(const void**, const void*, const void*, bool);
+using CopyFrom = void (*)(void*, const void*);
+using AllocCpu = void* (*)(std::size_t);
+using ResizeCpu = void (*)(void*, std::size_t);
+
+constexpr char kConstruct4[] =
+    "_ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE";
+constexpr char kConstructViewC1[] =
+    "_ZN3c1010TensorImplC1ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE";
+constexpr char kConstructViewC2[] =
+    "_ZN3c1010TensorImplC2ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE";
+constexpr char kDestroyD1[] = "_ZN3c1010TensorImplD1Ev";
+constexpr char kDestroyD2[] = "_ZN3c1010TensorImplD2Ev";
+constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
+constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
+constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
+constexpr char kTensorTable[] = "_ZTVN3c1010TensorImplE";
+constexpr char kStorageTable[] = "_ZTVN3c1011StorageImplE";
+
+Construct4 g_construct4;
+ConstructView g_construct_view;
+OneObject g_destroy_tensor;
+OneObject g_release_tensor;
+Detach g_detach;
+Detach g_detach_move;
+CopyFrom g_copy_from;
+OneObject g_delete_storage;
+OneObject g_release_storage;
+AllocCpu g_alloc_cpu;
+OneObject g_free_cpu;
+ResizeCpu g_resize_cpu;
+
+/// Storages whose bytes are gone are followed too: they may have been large when they were first seen.
+bool followed(const void* storage) noexcept {
+  if (agent::full_detail()) return true;
+  const std::uint64_t bytes = layout::bytes_of(storage);
+  return bytes >= kFollowedBytes || (storage != nullptr && bytes == 0) || storage_is_watched(storage);
+}
+
+std::uint64_t python_stack() noexcept {
+  const agent::PythonProvider* python = agent::python_provider();
+  return python != nullptr ? python->capture_stack() : 0;
+}
+
+void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) noexcept {
+  const std::uint64_t stack = with_stack ? python_stack() : 0;
+  write_running_ops();
+  auto* record = static_cast<wire::TensorRecord*>(agent::begin_record(type, sizeof(wire::TensorRecord), 0));
+  if (record == nullptr) return;
+  const void* storage = layout::storage_of(tensor);
+  record->tensor = reinterpret_cast<std::uint64_t>(tensor);
+  record->storage = reinterpret_cast<std::uint64_t>(storage);
+  record->data = layout::data_of(storage);
+  record->bytes = layout::bytes_of(storage);
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+void tensor_born(const void* tensor) noexcept {
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  const void* storage = layout::storage_of(tensor);
+  TorchThread* thread = torch_thread();
+  if (storage == nullptr && thread != nullptr && thread->in_detach != 0) {
+    thread->detached = tensor;
+    return;
+  }
+  // Inside a gather the base of the output is born before its storage is known to belong to a key.
+  const bool in_cycle = thread != nullptr && thread->in_cycle_op != 0;
+  const bool follow = followed(storage);
+  if (storage != nullptr && (in_cycle || follow)) sharing_add(tensor, storage);
+  if (follow) write_tensor(wire::RecordType::kTensorBirth, tensor, true);
+}
+
+void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  watched_tensor_ends(tensor);
+  const void* storage = layout::storage_of(tensor);
+  if (storage != nullptr) sharing_remove(tensor, storage);
+  // A tensor without storage cannot be told from one that was followed and released: it is reported.
+  if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : followed(storage)) {
+    write_tensor(type, tensor, false);
+  }
+}
+
+void storage_ends(const void* storage, wire::RecordType type) noexcept {
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  if (followed(storage)) {
+    const bool watched = storage_is_watched(storage);
+    const std::uint64_t stack = python_stack();
+    write_running_ops();
+    auto* record = static_cast<wire::StorageRecord*>(
+        agent::begin_record(type, sizeof(wire::StorageRecord), watched ? 1 : 0));
+    if (record != nullptr) {
+      record->storage = reinterpret_cast<std::uint64_t>(storage);
+      record->data = layout::data_of(storage);
+      record->bytes = layout::bytes_of(storage);
+      record->stack = stack;
+      agent::commit_record(record);
+    }
+  }
+  watched_storage_ends(storage);
+}
+
+// `device` is an optional<Device>: three bytes in one register.
+void on_construct4(void* tensor, void* storage, std::uint64_t keys, std::uint16_t type, std::uint32_t device) {
+  g_construct4(tensor, storage, keys, type, device);
+  tensor_born(tensor);
+}
+
+void on_construct_view(void* tensor, int kind, void* storage, std::uint64_t keys, std::uint16_t type) {
+  g_construct_view(tensor, kind, storage, keys, type);
+  tensor_born(tensor);
+}
+
+class Deeper {
+ public:
+  explicit Deeper(std::uint32_t& depth) noexcept : depth_(depth) { ++depth_; }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  std::uint32_t& depth_;
+};
+
+void* detach(Detach real, const void** result, const void* tensor, const void* version, bool allow_change) {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return real(result, tensor, version, allow_change);
+  void* returned = nullptr;
+  {
+    const Deeper deeper(thread->in_detach);  // the real one may throw
+    returned = real(result, tensor, version, allow_change);
+  }
+  // A subclass may hand out a tensor that was born elsewhere and has been seen.
+  if (*result == thread->detached && *result != nullptr) {
+    thread->detached = nullptr;
+    tensor_born(*result);
+  }
+  return returned;
+}
+
+void* on_detach(const void** result, const void* tensor, const void* version, bool allow_change) {
+  return detach(g_detach, result, tensor, version, allow_change);
+}
+
+void* on_detach_move(const void** result, const void* tensor, const void* version, bool allow_change) {
+  return detach(g_detach_move, result, tensor, version, allow_change);
+}
+
+void on_destroy_tensor(void* tensor) {
+  tensor_ends(tensor, wire::RecordType::kTensorDeath);
+  g_destroy_tensor(tensor);
+}
+
+void on_release_tensor(void* tensor) {
+  tensor_ends(tensor, wire::RecordType::kTensorRelease);
+  g_release_tensor(tensor);
+}
+
+void on_delete_storage(void* storage) {
+  storage_ends(storage, wire::RecordType::kStorageDeath);
+  g_delete_storage(storage);
+}
+
+void on_release_storage(void* storage) {
+  storage_ends(storage, wire::RecordType::kStorageRelease);
+  g_release_storage(storage);
+}
+
+void on_copy_from(void* tensor, const void* other) {
+  const void* before = layout::storage_of(tensor);
+  // The old storage may end inside the call: whatever needs it is done first.
+  const bool was_followed = agent::recording() && followed(before);
+  if (agent::recording()) {
+    agent::Inside inside;
+    if (before != nullptr) {
+      sharing_remove(tensor, before);
+      watched_tensor_moves(tensor, before);
+    }
+  }
+  g_copy_from(tensor, other);
+  const void* after = layout::storage_of(tensor);
+  if (!agent::recording() || after == before) {
+    if (agent::recording() && before != nullptr) sharing_add(tensor, before);
+    return;
+  }
+  agent::Inside inside;
+  if (!was_followed && !followed(after)) return;
+  if (after != nullptr) sharing_add(tensor, after);
+  const std::uint64_t stack = python_stack();
+  write_running_ops();
+  auto* record = static_cast<wire::RepointRecord*>(
+      agent::begin_record(wire::RecordType::kTensorRepoint, sizeof(wire::RepointRecord), 0));
+  if (record == nullptr) return;
+  record->tensor = reinterpret_cast<std::uint64_t>(tensor);
+  record->old_storage = reinterpret_cast<std::uint64_t>(before);
+  record->storage = reinterpret_cast<std::uint64_t>(after);
+  record->data = layout::data_of(after);
+  record->bytes = layout::bytes_of(after);
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+void on_resize_cpu(void* storage, std::size_t bytes) {
+  const std::uint64_t before = layout::bytes_of(storage);
+  const bool was_followed = agent::recording() && followed(storage);
+  g_resize_cpu(storage, bytes);
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  if (!was_followed && !followed(storage)) return;
+  const std::uint64_t stack = python_stack();
+  write_running_ops();
+  auto* record = static_cast<wire::ResizeRecord*>(
+      agent::begin_record(wire::RecordType::kStorageResize, sizeof(wire::ResizeRecord), 0));
+  if (record == nullptr) return;
+  record->storage = reinterpret_cast<std::uint64_t>(storage);
+  record->old_bytes = before;
+  record->bytes = layout::bytes_of(storage);
+  record->data = layout::data_of(storage);
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+void write_block(wire::RecordType type, const void* address, std::uint64_t bytes, std::uint64_t stack) noexcept {
+  write_running_ops();
+  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), 0));
+  if (record == nullptr) return;
+  record->address = reinterpret_cast<std::uint64_t>(address);
+  record->bytes = bytes;
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+void* on_alloc_cpu(std::size_t bytes) {
+  void* address = g_alloc_cpu(bytes);
+  if (address != nullptr && agent::recording()) {
+    agent::Inside inside;
+    const bool with_stack = agent::full_detail() || bytes >= kFollowedBytes;
+    write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? python_stack() : 0);
+  }
+  return address;
+}
+
+void on_free_cpu(void* address) {
+  if (address != nullptr && agent::recording()) {
+    agent::Inside inside;
+    // The size is not known here, so in `lifetimes` the storage's death carries the stack instead.
+    write_block(wire::RecordType::kBlockFree, address, 0, agent::full_detail() ? python_stack() : 0);
+  }
+  g_free_cpu(address);
+}
+
+}  // namespace
+
+void follow_from_now(const void* storage) noexcept {
+  if (agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes) return;
+  SharingSet set;
+  sharing_of(storage, set);
+  for (std::uint32_t i = 0; i < set.count; ++i) write_tensor(wire::RecordType::kTensorBirth, set.tensors[i], true);
+}
+
+namespace {
+
+template <class Function>
+bool find(void* library, const char* symbol, Function& out) {
+  out = reinterpret_cast<Function>(dlsym(library, symbol));
+  return out != nullptr;
+}
+
+template <class Function>
+void* pointer(Function function) {
+  return reinterpret_cast<void*>(function);
+}
+
+const ImportPatch kImports[] = {
+    {kConstruct4, pointer(on_construct4), "libc10.so"},
+    {kConstructViewC1, pointer(on_construct_view), nullptr},
+    {kConstructViewC2, pointer(on_construct_view), nullptr},
+    {kDestroyD1, pointer(on_destroy_tensor), nullptr},
+    {kDestroyD2, pointer(on_destroy_tensor), nullptr},
+    {kAllocCpu, pointer(on_alloc_cpu), nullptr},
+    {kFreeCpu, pointer(on_free_cpu), nullptr},
+    {kResizeCpu, pointer(on_resize_cpu), nullptr},
+};
+
+}  // namespace
+
+bool install_lifetime_hooks(const char** why) noexcept {
+  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (c10 == nullptr || cpu == nullptr) {
+    *why = "libc10.so or libtorch_cpu.so is not loaded under its usual name";
+    return false;
+  }
+  void** tensor_table = nullptr;
+  void** storage_table = nullptr;
+  const bool found = find(c10, kConstruct4, g_construct4) && find(c10, kConstructViewC1, g_construct_view) &&
+                     find(c10, kDestroyD2, g_destroy_tensor) && find(c10, kAllocCpu, g_alloc_cpu) &&
+                     find(c10, kFreeCpu, g_free_cpu) && find(cpu, kResizeCpu, g_resize_cpu) &&
+                     find(c10, kTensorTable, tensor_table) && find(c10, kStorageTable, storage_table);
+  if (!found) {
+    *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
+    return false;
+  }
+  g_release_tensor = reinterpret_cast<OneObject>(tensor_table[layout::kTensorSlotRelease]);
+  g_detach = reinterpret_cast<Detach>(tensor_table[layout::kTensorSlotDetach]);
+  g_detach_move = reinterpret_cast<Detach>(tensor_table[layout::kTensorSlotDetachMove]);
+  g_copy_from = reinterpret_cast<CopyFrom>(tensor_table[layout::kTensorSlotCopyFrom]);
+  g_delete_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotDelete]);
+  g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
+  patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor));
+  patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach));
+  patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move));
+  patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from));
+  patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage));
+  patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage));
+  if (patch_new_objects() == 0) {
+    *why = "no import slot of torch's libraries could be redirected";
+    return false;
+  }
+  return true;
+}
+
+std::size_t patch_new_objects() noexcept { return patch_imports(kImports, sizeof kImports / sizeof kImports[0]); }
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,18 @@
+// Births, deaths, moves and sizes of tensors and storages, and CPU blocks.
+#pragma once
+
+#include <cstddef>
+
+namespace dcmt::torch_provider {
+
+/// Installs all hooks. False, with the reason in `why`, if torch does not export what they need; nothing is hooked then.
+bool install_lifetime_hooks(const char** why) noexcept;
+
+/// Redirects the imports of objects that were loaded since. Returns how many slots were written.
+std::size_t patch_new_objects() noexcept;
+
+/// A storage of a key has just begun to be watched. If it is smaller than what `lifetimes` follows, its tensors so far
+/// made no record: this writes their births now. Call inside the guard.
+void follow_from_now(const void* storage) noexcept;
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,46 @@
+#include "collector/torch/operator_table.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "collector/agent/environment.h"
+
+namespace dcmt::torch_provider {
+
+std::vector<OperatorRow> load_operator_table() {
+  std::vector<OperatorRow> table;
+  const char* path = getenv(agent::kEnvOperators);
+  if (path == nullptr) return table;
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream fields(line);
+    OperatorRow row;
+    std::string role;
+    std::getline(fields, row.pattern, '\t');
+    std::getline(fields, role, '\t');
+    std::getline(fields, row.graph, '\t');
+    std::getline(fields, row.key, '\t');
+    std::getline(fields, row.count, '\t');
+    std::getline(fields, row.tensor, '\t');
+    if (role == "gather") row.role = OperatorRole::kGather;
+    else if (role == "wait") row.role = OperatorRole::kWait;
+    else if (role == "persist") row.role = OperatorRole::kPersist;
+    else if (role == "release") row.role = OperatorRole::kRelease;
+    else continue;
+    table.push_back(row);
+  }
+  return table;
+}
+
+const OperatorRow* find_operator(const std::vector<OperatorRow>& table, const char* name) {
+  for (const OperatorRow& row : table) {
+    if (fnmatch(row.pattern.c_str(), name, 0) == 0) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace dcmt::torch_provider

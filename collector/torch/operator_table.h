@@ -1,0 +1,27 @@
+// The table of gather, wait, persist and release operators, as the recorder compiled it from TOML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dcmt::torch_provider {
+
+enum class OperatorRole { kGather, kWait, kPersist, kRelease };
+
+/// One row. Arguments are named as in the operator's schema; empty: there is none.
+struct OperatorRow {
+  std::string pattern;  ///< "namespace::name", * and ? match as in file names
+  OperatorRole role;
+  std::string graph;
+  std::string key;
+  std::string count;    ///< release: the declared count of uses
+  std::string tensor;   ///< gather, wait: argument that is the storage's tensor; empty: the output
+};
+
+/// Reads the file named by the environment; lines of tab-separated fields in the order above. Empty if there is none.
+std::vector<OperatorRow> load_operator_table();
+
+/// The first row that matches, or nullptr. Earlier rows win.
+const OperatorRow* find_operator(const std::vector<OperatorRow>& table, const char* name);
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,208 @@
+#include "collector/torch/operator_wrap.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/operator_table.h"
+#include "collector/torch/release_keys.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+/// Where the facts of a cycle stand among the operator's arguments; -1: not there.
+struct ArgumentPlaces {
+  int graph = -1;
+  int key = -1;
+  int count = -1;
+  int tensor = -1;
+};
+
+struct WantedOperator {
+  c10::OperatorHandle handle;
+  const OperatorRow* row;
+  ArgumentPlaces places;
+  bool cpu_wrapped = false;
+  bool cuda_wrapped = false;
+};
+
+struct Wrapping {
+  std::mutex mutex;
+  std::vector<OperatorRow> table;
+  std::vector<std::unique_ptr<WantedOperator>> wanted;
+  std::vector<std::unique_ptr<torch::Library>> libraries;
+  std::optional<c10::RegistrationHandleRAII> listening;
+};
+
+// Leaked on purpose: wrappers may be called until the process ends.
+Wrapping& wrapping() {
+  static auto* state = new Wrapping();
+  return *state;
+}
+
+std::atomic<bool> g_wanted{false};
+
+int place_of(const c10::FunctionSchema& schema, const std::string& name) {
+  if (name.empty()) return -1;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    if (schema.arguments()[i].name() == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::int64_t integer_argument(const torch::jit::Stack& stack, std::size_t base, int place, std::int64_t otherwise) {
+  if (place < 0) return otherwise;
+  const c10::IValue& value = stack[base + static_cast<std::size_t>(place)];
+  return value.isInt() ? value.toInt() : otherwise;
+}
+
+const void* tensor_at(const c10::IValue& value) {
+  return value.isTensor() && value.toTensor().defined() ? value.toTensor().unsafeGetTensorImpl() : nullptr;
+}
+
+/// The kernel in front of the one that was registered before. Torch calls it with the arguments on `stack`; whatever
+/// the real kernel throws passes through.
+class CycleKernel final : public c10::OperatorKernel {
+ public:
+  CycleKernel(c10::SafeKernelFunction real, const OperatorRow& row, ArgumentPlaces places, std::string name)
+      : real_(std::move(real)), row_(row), places_(places), name_(std::move(name)) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    if (!agent::recording()) {
+      real_.callBoxed(op, keys, stack);
+      return;
+    }
+    const std::size_t base = stack->size() - op.schema().arguments().size();
+    const KeyName key{integer_argument(*stack, base, places_.graph, 0), integer_argument(*stack, base, places_.key, 0)};
+    const auto declared = static_cast<std::int32_t>(integer_argument(*stack, base, places_.count, 1));
+    const void* argument =
+        places_.tensor >= 0 ? tensor_at((*stack)[base + static_cast<std::size_t>(places_.tensor)]) : nullptr;
+
+    enter(key, declared);
+    try {
+      real_.callBoxed(op, keys, stack);
+    } catch (...) {
+      leave(key, declared, nullptr, wire::kKeyUnwound);
+      throw;
+    }
+    const void* output = stack->empty() ? nullptr : tensor_at(stack->back());
+    leave(key, declared, argument != nullptr ? argument : output, 0);
+  }
+
+ private:
+  void enter(KeyName key, std::int32_t declared) const noexcept {
+    agent::Inside inside;
+    if (TorchThread* thread = torch_thread()) ++thread->in_cycle_op;
+    if (row_.role == OperatorRole::kRelease) key_release_begins(key, declared, name_id(), 0);
+  }
+
+  void leave(KeyName key, std::int32_t declared, const void* tensor, std::uint32_t flags) const noexcept {
+    agent::Inside inside;
+    if (TorchThread* thread = torch_thread()) --thread->in_cycle_op;
+    switch (row_.role) {
+      case OperatorRole::kGather:
+        if (tensor != nullptr) key_gathered(key, tensor, name_id(), flags);
+        break;
+      case OperatorRole::kWait:
+        if (tensor != nullptr) key_waited(key, tensor, name_id(), flags);
+        break;
+      case OperatorRole::kPersist: key_persistent(key, name_id(), flags); break;
+      case OperatorRole::kRelease: key_release_ends(key, declared, name_id(), flags); break;
+    }
+  }
+
+  std::uint64_t name_id() const noexcept { return agent::intern(name_.data(), name_.size()); }
+
+  const c10::SafeKernelFunction real_;
+  const OperatorRow& row_;
+  const ArgumentPlaces places_;
+  const std::string name_;
+};
+
+class Listener final : public c10::OpRegistrationListener {
+ public:
+  // The dispatcher holds its lock here: remember only.
+  void onOperatorRegistered(const c10::OperatorHandle& op) override {
+    Wrapping& state = wrapping();
+    const OperatorRow* row = find_operator(state.table, op.operator_name().name.c_str());
+    if (row == nullptr) return;
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    state.wanted.push_back(std::make_unique<WantedOperator>(WantedOperator{op, row, {}}));
+    g_wanted.store(true, std::memory_order_relaxed);
+  }
+  void onOperatorDeregistered(const c10::OperatorHandle& op) override {
+    Wrapping& state = wrapping();
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    std::erase_if(state.wanted, [&](const auto& wanted) { return wanted->handle == op; });
+  }
+};
+
+/// Torch warns once when a kernel is registered over another one; the job's output must not change.
+class QuietWarnings final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+bool wrap_for(WantedOperator& wanted, c10::DispatchKey key) {
+  if (!wanted.handle.hasSchema() || !wanted.handle.hasComputedKernelForDispatchKey(key)) return false;
+  const auto& schema = wanted.handle.schema();
+  wanted.places = {place_of(schema, wanted.row->graph), place_of(schema, wanted.row->key),
+                   place_of(schema, wanted.row->count), place_of(schema, wanted.row->tensor)};
+  const std::string full_name = schema.operator_name().name;
+  const std::size_t colon = full_name.find("::");
+  if (colon == std::string::npos) return false;
+  const std::string overload = schema.operator_name().overload_name;
+  const std::string name = full_name.substr(colon + 2) + (overload.empty() ? "" : "." + overload);
+
+  QuietWarnings quiet;
+  const c10::WarningUtils::WarningHandlerGuard warnings(&quiet);
+  auto library = std::make_unique<torch::Library>(torch::Library::IMPL, full_name.substr(0, colon), key, "dc-memtrace", 0);
+  library->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
+                                  wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, wanted.places,
+                                  full_name)));
+  wrapping().libraries.push_back(std::move(library));
+  return true;
+}
+
+}  // namespace
+
+void start_wrapping() {
+  Wrapping& state = wrapping();
+  state.table = load_operator_table();
+  if (state.table.empty()) return;
+  state.listening.emplace(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
+}
+
+bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed); }
+
+void wrap_registered_operators() {
+  Wrapping& state = wrapping();
+  std::vector<WantedOperator*> wanted;
+  {
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    for (const auto& entry : state.wanted) wanted.push_back(entry.get());
+  }
+  bool all = true;
+  for (WantedOperator* entry : wanted) {
+    try {
+      if (!entry->cpu_wrapped) entry->cpu_wrapped = wrap_for(*entry, c10::DispatchKey::CPU);
+      if (!entry->cuda_wrapped) entry->cuda_wrapped = wrap_for(*entry, c10::DispatchKey::CUDA);
+    } catch (const std::exception& error) {
+      agent::diagnose(wire::DiagnosticCode::kProviderOff, error.what());
+      entry->cpu_wrapped = entry->cuda_wrapped = true;
+    }
+    all = all && (entry->cpu_wrapped || entry->cuda_wrapped);
+  }
+  if (all) g_wanted.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,104 @@
+// Start of the torch provider, and its part of the marks table.
+#include <stdio.h>
+#include <string.h>
+#include <torch/version.h>
+
+#include <exception>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/census.h"
+#include "collector/torch/layout.h"
+#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/operator_events.h"
+#include "collector/torch/operator_wrap.h"
+#include "collector/torch/release_keys.h"
+#include "collector/torch/self_check.h"
+#include "collector/torch/sharing_set.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+const void* tensor_of(void* tensor, void* object) noexcept {
+  if (tensor != nullptr || object == nullptr) return tensor;
+  return reinterpret_cast<const void*>(layout::word(object, layout::kVariableTensor));
+}
+
+std::uint64_t mark_name(const char* name) noexcept { return agent::intern(name, strlen(name)); }
+
+void gather(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept {
+  agent::Inside inside;
+  const void* impl = tensor_of(tensor, object);
+  if (impl != nullptr) key_gathered({graph, key}, impl, mark_name("gather"), wire::kKeyExplicit);
+}
+
+void wait(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept {
+  agent::Inside inside;
+  const void* impl = tensor_of(tensor, object);
+  if (impl != nullptr) key_waited({graph, key}, impl, mark_name("wait"), wire::kKeyExplicit);
+}
+
+void persist(std::int64_t graph, std::int64_t key) noexcept {
+  agent::Inside inside;
+  key_persistent({graph, key}, mark_name("persist"), wire::kKeyExplicit);
+}
+
+void release_begin(std::int64_t graph, std::int64_t key, std::int32_t users) noexcept {
+  agent::Inside inside;
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr) return;
+  thread->declared = users;  // one release at a time runs on a thread
+  key_release_begins({graph, key}, users, mark_name("release"), wire::kKeyExplicit);
+  ++thread->in_cycle_op;
+}
+
+void release_end(std::int64_t graph, std::int64_t key) noexcept {
+  agent::Inside inside;
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->in_cycle_op == 0) return;
+  --thread->in_cycle_op;
+  key_release_ends({graph, key}, thread->declared, mark_name("release"), wire::kKeyExplicit);
+}
+
+void census(void* tensor, void* object) noexcept {
+  agent::Inside inside;
+  const void* impl = tensor_of(tensor, object);
+  const void* storage = impl != nullptr ? layout::storage_of(impl) : nullptr;
+  if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0, 0);
+}
+
+const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider), gather, wait, persist, release_begin,
+                                        release_end, census};
+
+void start() {
+  agent::set_torch_version(TORCH_VERSION);
+  if (const char* why = self_check(); why != nullptr) {
+    agent::refuse(why);
+    return;
+  }
+  const char* why = nullptr;
+  if (!make_sharing_table() || !make_key_table()) {
+    agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
+    return;
+  }
+  if (!install_lifetime_hooks(&why)) {
+    agent::refuse(why);
+    return;
+  }
+  start_wrapping();
+  start_operator_events();
+  agent::register_torch_provider(&kProvider);
+}
+
+}  // namespace
+}  // namespace dcmt::torch_provider
+
+extern "C" __attribute__((visibility("default"))) void dcmt_provider_start() {
+  try {
+    dcmt::torch_provider::start();
+  } catch (const std::exception& error) {
+    char text[512];
+    snprintf(text, sizeof text, "the torch provider could not start: %s", error.what());
+    dcmt::agent::refuse(text);
+  }
+}

@@ -1,0 +1,392 @@
+#include "collector/torch/release_keys.h"
+
+#include <string.h>
+
+#include <atomic>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/census.h"
+#include "collector/torch/layout.h"
+#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+constexpr std::uint32_t kSlots = 16384;
+constexpr std::uint32_t kProbes = 64;
+constexpr std::uint32_t kNoSlot = ~0u;
+constexpr std::uint32_t kReadsPerRelease = 64;
+constexpr std::uint32_t kMovedPerKey = 4;
+
+enum SlotUse : std::uint32_t { kEmpty = 0, kClaimed = 1, kReady = 2 };
+
+/// One key. Written by the threads that gather and release it; `busy` keeps two of them apart, never for long.
+struct KeySlot {
+  std::atomic<std::uint32_t> use;
+  std::atomic<std::uint32_t> busy;
+  KeyName name;
+  std::atomic<const void*> storage;  ///< nullptr: none, or it has ended
+  std::uint64_t cycle;
+  std::int32_t declared;
+  std::int32_t remaining;
+  bool persistent;
+  bool gathered;                     ///< a cycle is open: gathered and not finally released
+  std::atomic<bool> released;        ///< the storage outlived its final release
+  std::uint32_t reads;
+  std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
+};
+
+/// Storages of keys, in buckets. A storage may stand several times: one buffer can serve several keys.
+struct alignas(64) WatchBucket {
+  std::atomic<const void*> storages[5];
+  std::uint32_t slots[5];
+};
+static_assert(sizeof(WatchBucket) == 64);
+constexpr std::uint32_t kWatchBuckets = 1u << 13;
+
+/// Tensors that releases re-pointed, direct-mapped by address: losing one costs a hint, never a wrong one.
+struct MovedTensor {
+  std::atomic<const void*> tensor;
+  std::uint32_t slot;
+};
+constexpr std::uint32_t kMovedTensors = 1u << 12;
+
+constinit KeySlot* g_slots = nullptr;
+constinit WatchBucket* g_watched = nullptr;
+constinit MovedTensor* g_moved = nullptr;
+constinit std::atomic<std::int32_t> g_watched_count{0};
+constinit std::atomic<std::int32_t> g_released_alive{0};
+constinit std::atomic<std::int32_t> g_moved_count{0};
+
+std::uint32_t spread(const void* pointer, std::uint32_t bits) noexcept {
+  const auto hash = (reinterpret_cast<std::uint64_t>(pointer) >> 4) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::uint32_t>(hash >> (64 - bits));
+}
+
+std::uint32_t find_slot(KeyName name, bool create) noexcept {
+  const std::uint64_t hash = agent::hash_bytes(&name, sizeof name, 0);
+  for (std::uint32_t probe = 0; probe < kProbes; ++probe) {
+    const auto index = static_cast<std::uint32_t>((hash + probe) % kSlots);
+    KeySlot& slot = g_slots[index];
+    std::uint32_t use = slot.use.load(std::memory_order_acquire);
+    if (use == kEmpty) {
+      if (!create) return kNoSlot;
+      if (slot.use.compare_exchange_strong(use, kClaimed, std::memory_order_acquire)) {
+        slot.name = name;
+        slot.use.store(kReady, std::memory_order_release);
+        return index;
+      }
+      use = slot.use.load(std::memory_order_acquire);
+    }
+    if (use == kReady && slot.name.graph == name.graph && slot.name.key == name.key) return index;
+  }
+  if (create) agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "the table of parameter keys is full");
+  return kNoSlot;
+}
+
+/// Keeps a slot to one thread. Gives up after a bounded number of tries: the host must not wait for us.
+class SlotGuard {
+ public:
+  explicit SlotGuard(KeySlot& slot) noexcept : slot_(slot) {
+    for (int i = 0; i < 4096 && !owned; ++i) owned = slot_.busy.exchange(1, std::memory_order_acquire) == 0;
+  }
+  ~SlotGuard() {
+    if (owned) slot_.busy.store(0, std::memory_order_release);
+  }
+  SlotGuard(const SlotGuard&) = delete;
+  SlotGuard& operator=(const SlotGuard&) = delete;
+  bool owned = false;
+
+ private:
+  KeySlot& slot_;
+};
+
+void watch(const void* storage, std::uint32_t slot) noexcept {
+  WatchBucket& bucket = g_watched[spread(storage, 13)];
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    if (bucket.storages[i].load(std::memory_order_relaxed) == storage && bucket.slots[i] == slot) return;
+  }
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    const void* empty = nullptr;
+    if (bucket.storages[i].load(std::memory_order_relaxed) == nullptr) {
+      bucket.slots[i] = slot;
+      if (bucket.storages[i].compare_exchange_strong(empty, storage, std::memory_order_release)) {
+        g_watched_count.fetch_add(1, std::memory_order_relaxed);
+        return;
+      }
+    }
+  }
+  agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "a gathered storage found no room among the watched ones");
+}
+
+void unwatch(const void* storage, std::uint32_t slot) noexcept {
+  WatchBucket& bucket = g_watched[spread(storage, 13)];
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    const void* expected = storage;
+    if (bucket.slots[i] == slot && bucket.storages[i].compare_exchange_strong(expected, nullptr)) {
+      g_watched_count.fetch_sub(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+void forget_moved(KeySlot& slot) noexcept {
+  for (auto& entry : slot.moved) {
+    const void* tensor = entry.exchange(nullptr);
+    if (tensor == nullptr) continue;
+    const void* expected = tensor;
+    if (g_moved[spread(tensor, 12)].tensor.compare_exchange_strong(expected, nullptr)) {
+      g_moved_count.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+void no_longer_released(KeySlot& slot) noexcept {
+  if (slot.released.exchange(false)) g_released_alive.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::uint64_t python_stack() noexcept {
+  const agent::PythonProvider* python = agent::python_provider();
+  return python != nullptr ? python->capture_stack() : 0;
+}
+
+void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
+               std::uint32_t flags) noexcept {
+  const std::uint64_t stack = python_stack();
+  write_running_ops();
+  const void* storage = slot.storage.load(std::memory_order_acquire);
+  if (storage == nullptr) flags |= wire::kKeyStorageDead;
+  if (slot.persistent) flags |= wire::kKeyPersistent;
+  auto* record = static_cast<wire::KeyRecord*>(agent::begin_record(type, sizeof(wire::KeyRecord), flags));
+  if (record == nullptr) return;
+  const TorchThread* thread = torch_thread();
+  record->graph = slot.name.graph;
+  record->key = slot.name.key;
+  record->op = op;
+  record->tensor = reinterpret_cast<std::uint64_t>(tensor);
+  record->storage = reinterpret_cast<std::uint64_t>(storage);
+  record->data = layout::data_of(storage);
+  record->bytes = layout::bytes_of(storage);
+  record->declared = declared;
+  record->remaining = slot.remaining;
+  record->cycle = slot.cycle;
+  record->stack = stack;
+  record->ordinal = thread != nullptr ? thread->ordinal : 0;
+  agent::commit_record(record);
+}
+
+void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexcept {
+  const void* storage = tensor != nullptr ? layout::storage_of(tensor) : nullptr;
+  const void* before = slot.storage.load(std::memory_order_relaxed);
+  if (before == storage) return;
+  if (before != nullptr) unwatch(before, index);
+  slot.storage.store(storage, std::memory_order_release);
+  if (storage == nullptr) return;
+  const bool watched_before = storage_is_watched(storage);
+  watch(storage, index);
+  if (!watched_before) follow_from_now(storage);
+}
+
+}  // namespace
+
+bool make_key_table() noexcept {
+  g_slots = static_cast<KeySlot*>(agent::arena(kSlots * sizeof(KeySlot)));
+  g_watched = static_cast<WatchBucket*>(agent::arena(kWatchBuckets * sizeof(WatchBucket)));
+  g_moved = static_cast<MovedTensor*>(agent::arena(kMovedTensors * sizeof(MovedTensor)));
+  return g_slots != nullptr && g_watched != nullptr && g_moved != nullptr;
+}
+
+void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept {
+  settle_releases();
+  const std::uint32_t index = find_slot(name, true);
+  if (index == kNoSlot) return;
+  KeySlot& slot = g_slots[index];
+  SlotGuard guard(slot);
+  if (!guard.owned) return;
+  no_longer_released(slot);
+  forget_moved(slot);
+  // A gather of what is still gathered hands out the same buffer: the cycle goes on.
+  if (!slot.gathered) {
+    slot.gathered = true;
+    ++slot.cycle;
+    slot.remaining = 0;
+    slot.declared = 0;
+    slot.reads = 0;
+  }
+  take_storage(slot, index, tensor);
+  write_key(wire::RecordType::kGather, slot, tensor, op, 0, flags);
+}
+
+void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept {
+  const std::uint32_t index = find_slot(name, true);
+  if (index == kNoSlot) return;
+  KeySlot& slot = g_slots[index];
+  SlotGuard guard(slot);
+  if (!guard.owned) return;
+  if (slot.gathered) take_storage(slot, index, tensor);
+  write_key(wire::RecordType::kWait, slot, tensor, op, 0, flags);
+}
+
+void key_persistent(KeyName name, std::uint64_t op, std::uint32_t flags) noexcept {
+  const std::uint32_t index = find_slot(name, true);
+  if (index == kNoSlot) return;
+  KeySlot& slot = g_slots[index];
+  SlotGuard guard(slot);
+  if (!guard.owned) return;
+  slot.persistent = true;
+  write_key(wire::RecordType::kPersist, slot, nullptr, op, 0, flags);
+}
+
+void key_release_begins(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
+  const std::uint32_t index = find_slot(name, true);
+  if (index == kNoSlot) return;
+  KeySlot& slot = g_slots[index];
+  SlotGuard guard(slot);
+  if (guard.owned) write_key(wire::RecordType::kReleaseBegin, slot, nullptr, op, declared, flags);
+}
+
+void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
+  const std::uint32_t index = find_slot(name, true);
+  if (index == kNoSlot) return;
+  KeySlot& slot = g_slots[index];
+  SlotGuard guard(slot);
+  if (!guard.owned) return;
+  if (!slot.gathered) flags |= wire::kKeyNoGather;
+  if (slot.remaining == 0) {
+    slot.remaining = slot.declared = declared > 0 ? declared : 1;
+  } else if (declared != slot.declared) {
+    flags |= wire::kKeyMismatch;
+  }
+  --slot.remaining;
+  const bool final = slot.remaining == 0 && !slot.persistent && (flags & wire::kKeyUnwound) == 0;
+  if (final) flags |= wire::kKeyFinal;
+  write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
+  if (!final) return;
+  slot.gathered = false;
+  if (slot.storage.load(std::memory_order_acquire) != nullptr && !slot.released.exchange(true)) {
+    g_released_alive.fetch_add(1, std::memory_order_relaxed);
+  }
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->pending_count == TorchThread::kMaxPending) return;
+  thread->pending[thread->pending_count++] = index;
+}
+
+void settle_releases() noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->pending_count == 0) return;
+  const std::uint32_t count = thread->pending_count;
+  thread->pending_count = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    KeySlot& slot = g_slots[thread->pending[i]];
+    SlotGuard guard(slot);
+    if (!guard.owned || slot.gathered) continue;
+    write_key(wire::RecordType::kReleaseSettled, slot, nullptr, 0, 0, 0);
+    const void* storage = slot.storage.load(std::memory_order_acquire);
+    if (layout::bytes_of(storage) != 0) {
+      take_census(wire::CensusTrigger::kRelease, storage, slot.name.graph, slot.name.key);
+    }
+  }
+}
+
+bool reads_wanted() noexcept {
+  return g_released_alive.load(std::memory_order_relaxed) > 0 || g_moved_count.load(std::memory_order_relaxed) > 0;
+}
+
+bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
+  const void* storage = layout::storage_of(tensor);
+  if (storage != nullptr && g_released_alive.load(std::memory_order_relaxed) > 0) {
+    const WatchBucket& bucket = g_watched[spread(storage, 13)];
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      if (bucket.storages[i].load(std::memory_order_acquire) != storage) continue;
+      const KeySlot& slot = g_slots[bucket.slots[i]];
+      if (!slot.released.load(std::memory_order_acquire)) continue;
+      out = {slot.name, storage, layout::bytes_of(storage)};
+      return true;
+    }
+  }
+  if (g_moved_count.load(std::memory_order_relaxed) > 0) {
+    const MovedTensor& entry = g_moved[spread(tensor, 12)];
+    if (entry.tensor.load(std::memory_order_acquire) == tensor) {
+      const KeySlot& slot = g_slots[entry.slot];
+      out = {slot.name, slot.storage.load(std::memory_order_acquire), layout::bytes_of(storage)};
+      return true;
+    }
+  }
+  return false;
+}
+
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
+  const std::uint32_t index = find_slot(key.name, false);
+  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
+  const std::uint64_t name = agent::intern(op, strlen(op));
+  const std::uint64_t stack = python_stack();
+  write_running_ops();
+  auto* record =
+      static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), 0));
+  if (record == nullptr) return;
+  record->graph = key.name.graph;
+  record->key = key.name.key;
+  record->storage = reinterpret_cast<std::uint64_t>(key.storage);
+  record->tensor = reinterpret_cast<std::uint64_t>(tensor);
+  record->bytes = key.bytes;
+  record->op = name;
+  record->ordinal = ordinal;
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+bool storage_is_watched(const void* storage) noexcept {
+  if (g_watched_count.load(std::memory_order_relaxed) == 0) return false;
+  for (const auto& entry : g_watched[spread(storage, 13)].storages) {
+    if (entry.load(std::memory_order_relaxed) == storage) return true;
+  }
+  return false;
+}
+
+void watched_storage_ends(const void* storage) noexcept {
+  if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
+  WatchBucket& bucket = g_watched[spread(storage, 13)];
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    const void* expected = storage;
+    const std::uint32_t index = bucket.slots[i];
+    if (!bucket.storages[i].compare_exchange_strong(expected, nullptr)) continue;
+    g_watched_count.fetch_sub(1, std::memory_order_relaxed);
+    KeySlot& slot = g_slots[index];
+    const void* held = storage;
+    if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot);
+  }
+}
+
+void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept {
+  const TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->in_cycle_op == 0 || g_watched_count.load(std::memory_order_relaxed) == 0) return;
+  WatchBucket& bucket = g_watched[spread(old_storage, 13)];
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    if (bucket.storages[i].load(std::memory_order_acquire) != old_storage) continue;
+    const std::uint32_t index = bucket.slots[i];
+    for (auto& entry : g_slots[index].moved) {
+      const void* empty = nullptr;
+      if (!entry.compare_exchange_strong(empty, tensor)) continue;
+      MovedTensor& moved = g_moved[spread(tensor, 12)];
+      moved.slot = index;
+      if (moved.tensor.exchange(tensor) == nullptr) g_moved_count.fetch_add(1, std::memory_order_relaxed);
+      break;
+    }
+    return;
+  }
+}
+
+void watched_tensor_ends(const void* tensor) noexcept {
+  if (g_moved_count.load(std::memory_order_relaxed) == 0) return;
+  MovedTensor& moved = g_moved[spread(tensor, 12)];
+  const void* expected = tensor;
+  if (!moved.tensor.compare_exchange_strong(expected, nullptr)) return;
+  g_moved_count.fetch_sub(1, std::memory_order_relaxed);
+  for (auto& entry : g_slots[moved.slot].moved) {
+    expected = tensor;
+    entry.compare_exchange_strong(expected, nullptr);
+  }
+}
+
+}  // namespace dcmt::torch_provider

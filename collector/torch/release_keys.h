@@ -1,0 +1,50 @@
+// The cycles of gathered parameters: gather, wait, release, settled; and who reads after a release.
+//
+// A key is (graph, parameter). Its storage is the output of its latest gather or wait; a release operator's tensor
+// argument is an activation and says nothing. The first declared count of a cycle is the one that counts down.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/wire/records.h"
+
+namespace dcmt::torch_provider {
+
+bool make_key_table() noexcept;
+
+struct KeyName {
+  std::int64_t graph;
+  std::int64_t key;
+};
+
+/// `op` is the string id of the operator or mark. `flags` may carry wire::kKeyExplicit and wire::kKeyUnwound.
+void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept;
+void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept;
+void key_persistent(KeyName name, std::uint64_t op, std::uint32_t flags) noexcept;
+void key_release_begins(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept;
+void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept;
+
+/// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
+void settle_releases() noexcept;
+
+/// True while a released storage or a re-pointed tensor is still alive: operators' inputs must be looked at.
+bool reads_wanted() noexcept;
+
+/// The key whose released storage or re-pointed tensor this is, or nullptr.
+struct ReleasedKey {
+  KeyName name;
+  const void* storage;
+  std::uint64_t bytes;
+};
+bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
+
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept;
+
+// Told by the lifetime hooks. Cheap where nothing is watched.
+void watched_storage_ends(const void* storage) noexcept;
+void watched_tensor_ends(const void* tensor) noexcept;
+void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
+/// True if the storage belongs to a key: it is followed at any size.
+bool storage_is_watched(const void* storage) noexcept;
+
+}  // namespace dcmt::torch_provider

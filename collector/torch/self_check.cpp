@@ -1,0 +1,71 @@
+#include "collector/torch/self_check.h"
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <torch/version.h>
+
+#include "collector/torch/layout.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+char g_message[512];
+
+const char* wrong(const char* what) {
+  snprintf(g_message, sizeof g_message,
+           "torch's %s differ from torch %s, for which this provider was built: nothing is recorded in this process. "
+           "Rebuild dc-memtrace against the torch in use (DCMT_PYTHON names its Python).",
+           what, TORCH_VERSION);
+  return g_message;
+}
+
+std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+}  // namespace
+
+const char* self_check() {
+  // For tests: a torch that fails the check.
+  if (const char* forced = getenv("DC_MEMTRACE_TEST_SELF_CHECK"); forced != nullptr && strcmp(forced, "fail") == 0) {
+    return wrong("object layouts (simulated)");
+  }
+  const at::Tensor tensor = at::empty({3, 5}, at::kFloat);
+  const at::Tensor view = tensor.select(0, 1);
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
+
+  if (layout::storage_of(impl) != storage || layout::storage_of(view.unsafeGetTensorImpl()) != storage) {
+    return wrong("tensor objects");
+  }
+  if (layout::strong_count(impl) != tensor.use_count() || layout::strong_count(storage) != tensor.storage().use_count() ||
+      layout::strong_count(storage) != 2) {
+    return wrong("reference counts");
+  }
+  if (layout::data_of(storage) != address(storage->data()) || layout::bytes_of(storage) != storage->nbytes() ||
+      layout::bytes_of(storage) != 60) {
+    return wrong("storage objects");
+  }
+  if (layout::word(impl, layout::kTensorPyObject) != 0 || layout::word(storage, layout::kStoragePyObject) != 0) {
+    return wrong("Python object slots");
+  }
+  // Virtual tables: the slots that are hooked must hold the functions we think they hold.
+  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (c10 == nullptr) return wrong("libraries");
+  void* const* table = static_cast<void* const*>(dlsym(c10, "_ZTVN3c1010TensorImplE"));
+  if (table == nullptr || layout::word(impl, 0) != address(table + 2) ||
+      table[layout::kTensorSlotRelease] != dlsym(c10, "_ZN3c1010TensorImpl17release_resourcesEv")) {
+    return wrong("virtual tables");
+  }
+  // shallow_copy_from has no symbol of its own in libc10; it stands right after the overloads of its sibling.
+  constexpr char kDetach[] = "_ZNK3c1010TensorImpl23shallow_copy_and_detachERKNS_15VariableVersionEb";
+  constexpr char kDetachMove[] = "_ZNK3c1010TensorImpl23shallow_copy_and_detachEONS_15VariableVersionEb";
+  if (table[layout::kTensorSlotDetach] != dlsym(c10, kDetach) ||
+      table[layout::kTensorSlotDetachMove] != dlsym(c10, kDetachMove)) {
+    return wrong("virtual tables");
+  }
+  return nullptr;
+}
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,28 @@
+// Which tensors lie on a storage, without a list of all tensors.
+//
+// A fixed table of recent tensor births, in buckets by storage: two cache lines a bucket. It may lose entries (a full
+// bucket) and it may hold stale ones (a tensor whose storage was exchanged by code that has no hook). So it answers with
+// candidates, each verified by reading the candidate's memory through the kernel, which cannot fault, and it says when
+// it may be incomplete. Lock-free; callable from any hook.
+#pragma once
+
+#include <cstdint>
+
+namespace dcmt::torch_provider {
+
+bool make_sharing_table() noexcept;
+
+void sharing_add(const void* tensor, const void* storage) noexcept;
+void sharing_remove(const void* tensor, const void* storage) noexcept;
+
+struct SharingSet {
+  static constexpr std::uint32_t kCapacity = 15;
+  const void* tensors[kCapacity];
+  std::uint32_t count = 0;
+  bool maybe_incomplete = false;
+};
+
+/// The live tensors known to lie on `storage` now.
+void sharing_of(const void* storage, SharingSet& out) noexcept;
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,37 @@
+// What the torch provider keeps per thread: the operators that are running, and releases that wait to be settled.
+#pragma once
+
+#include <cstdint>
+
+namespace dcmt::torch_provider {
+
+struct RunningOp {
+  const char* name;       ///< valid while the operator runs
+  std::uint64_t ordinal;
+  std::uint32_t scope;    ///< wire::OpScope
+};
+
+struct TorchThread {
+  static constexpr std::uint32_t kMaxDepth = 64;
+  static constexpr std::uint32_t kMaxPending = 32;
+
+  std::uint64_t ordinal;       ///< operators begun on this thread
+  std::uint32_t depth;         ///< running operators, also those beyond kMaxDepth
+  std::uint32_t written;       ///< how many of `running`, from the outermost, have their OpBegin written
+  std::uint32_t in_detach;     ///< depth of shallow copies: a tensor is born there before it has its storage
+  const void* detached;        ///< the last tensor born so
+  std::uint32_t in_cycle_op;   ///< depth of wrapped gather/wait/release operators
+  std::int32_t declared;       ///< uses declared by an explicit release that has begun
+  std::uint32_t pending_count;
+  std::uint32_t pending[kMaxPending];  ///< key slots whose final release waits for the next operator
+  RunningOp running[kMaxDepth];
+};
+
+/// The calling thread's state; nullptr if there is no memory for it. Allocates a page at a thread's first call.
+TorchThread* torch_thread() noexcept;
+
+/// Writes the OpBegins of running operators that are not written yet, so that the next record has its context.
+/// Call inside the guard, before begin_record().
+void write_running_ops() noexcept;
+
+}  // namespace dcmt::torch_provider

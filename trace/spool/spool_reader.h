@@ -1,0 +1,114 @@
+// The recorder's end of a spool: takes complete records out, in the order of their sequence, and gives chunks back.
+//
+// Trusts no byte: everything is copied out of the shared mapping before it is looked at, and checked afterwards.
+// Thread-safety: none. One reader per spool.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/base/status.h"
+#include "trace/spool/layout.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::spool {
+
+/// What the header says of the process; copied once, at open().
+struct ProcessFacts {
+  std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
+  std::int32_t rank = -1;
+  std::int32_t world_size = -1;
+  std::uint32_t detail = 1;
+  std::uint64_t tsc_hz = 0;
+  std::uint64_t start_tsc = 0;
+  std::uint64_t start_monotonic_ns = 0;
+  std::uint64_t start_real_ns = 0;
+};
+
+/// A record in sequence, valid until the next call of next().
+struct SequencedRecord {
+  const wire::RecordHeader* header = nullptr;
+  std::uint32_t thread = 0;
+};
+
+class SpoolReader {
+ public:
+  /// kBadInput with one line if the file is missing, cut short, foreign, or of another version.
+  static Expected<SpoolReader> open(const std::string& path);
+
+  SpoolReader(SpoolReader&&) noexcept;
+  SpoolReader& operator=(SpoolReader&&) noexcept;
+  ~SpoolReader();
+
+  [[nodiscard]] const ProcessFacts& facts() const { return facts_; }
+  [[nodiscard]] AgentState state() const;
+  [[nodiscard]] std::string torch_version() const;
+  [[nodiscard]] std::string python_version() const;
+  /// Why the agent refused.
+  [[nodiscard]] std::string message() const;
+  /// Records the agent found no room for, so far.
+  [[nodiscard]] std::uint64_t lost() const;
+  /// Sequences handed out so far.
+  [[nodiscard]] std::uint64_t last_taken_sequence() const;
+  /// Share of chunks in use, 0 to 1.
+  [[nodiscard]] double used() const;
+  /// Damaged chunks met so far: their rest was skipped.
+  [[nodiscard]] std::uint64_t damaged_chunks() const { return damaged_; }
+
+  /// Records up to `seq` are known already (a recorder before this one committed them).
+  void skip_to(std::uint64_t seq) { next_sequence_ = seq + 1; }
+
+  /// Copies what has been published since the last call. Returns the number of new records.
+  std::size_t take();
+
+  /// The next record in sequence, if it has been taken; header is nullptr otherwise.
+  SequencedRecord next();
+
+  /// The lowest sequence that has been taken and waits behind a gap; 0 if there is none. The gap is
+  /// [next_sequence(), waiting()).
+  [[nodiscard]] std::uint64_t waiting() const;
+  [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
+  /// Gives up on the sequences before waiting().
+  void skip_gap();
+
+  /// Frees the chunks whose records have all been handed out by next(). Call after they are durable.
+  void give_back();
+
+ private:
+  /// What is known of a chunk: how much was taken, and whether all of it has been handed out.
+  struct Chunk {
+    std::uint32_t taken = 0;    ///< bytes
+    std::uint32_t batches = 0;  ///< taken and not handed out completely
+  };
+  /// Records taken from one chunk at one time: ascending sequences of one thread.
+  struct Batch {
+    std::vector<std::uint64_t> words;
+    std::size_t position = 0;
+    std::uint32_t chunk = 0;
+    [[nodiscard]] const wire::RecordHeader& head() const;
+    [[nodiscard]] bool done() const { return position == words.size(); }
+  };
+
+  SpoolReader() = default;
+  void close();
+  std::size_t take_chunk(std::uint32_t index);
+  ChunkDescriptor& descriptor(std::uint32_t index) const;
+  Header& header() const { return *reinterpret_cast<Header*>(base_); }
+
+  char* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint32_t chunk_count_ = 0;
+  ProcessFacts facts_;
+  std::vector<Chunk> chunks_;
+  std::map<std::uint32_t, std::deque<Batch>> threads_;  ///< each in ascending sequence
+  std::uint32_t current_thread_ = 0;                    ///< whose record was handed out last: likely the next one's
+  bool advance_ = false;                                ///< the head of current_thread_ has been handed out
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace dcmt::spool
