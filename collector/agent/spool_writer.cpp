@@ -26,6 +26,16 @@ constinit char* g_chunks = nullptr;
 constinit std::uint32_t g_chunk_count = 0;
 constinit pthread_key_t g_thread_end_key = 0;
 
+constexpr std::size_t kMaxPath = 4096;
+
+/// `<folder>/<name>` with the process id in the name; false if it is too long.
+bool spool_path(char (&out)[kMaxPath], const char* folder, const char* name_format) noexcept {
+  char name[64];
+  snprintf(name, sizeof name, name_format, static_cast<long>(getpid()));
+  const int length = snprintf(out, kMaxPath, "%s/%s", folder, name);
+  return length > 0 && static_cast<std::size_t>(length) < kMaxPath;
+}
+
 void on_thread_end(void*) { close_thread_chunk(); }
 
 /// A chunk of our own, or -1 if the recorder has none left for us.
@@ -106,12 +116,9 @@ bool renew_chunk() noexcept {
 }  // namespace
 
 const char* open_spool(const SpoolOptions& options) noexcept {
-  char path[4096];
-  char hidden[4096];
   const long pid = static_cast<long>(getpid());
-  const int length = snprintf(path, sizeof path, "%s/%ld.spool", options.folder, pid);
-  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof path) return "the spool folder's path is too long";
-  snprintf(hidden, sizeof hidden, "%s/.%ld.new", options.folder, pid);
+  char hidden[kMaxPath];
+  if (!spool_path(hidden, options.folder, ".%ld.new")) return "the spool folder's path is too long";
   const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return "the spool could not be created";
   const std::size_t bytes = spool::file_bytes(options.chunk_count);
@@ -147,8 +154,20 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
   g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
   g_chunk_count = options.chunk_count;
-  // The recorder looks for *.spool only, so it never sees a half-made header.
-  if (rename(hidden, path) != 0) return "the spool could not be renamed";
+  return nullptr;
+}
+
+const char* show_spool(const char* folder) noexcept {
+  const std::uint64_t elapsed = nanoseconds(CLOCK_MONOTONIC) - g_header->start_monotonic_ns;
+  if (elapsed != 0) {
+    const double hz = static_cast<double>(cycles() - g_header->start_tsc) * 1e9 / static_cast<double>(elapsed);
+    g_header->tsc_hz = static_cast<std::uint64_t>(hz);
+  }
+  char hidden[kMaxPath];
+  char shown[kMaxPath];
+  if (!spool_path(hidden, folder, ".%ld.new") || !spool_path(shown, folder, "%ld.spool") || rename(hidden, shown) != 0) {
+    return "the spool could not be renamed";
+  }
   return nullptr;
 }
 

@@ -16,8 +16,12 @@ struct SpoolOptions {
   std::int32_t world_size;
 };
 
-/// Creates `<folder>/<pid>.spool`, allocates all of it and maps it. Returns nullptr, or why it could not.
+/// Creates the spool's file under a hidden name, allocates all of it and maps it. Returns nullptr, or why it could not.
 const char* open_spool(const SpoolOptions& options) noexcept;
+
+/// Completes the header (the cycle counter's rate over the time since open_spool()) and renames the file to
+/// `<folder>/<pid>.spool`, for which the recorder looks. Returns nullptr, or why it could not.
+const char* show_spool(const char* folder) noexcept;
 
 /// The spool's header, or nullptr before open_spool().
 spool::Header* spool_header() noexcept;

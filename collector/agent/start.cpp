@@ -97,8 +97,10 @@ void start() noexcept {
       load_provider(libraries, "libdcmt_python.so");
     }
   }
-  if (g_refused) close_gate();
-  else spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+  if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+  const char* why = show_spool(folder);
+  if (why != nullptr) leave_note(folder, why);
+  if (why != nullptr || g_refused) close_gate();
 }
 
 }  // namespace

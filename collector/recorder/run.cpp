@@ -36,14 +36,15 @@ constexpr auto kStatusEvery = std::chrono::milliseconds(250);
 constexpr auto kGrace = std::chrono::seconds(10);
 
 std::string human_count(std::int64_t n) {
-  return n < 10'000 ? fmt::format("{}", n) : n < 1'000'000 ? fmt::format("{:.1f} k", n / 1e3) : fmt::format("{:.1f} M", n / 1e6);
+  const auto value = static_cast<double>(n);
+  if (n < 10'000) return fmt::format("{}", n);
+  return n < 1'000'000 ? fmt::format("{:.1f} k", value / 1e3) : fmt::format("{:.1f} M", value / 1e6);
 }
 
 std::string human_bytes(std::int64_t n) {
-  const auto b = static_cast<double>(n);
-  return b < 1024.0 * 1024 ? fmt::format("{:.1f} KiB", b / 1024)
-         : b < 1024.0 * 1024 * 1024 ? fmt::format("{:.1f} MiB", b / 1024 / 1024)
-                                    : fmt::format("{:.2f} GiB", b / 1024 / 1024 / 1024);
+  const double mib = static_cast<double>(n) / 1024 / 1024;
+  if (mib < 1) return fmt::format("{:.1f} KiB", mib * 1024);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
 }
 
 /// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.

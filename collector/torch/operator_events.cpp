@@ -111,7 +111,7 @@ void on_end(const at::RecordFunction&, at::ObserverContext*) {
       agent::commit_record(record);
     }
   }
-  if (thread->depth == 0) switch_reads(reads_wanted());
+  switch_reads(reads_wanted());
 }
 
 }  // namespace

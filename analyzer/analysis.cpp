@@ -1,0 +1,48 @@
+#include "analyzer/analysis.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/rules/rules.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+void add_share_of_peak(const TraceData& data, const Peak& peak, Finding& finding) {
+  std::vector<const ReleaseRow*> rows;
+  for (const FindingItem& item : finding.items) {
+    if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
+  }
+  const std::vector<Gap> gaps = gaps_at_release(data, rows);
+  if (gaps.empty()) return;
+  finding.dead_at_peak = bytes_in_gaps(gaps, peak.device, peak.seq);
+  finding.peak_share =
+      peak.bytes.value > 0 ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value) : 0;
+  finding.predicted_peak = peak_of(data, peak.device, gaps).bytes;
+}
+
+}  // namespace
+
+Analysis analyze(const TraceData& data) {
+  Analysis analysis{&data, {}, PhaseIndex(data), analyze_releases(data), {}, {}, step_survivors(data), {}, nullptr, nullptr};
+  if (const std::vector<StringId> devices = devices_of(data); !devices.empty()) analysis.device = devices.front();
+  analysis.what_if = what_if(data, analysis.device, analysis.releases.residual());
+  const Peak& peak = analysis.what_if.measured;
+  if (peak.seq.valid()) {
+    analysis.peak_step = step_at(analysis.releases.steps, peak.seq);
+    analysis.peak_phase = analysis.phases.at(peak.seq);
+  }
+  for (const auto rule : {rules::residual, rules::use_after_release, rules::never_released}) {
+    for (Finding& finding : rule(data, analysis.releases)) analysis.findings.push_back(std::move(finding));
+  }
+  for (Finding& finding : analysis.findings) add_share_of_peak(data, peak, finding);
+  std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [](const Finding& a, const Finding& b) {
+    return std::pair(a.dead_at_peak, a.byte_seconds) > std::pair(b.dead_at_peak, b.byte_seconds);
+  });
+  std::int64_t number = 0;
+  for (Finding& finding : analysis.findings) finding.number = ++number;
+  analysis.facts = run_facts(data, analysis.releases);
+  return analysis;
+}
+
+}  // namespace dcmt::analyzer

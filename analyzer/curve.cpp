@@ -1,0 +1,87 @@
+#include "analyzer/curve.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dcmt::analyzer {
+namespace {
+
+struct Event {
+  Sequence seq;
+  std::int64_t delta;
+  TimeNs ns;
+  const Block* block;  ///< of a real allocation
+};
+
+void add_gap(const Gap& gap, std::vector<Event>& events) {
+  const Span& life = gap.block->span;
+  const Sequence from = std::max(gap.from, life.from_seq);
+  const bool to_the_end = !gap.to.valid() || (life.ended() && gap.to >= life.to_seq);
+  const Sequence to = to_the_end ? life.to_seq : gap.to;
+  if (to.valid() && to <= from) return;
+  events.push_back({from, -gap.block->bytes.value, {}, nullptr});
+  if (to.valid()) events.push_back({to, gap.block->bytes.value, {}, nullptr});
+}
+
+std::vector<Event> events_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  std::vector<Event> events;
+  events.reserve(2 * data.blocks.size());
+  for (const Block& block : data.blocks) {
+    if (block.device != device) continue;
+    events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
+    if (block.span.ended()) events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
+  }
+  for (const Gap& gap : gaps) {
+    if (gap.block->device == device) add_gap(gap, events);
+  }
+  // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta;
+  });
+  return events;
+}
+
+}  // namespace
+
+std::vector<StringId> devices_of(const TraceData& data) {
+  std::map<StringId, Bytes> peaks;
+  for (const Block& block : data.blocks) peaks.try_emplace(block.device);
+  std::vector<StringId> devices;
+  for (auto& [device, bytes] : peaks) {
+    bytes = peak_of(data, device).bytes;
+    devices.push_back(device);
+  }
+  std::stable_sort(devices.begin(), devices.end(), [&](StringId a, StringId b) { return peaks[a] > peaks[b]; });
+  return devices;
+}
+
+std::vector<CurvePoint> allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  std::vector<CurvePoint> points;
+  std::int64_t bytes = 0;
+  for (const Event& event : events_of(data, device, gaps)) {
+    bytes += event.delta;
+    if (!points.empty() && points.back().seq == event.seq) {
+      points.back().bytes = Bytes(bytes);
+    } else {
+      points.push_back({event.seq, Bytes(bytes)});
+    }
+  }
+  return points;
+}
+
+Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  Peak peak;
+  peak.device = device;
+  std::int64_t bytes = 0;
+  for (const Event& event : events_of(data, device, gaps)) {
+    bytes += event.delta;
+    if (bytes <= peak.bytes.value) continue;
+    peak.bytes = Bytes(bytes);
+    peak.seq = event.seq;
+    peak.ns = event.ns;
+    peak.block = event.block;
+  }
+  return peak;
+}
+
+}  // namespace dcmt::analyzer

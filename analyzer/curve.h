@@ -1,0 +1,40 @@
+// The allocated curve: bytes that allocators have handed out, after every event, and its peak.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/trace_data.h"
+
+namespace dcmt::analyzer {
+
+/// A stretch [from, to) in which a block is taken out of the curve: what-if it had been freed at `from`. A zero `to`
+/// means for the rest of the block's life.
+struct Gap {
+  const Block* block = nullptr;
+  Sequence from, to;
+};
+
+struct CurvePoint {
+  Sequence seq;
+  Bytes bytes;  ///< right after the event at `seq`
+};
+
+struct Peak {
+  StringId device;
+  Bytes bytes;
+  Sequence seq;   ///< the event that first reached it; zero if nothing was ever allocated
+  TimeNs ns;
+  const Block* block = nullptr;  ///< the allocation that reached it
+};
+
+/// The devices that have blocks, the one with the highest peak first.
+[[nodiscard]] std::vector<StringId> devices_of(const TraceData& data);
+
+/// The curve of one device, in order of sequence; `gaps` are left out of it.
+[[nodiscard]] std::vector<CurvePoint> allocated_curve(const TraceData& data, StringId device,
+                                                      const std::vector<Gap>& gaps = {});
+
+/// The first maximum of that curve.
+[[nodiscard]] Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,67 @@
+#include "analyzer/finding.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+
+std::int64_t Finding::keys() const {
+  std::set<Key> keys;
+  for (const FindingItem& item : items) keys.insert(item.key);
+  return static_cast<std::int64_t>(keys.size());
+}
+
+std::int64_t Finding::steps() const {
+  std::set<const Step*> steps;
+  for (const FindingItem& item : items) {
+    if (item.step != nullptr) steps.insert(item.step);
+  }
+  return static_cast<std::int64_t>(steps.size());
+}
+
+std::optional<Bytes> Finding::bytes_each() const {
+  const bool same = std::all_of(items.begin(), items.end(), [&](const FindingItem& item) {
+    return item.bytes == items.front().bytes;
+  });
+  return same ? std::optional(items.front().bytes) : std::nullopt;
+}
+
+std::string_view name_of(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kCertain: return "certain";
+    case Confidence::kPartial: return "partial";
+    case Confidence::kUnknown: break;
+  }
+  return "unknown";
+}
+
+void complete_from_items(const TraceData& data, Finding& finding) {
+  const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
+  std::map<Key, Bytes> largest;
+  bool coverage_known = true;
+  finding.coverage.at_most = 0;
+  for (const FindingItem& item : finding.items) {
+    Bytes& bytes = largest[item.key];
+    bytes = std::max(bytes, item.bytes);
+    const std::int64_t until_ns = item.until.valid() ? item.until_ns.value : end_ns;
+    const std::int64_t ns = std::max<std::int64_t>(0, until_ns - item.since_ns.value);
+    finding.byte_seconds += static_cast<double>(item.bytes.value) * static_cast<double>(ns) * 1e-9;
+    finding.reads += static_cast<std::int64_t>(item.reads.size());
+    for (const Mark* mark : {item.gather, item.release}) {
+      if (mark != nullptr) finding.evidence.marks.push_back(mark->id);
+    }
+    for (const Mark* read : item.reads) finding.evidence.marks.push_back(read->id);
+    if (item.row == nullptr) continue;
+    finding.coverage.at_least += item.row->operators_held.at_least;
+    finding.coverage.in_trace += item.row->operators_held.in_trace;
+    coverage_known = coverage_known && item.row->operators_held.at_most.has_value();
+    *finding.coverage.at_most += item.row->operators_held.at_most.value_or(0);
+  }
+  if (!coverage_known) finding.coverage.at_most.reset();
+  for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
+}
+
+}  // namespace dcmt::analyzer

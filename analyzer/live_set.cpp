@@ -1,0 +1,77 @@
+#include "analyzer/live_set.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyzer/stacks.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Block& block, GroupBy by) {
+  switch (by) {
+    case GroupBy::kSite:
+      return describe_site(data, block.birth.stack);
+    case GroupBy::kOperator: {
+      const Operator* op = named_operator(data, block.birth.op);
+      return op != nullptr ? std::string(data.text(op->name)) : "(no operator)";
+    }
+    case GroupBy::kPhase: {
+      const Mark* phase = phases.at(block.span.from_seq);
+      return phase != nullptr ? std::string(data.text(phase->name)) : "(no phase)";
+    }
+    case GroupBy::kKind:
+      return is_gathered(data, block.storage) ? "gathered parameter" : "other";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at) {
+  std::vector<const Block*> live;
+  for (const Block& block : data.blocks) {
+    if (block.device == device && block.span.covers(at)) live.push_back(&block);
+  }
+  return live;
+}
+
+bool is_gathered(const TraceData& data, StorageId storage) {
+  if (!storage.valid()) return false;
+  const auto marks = data.marks_by_storage.of(storage);
+  return std::any_of(marks.begin(), marks.end(), [](const Mark* mark) {
+    return mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
+  });
+}
+
+std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
+                                const std::vector<const Block*>& blocks, GroupBy by) {
+  struct Sum {
+    Group group;
+    std::set<StorageId> storages;
+    Bytes largest;
+  };
+  std::map<std::string, Sum> sums;
+  for (const Block* block : blocks) {
+    std::string name = name_of_group(data, phases, *block, by);
+    Sum& sum = sums[name];
+    sum.group.name = std::move(name);
+    sum.group.bytes.value += block->bytes.value;
+    ++sum.group.blocks;
+    if (block->storage.valid()) sum.storages.insert(block->storage);
+    if (!sum.group.largest.valid() || block->bytes > sum.largest) {
+      sum.largest = block->bytes;
+      sum.group.largest = block->id;
+    }
+  }
+  std::vector<Group> groups;
+  for (auto& [name, sum] : sums) {
+    sum.group.storages = static_cast<std::int64_t>(sum.storages.size());
+    groups.push_back(std::move(sum.group));
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,33 @@
+// What is alive at one moment, and in which groups.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/timeline.h"
+#include "analyzer/trace_data.h"
+
+namespace dcmt::analyzer {
+
+enum class GroupBy { kSite, kOperator, kPhase, kKind };
+
+struct Group {
+  std::string name;
+  Bytes bytes;
+  std::int64_t blocks = 0;
+  std::int64_t storages = 0;  ///< that own those blocks, where known
+  BlockId largest;
+};
+
+/// The blocks of a device that are alive right after the event at `at`.
+[[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
+
+/// Groups of blocks by where they were allocated, by operator, by phase, or by kind, most bytes first. Kinds are only
+/// those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage) and "other".
+[[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
+                                              const std::vector<const Block*>& blocks, GroupBy by);
+
+/// True if a gather or wait ever gave this storage.
+[[nodiscard]] bool is_gathered(const TraceData& data, StorageId storage);
+
+}  // namespace dcmt::analyzer

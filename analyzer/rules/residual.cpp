@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <map>
+
+#include "analyzer/rules/rules.h"
+
+namespace dcmt::analyzer::rules {
+namespace {
+
+/// What makes two residual releases alike. A release nobody looked at joins those of the same parameter.
+struct Alike {
+  StringId release_operator, function, file;
+  bool looked = false, explained = false, generated_local = false;
+  friend auto operator<=>(const Alike&, const Alike&) = default;
+};
+
+bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
+
+Alike alike(const ReleaseRow& row) {
+  Alike key;
+  key.release_operator = row.mark->name;
+  if (!row.holders) return key;
+  key.looked = true;
+  key.explained = row.holders->unexplained() == 0;
+  if (row.holders->paths.empty()) return key;
+  const HolderPath& path = row.holders->paths.front();
+  key.function = path.function;
+  key.file = path.file;
+  key.generated_local = has_generated_local(path);
+  return key;
+}
+
+FindingItem item_of(const ReleaseRow& row) {
+  FindingItem item;
+  item.key = row.key;
+  item.storage = row.mark->storage;
+  item.bytes = row.mark->bytes_settled.value_or(row.mark->bytes_after.value_or(row.mark->bytes.value_or(Bytes(0))));
+  item.since = row.at();
+  item.since_ns = row.at_ns();
+  if (row.gone) {
+    item.until = row.gone->seq;
+    item.until_ns = row.gone->ns;
+  }
+  item.step = row.step;
+  item.gather = row.gather;
+  item.release = row.mark;
+  item.row = &row;
+  item.gone = row.gone;
+  return item;
+}
+
+std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
+  if (!key.looked) return "no census was taken at these releases: who holds the storages is not known";
+  if (key.generated_local) {
+    return "the compiled wrapper gave the buffer a second name and deletes none of its names before it returns, as "
+           "generated for operators whose output is never reused";
+  }
+  if (key.function.valid()) return "a variable of " + std::string(data.text(key.function)) + " still names the tensor";
+  if (finding.unexplained > 0) return "something that the census does not see holds a reference";
+  return "tensors on the storage are alive, but no variable names them";
+}
+
+std::string fix_of(const Alike& key) {
+  if (key.generated_local || !key.function.valid()) return "resize the storage to 0 at the final release";
+  return "drop the variable before the release, or resize the storage to 0 at the final release";
+}
+
+void add_holders(Finding& finding) {
+  for (const FindingItem& item : finding.items) {
+    const std::optional<Holders>& holders = item.row->holders;
+    if (!holders) continue;
+    ++finding.censuses;
+    if (!finding.holders) {
+      finding.holders = holders;
+    } else {
+      ++finding.more_alike;
+    }
+    finding.evidence.marks.push_back(holders->census->id);
+    finding.evidence.edges.insert(finding.evidence.edges.end(), holders->edges.begin(), holders->edges.end());
+    for (const Count& count : holders->counts) {
+      finding.explained += count.explained;
+      finding.unexplained += count.unexplained;
+      finding.evidence.samples.push_back(count.sample);
+    }
+  }
+  const bool certain = std::all_of(finding.items.begin(), finding.items.end(), [](const FindingItem& item) {
+    return !item.row->holders || item.row->holders->certain();
+  });
+  if (finding.censuses > 0) finding.confidence = certain ? Confidence::kCertain : Confidence::kPartial;
+}
+
+}  // namespace
+
+std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
+  // A read after the release is a release too early, not one that keeps too long: see use_after_release.
+  std::vector<const ReleaseRow*> rows;
+  std::map<Key, Alike> known;
+  for (const ReleaseRow* row : releases.residual()) {
+    if (!row->reads.empty()) continue;
+    rows.push_back(row);
+    if (row->holders) known.try_emplace(row->key, alike(*row));
+  }
+  std::map<Alike, Finding> groups;
+  std::vector<Alike> order;
+  for (const ReleaseRow* row : rows) {
+    Alike key = alike(*row);
+    if (!key.looked) {
+      if (const auto same = known.find(row->key); same != known.end() && same->second.release_operator == key.release_operator) {
+        key = same->second;
+      }
+    }
+    const auto [group, fresh] = groups.try_emplace(key);
+    if (fresh) order.push_back(key);
+    group->second.items.push_back(item_of(*row));
+  }
+  std::vector<Finding> findings;
+  for (const Alike& key : order) {
+    Finding& finding = groups[key];
+    finding.rule = "residual";
+    finding.title = "release keeps storage";
+    finding.classes.emplace_back("D19");
+    if (key.generated_local) finding.classes.emplace_back("D20");
+    complete_from_items(data, finding);
+    add_holders(finding);
+    finding.why = why_of(data, key, finding);
+    finding.fix = fix_of(key);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace dcmt::analyzer::rules

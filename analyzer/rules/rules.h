@@ -1,0 +1,21 @@
+// The rules: each looks for one kind of defect. One rule, one file.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/finding.h"
+
+namespace dcmt::analyzer::rules {
+
+/// Final releases after which the storage kept its bytes: D19 the release cleared one tensor only, D20 a compiled
+/// wrapper holds a local that is not deleted before its return.
+[[nodiscard]] std::vector<Finding> residual(const TraceData& data, const Releases& releases);
+
+/// D16: gathered parameters that were never finally released, and are alive at the end of their step. Without steps,
+/// at the end of the trace's last operator. The open step of a killed program is not judged.
+[[nodiscard]] std::vector<Finding> never_released(const TraceData& data, const Releases& releases);
+
+/// D24: operators that read a parameter after its final release and before its next gather.
+[[nodiscard]] std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases);
+
+}  // namespace dcmt::analyzer::rules

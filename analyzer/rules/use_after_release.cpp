@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <map>
+
+#include "analyzer/rules/rules.h"
+#include "analyzer/stacks.h"
+
+namespace dcmt::analyzer::rules {
+namespace {
+
+struct Alike {
+  StringId reader, release_operator;
+  FrameId reader_site, release_site;
+  friend auto operator<=>(const Alike&, const Alike&) = default;
+};
+
+const Mark* first_read(const ReleaseRow& row) {
+  return *std::min_element(row.reads.begin(), row.reads.end(),
+                           [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+}
+
+FindingItem item_of(const ReleaseRow& row) {
+  const Mark* read = first_read(row);
+  FindingItem item;
+  item.key = row.key;
+  item.storage = row.mark->storage;
+  item.bytes = read->bytes.value_or(Bytes(0));
+  item.since = row.at();
+  item.since_ns = row.at_ns();
+  item.until = read->span.from_seq;
+  item.until_ns = read->span.from_ns;
+  item.step = row.step;
+  item.gather = row.gather;
+  item.release = row.mark;
+  item.row = &row;
+  item.gone = row.gone;
+  item.reads = row.reads;
+  std::sort(item.reads.begin(), item.reads.end(),
+            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+  return item;
+}
+
+}  // namespace
+
+std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases) {
+  std::map<Alike, Finding> groups;
+  std::vector<Alike> order;
+  for (const ReleaseRow& row : releases.rows) {
+    if (row.verdict != Verdict::kEarly) continue;
+    const Mark* read = first_read(row);
+    const Alike key{read->name, row.mark->name, site_of(data, read->by.stack), site_of(data, row.mark->by.stack)};
+    const auto [group, fresh] = groups.try_emplace(key);
+    if (fresh) order.push_back(key);
+    group->second.items.push_back(item_of(row));
+  }
+  std::vector<Finding> findings;
+  for (const Alike& key : order) {
+    Finding& finding = groups[key];
+    finding.rule = "use_after_release";
+    finding.title = "use after release";
+    finding.classes.emplace_back("D24");
+    finding.confidence = Confidence::kCertain;
+    complete_from_items(data, finding);
+    const bool empty = std::any_of(finding.items.begin(), finding.items.end(),
+                                   [](const FindingItem& item) { return item.bytes.value == 0; });
+    finding.why = empty ? "an operator reads the parameter after its final release, when its data was gone"
+                        : "an operator reads the parameter after its final release; something else still kept the data";
+    finding.fix = "release after the last use, backward included, or gather again before it";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace dcmt::analyzer::rules

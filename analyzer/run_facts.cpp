@@ -1,0 +1,61 @@
+#include "analyzer/run_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+
+RunFacts run_facts(const TraceData& data, const Releases& releases) {
+  RunFacts facts;
+  facts.state = data.meta_text(meta::kState);
+  facts.command = data.meta_text(meta::kCommand);
+  facts.exit = data.meta_text(meta::kExit);
+  facts.torch = data.meta_text(meta::kTorch);
+  facts.python = data.meta_text(meta::kPython);
+  facts.detail = data.meta_text(meta::kDetail);
+  facts.tool_version = data.meta_text(meta::kToolVersion);
+  facts.pid = data.meta_integer(meta::kPid).value_or(0);
+  facts.rank = data.meta_integer(meta::kRank).value_or(-1);
+  facts.world_size = data.meta_integer(meta::kWorldSize).value_or(-1);
+  facts.steps = std::count_if(releases.steps.begin(), releases.steps.end(), [](const Step& s) { return s.to.valid(); });
+
+  facts.records = data.meta_integer(meta::kRecords);
+  std::map<std::string, std::int64_t> losses;
+  for (const Loss& loss : data.losses) {
+    losses[std::string(data.text(loss.reason))] += loss.count;
+    facts.lost += loss.count;
+  }
+  for (const auto& [reason, count] : losses) facts.losses.push_back({reason, count});
+  if (const auto last = data.meta_integer(meta::kLastSeq); last && facts.records) {
+    facts.sequence_gaps = std::max<std::int64_t>(0, *last - *facts.records);
+  }
+
+  for (const ReleaseRow& row : releases.rows) {
+    if (!row.mark->flags.final || row.mark->flags.persistent || row.mark->flags.no_gather) continue;
+    if (row.mark->bytes_after.value_or(Bytes(0)).value == 0) continue;
+    ++facts.releases_with_bytes;
+    facts.censuses += row.holders ? 1 : 0;
+  }
+  for (const Sample& sample : data.samples) facts.unexplained += sample.unexplained;
+
+  std::map<std::pair<std::string, std::string>, std::int64_t> diagnostics;
+  for (const Diagnostic& diagnostic : data.diagnostics) {
+    ++diagnostics[{std::string(data.text(diagnostic.code)), std::string(data.text(diagnostic.text))}];
+  }
+  for (const auto& [what, count] : diagnostics) facts.diagnostics.push_back({what.first, what.second, count});
+
+  const auto start = data.meta_integer(meta::kStartNs);
+  const auto end = data.meta_integer(meta::kEndNs);
+  if (start && end && *end > *start) {
+    facts.seconds = static_cast<double>(*end - *start) * 1e-9;
+    if (const auto cpu = data.meta_integer(meta::kRecorderCpuNs)) {
+      facts.recorder_cores = static_cast<double>(*cpu) * 1e-9 / *facts.seconds;
+    }
+  }
+  return facts;
+}
+
+}  // namespace dcmt::analyzer

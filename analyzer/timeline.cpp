@@ -1,0 +1,126 @@
+#include "analyzer/timeline.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+
+std::vector<Step> steps_of(const TraceData& data) {
+  std::vector<const Mark*> marks;
+  for (const Mark& mark : data.marks) {
+    if (mark.kind == MarkKind::kStep) marks.push_back(&mark);
+  }
+  std::sort(marks.begin(), marks.end(), [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+  std::vector<Step> steps;
+  Sequence previous(1);
+  TimeNs previous_ns(data.meta_integer(meta::kStartNs).value_or(0));
+  for (const Mark* mark : marks) {
+    Step step;
+    step.number = mark->value.value_or(static_cast<std::int64_t>(steps.size()) + 1);
+    step.mark = mark->id;
+    const bool moment = mark->span.to_seq == mark->span.from_seq;
+    step.from = moment ? previous : mark->span.from_seq;
+    step.from_ns = moment ? previous_ns : mark->span.from_ns;
+    step.to = mark->span.to_seq;
+    step.to_ns = mark->span.to_ns;
+    previous = mark->span.to_seq;
+    previous_ns = mark->span.to_ns;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+const Step* step_at(const std::vector<Step>& steps, Sequence at) {
+  const auto found = std::partition_point(steps.begin(), steps.end(),
+                                          [&](const Step& step) { return step.to.valid() && step.to <= at; });
+  return found != steps.end() ? &*found : nullptr;
+}
+
+PhaseIndex::PhaseIndex(const TraceData& data) {
+  struct Change {
+    Sequence at;
+    bool begin;
+    const Mark* phase;
+  };
+  std::vector<Change> changes;
+  for (const Mark& mark : data.marks) {
+    if (mark.kind != MarkKind::kPhase || mark.span.to_seq == mark.span.from_seq) continue;
+    changes.push_back({mark.span.from_seq, true, &mark});
+    if (mark.span.ended()) changes.push_back({mark.span.to_seq, false, &mark});
+  }
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  const auto begun_later = [](const Mark* a, const Mark* b) { return a->span.from_seq > b->span.from_seq; };
+  std::set<const Mark*, decltype(begun_later)> open(begun_later);
+  for (const Change& change : changes) {
+    if (change.begin) {
+      open.insert(change.phase);
+    } else {
+      open.erase(change.phase);
+    }
+    segments_.push_back({change.at, open.empty() ? nullptr : *open.begin()});
+  }
+}
+
+const Mark* PhaseIndex::at(Sequence at) const {
+  const auto after = std::upper_bound(segments_.begin(), segments_.end(), at,
+                                      [](Sequence s, const Segment& segment) { return s < segment.from; });
+  return after == segments_.begin() ? nullptr : std::prev(after)->phase;
+}
+
+const Operator* named_operator(const TraceData& data, OperatorId id) {
+  const Operator* op = data.operators.find(id);
+  while (op != nullptr && op->scope == OperatorScope::kFunction) {
+    const Operator* parent = data.operators.find(op->parent);
+    if (parent == nullptr || parent->scope != OperatorScope::kFunction) break;
+    op = parent;
+  }
+  return op;
+}
+
+Sequence last_sequence(const TraceData& data) {
+  if (const std::optional<std::int64_t> last = data.meta_integer(meta::kLastSeq)) return Sequence(*last);
+  Sequence last(1);
+  for (const Block& block : data.blocks) last = std::max({last, block.span.from_seq, block.span.to_seq});
+  for (const Mark& mark : data.marks) last = std::max({last, mark.span.from_seq, mark.span.to_seq});
+  return last;
+}
+
+std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak) {
+  const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+    return value;
+  };
+  if (name == "peak") return peak;
+  if (name == "end") return last_sequence(data);
+  if (const auto sequence = number(name)) {
+    if (*sequence < 1 || Sequence(*sequence) > last_sequence(data)) return std::nullopt;
+    return Sequence(*sequence);
+  }
+  if (name.starts_with("step:")) {
+    const auto wanted = number(name.substr(5));
+    for (const Step& step : steps_of(data)) {
+      if (wanted && step.number == *wanted) return step.to.valid() ? step.to : last_sequence(data);
+    }
+    return std::nullopt;
+  }
+  std::int64_t occurrence = 1;
+  if (const std::size_t hash = name.rfind('#'); hash != std::string_view::npos) {
+    if (const auto nth = number(name.substr(hash + 1))) {
+      occurrence = *nth;
+      name = name.substr(0, hash);
+    }
+  }
+  for (const Mark& mark : data.marks) {
+    if (data.text(mark.name) == name && --occurrence == 0) {
+      return mark.span.ended() ? mark.span.to_seq : last_sequence(data);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace dcmt::analyzer

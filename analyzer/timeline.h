@@ -1,0 +1,55 @@
+// Steps and phases: which one a moment belongs to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/trace_data.h"
+
+namespace dcmt::analyzer {
+
+/// A step of the training loop: [from, to). A step that was not over when the trace ended has `to` zero.
+struct Step {
+  std::int64_t number = 0;
+  Sequence from, to;
+  TimeNs from_ns, to_ns;
+  MarkId mark;
+};
+
+/// The steps in order. A step mark that is a moment ends the step that began at the mark before it (or at the start of
+/// the trace); one that is a span is the step.
+[[nodiscard]] std::vector<Step> steps_of(const TraceData& data);
+
+/// The step a moment lies in, else the first that ends after it, else nullptr (then "the end of the trace" stands in).
+[[nodiscard]] const Step* step_at(const std::vector<Step>& steps, Sequence at);
+
+/// Where a moment lies, for many moments: the innermost (latest begun) phase that covers it.
+class PhaseIndex {
+ public:
+  explicit PhaseIndex(const TraceData& data);
+  /// The phase's mark, or nullptr outside of all phases.
+  [[nodiscard]] const Mark* at(Sequence at) const;
+
+ private:
+  struct Segment {
+    Sequence from;
+    const Mark* phase;
+  };
+  std::vector<Segment> segments_;
+};
+
+/// The operator a person would name for an event inside `op`: the outermost plain operator, below backward nodes and
+/// the program's own ranges (an all-gather rather than the empty() inside it). nullptr for the zero id.
+[[nodiscard]] const Operator* named_operator(const TraceData& data, OperatorId op);
+
+/// Finds what --at names: a sequence number, "peak", "end", "step:N" (its end), or a mark's name ("name#2": its second
+/// occurrence) meaning its end. nullopt if there is no such moment.
+[[nodiscard]] std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak);
+
+/// The last sequence of the trace.
+[[nodiscard]] Sequence last_sequence(const TraceData& data);
+
+}  // namespace dcmt::analyzer

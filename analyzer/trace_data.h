@@ -1,0 +1,285 @@
+// One trace in memory: plain rows in columns, loaded once; every analysis is a function over it.
+//
+// Rows keep the ids they have in the file (trace/sql/0001.sql says what each column means). A reference that is NULL
+// there is a zero id here, a lifetime without an end has a zero `to`. Thread-safety: const after load, so any number of
+// threads may read it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace/base/status.h"
+#include "trace/base/typed_id.h"
+#include "trace/sql/database.h"
+
+namespace dcmt::analyzer {
+
+using DiagnosticId = TypedNumber<struct DiagnosticTag>;
+using LossId = TypedNumber<struct LossTag>;
+using SampleId = TypedNumber<struct SampleTag>;
+
+/// A lifetime or a moment (`to_seq == from_seq`).
+struct Span {
+  Sequence from_seq, to_seq;
+  TimeNs from_ns, to_ns;
+
+  [[nodiscard]] bool ended() const { return to_seq.valid(); }
+  /// True from its begin (included) to its end (excluded).
+  [[nodiscard]] bool covers(Sequence at) const { return from_seq <= at && (!ended() || at < to_seq); }
+};
+
+struct Thread {
+  ThreadId id;
+  std::int64_t tid = 0;
+  StringId name;
+};
+
+struct Frame {
+  FrameId id;
+  StringId file, function;
+  std::int64_t line = 0;
+};
+
+struct Stack {
+  StackId id, parent;
+  FrameId frame;
+};
+
+enum class OperatorScope : std::uint8_t { kFunction, kBackward, kUser };
+
+struct Operator {
+  OperatorId id, parent;
+  ThreadId thread;
+  StringId name;
+  OperatorScope scope = OperatorScope::kFunction;
+  std::int64_t ordinal = 0;
+  Span span;
+};
+
+/// The agent's thread numbers start at 0, so "none" is below it.
+inline constexpr ThreadId kNoThread{-1};
+
+/// Who did something: the thread, its operator, its Python stack.
+struct Actor {
+  ThreadId thread = kNoThread;
+  OperatorId op;
+  StackId stack;
+};
+
+struct Block {
+  BlockId id;
+  Bytes bytes;
+  StringId device;
+  StorageId storage;
+  Actor birth, end;
+  Span span;
+};
+
+struct Storage {
+  StorageId id;
+  Bytes bytes;  ///< at birth
+  bool first_seen = false;
+  Actor birth, end;
+  Span span;
+};
+
+struct Tensor {
+  TensorId id, object;
+  StorageId storage;
+  Actor birth;
+  Span span;
+};
+
+enum class MarkKind : std::uint8_t {
+  kStep, kPhase, kUser, kGather, kWait, kPersist, kRelease, kRead, kCensus, kResize, kRepoint, kOther,
+};
+
+struct MarkFlags {
+  bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
+  bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
+};
+
+/// A parameter: its number within its graph.
+struct Key {
+  std::int64_t graph = 0, key = 0;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+struct Mark {
+  MarkId id, parent;
+  MarkKind kind = MarkKind::kOther;
+  MarkFlags flags;
+  StringId name, trigger;
+  std::optional<Key> key;
+  std::int64_t cycle = 0;
+  StorageId storage;
+  TensorId tensor;
+  std::optional<Bytes> bytes, bytes_after, bytes_settled;
+  Sequence settled_seq;
+  TimeNs settled_ns;
+  std::optional<std::int64_t> declared, remaining, ordinal, value;
+  Actor by;
+  Span span;
+};
+
+enum class Subject : std::uint8_t { kStorage, kTensor, kObject };
+
+struct Sample {
+  SampleId id;
+  MarkId census;
+  Subject subject = Subject::kStorage;
+  StorageId storage;
+  TensorId tensor;
+  std::int64_t count = 0, explained = 0, unexplained = 0;
+};
+
+enum class HolderKind : std::uint8_t { kTensor, kPythonObject, kLocal, kCell, kFree, kEvalStack, kOther };
+
+struct Edge {
+  EdgeId id;
+  MarkId census;
+  StorageId storage;
+  Subject held = Subject::kStorage;
+  TensorId tensor;
+  HolderKind holder = HolderKind::kOther;
+  std::int64_t object = 0;
+  ThreadId thread = kNoThread;
+  StringId name, function, file, assignment, model_file, model_text;
+  std::optional<std::int64_t> line, current_line, delete_line, return_line, model_line;
+  bool certain = false;
+  Span span;
+};
+
+struct Diagnostic {
+  DiagnosticId id;
+  Sequence seq;
+  StringId code, text;
+};
+
+struct Loss {
+  LossId id;
+  StringId reason;
+  std::int64_t count = 0;
+};
+
+/// A meta value as the file has it.
+struct MetaValue {
+  bool is_integer = false;
+  std::int64_t integer = 0;
+  std::string text;
+};
+
+/// Rows ordered by id; find() is O(1) while ids are dense, which the recorder makes them, and O(log n) otherwise.
+template <class Row>
+class Column {
+ public:
+  void push_back(Row row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] auto begin() const { return rows_.begin(); }
+  [[nodiscard]] auto end() const { return rows_.end(); }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] const Row& back() const { return rows_.back(); }
+
+  /// nullptr for a zero id and for one that is not there.
+  template <class Id>
+  [[nodiscard]] const Row* find(Id id) const {
+    if (!id.valid()) return nullptr;
+    const auto guess = static_cast<std::size_t>(id.value - 1);
+    if (guess < rows_.size() && rows_[guess].id == id) return &rows_[guess];
+    const auto at = std::lower_bound(rows_.begin(), rows_.end(), id, [](const Row& r, Id i) { return r.id < i; });
+    return at != rows_.end() && at->id == id ? &*at : nullptr;
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+/// Rows by a key of theirs, in row order within one key.
+template <class KeyType, class Row>
+class RowIndex {
+ public:
+  void add(KeyType key, const Row* row) { entries_.emplace_back(key, row); }
+  void build() {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    rows_.reserve(entries_.size());
+    for (const auto& [key, row] : entries_) rows_.push_back(row);
+  }
+  [[nodiscard]] std::span<const Row* const> of(KeyType key) const {
+    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    const auto [from, to] =
+        std::equal_range(entries_.begin(), entries_.end(), std::pair<KeyType, const Row*>(key, nullptr), less);
+    return {rows_.data() + (from - entries_.begin()), static_cast<std::size_t>(to - from)};
+  }
+
+ private:
+  std::vector<std::pair<KeyType, const Row*>> entries_;
+  std::vector<const Row*> rows_;
+};
+
+/// See the head of this file. Movable, not copyable: the indexes point into the columns.
+class TraceData {
+ public:
+  TraceData() = default;
+  TraceData(TraceData&&) noexcept = default;
+  TraceData& operator=(TraceData&&) noexcept = default;
+  TraceData(const TraceData&) = delete;
+  TraceData& operator=(const TraceData&) = delete;
+  ~TraceData() = default;
+
+  /// Reads everything in one transaction, so a trace that still grows is seen at one moment. Fails with what the
+  /// database says: kBadInput for a damaged file.
+  static Expected<TraceData> load(Database& database);
+
+  std::string path;
+  std::map<std::string, MetaValue, std::less<>> meta;
+  Column<Thread> threads;
+  Column<Frame> frames;
+  Column<Stack> stacks;
+  Column<Operator> operators;
+  Column<Block> blocks;
+  Column<Storage> storages;
+  Column<Tensor> tensors;
+  Column<Mark> marks;
+  Column<Sample> samples;
+  Column<Edge> edges;
+  Column<Diagnostic> diagnostics;
+  Column<Loss> losses;
+  std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
+
+  RowIndex<StorageId, Block> blocks_by_storage;
+  RowIndex<StorageId, Tensor> tensors_by_storage;
+  RowIndex<StorageId, Mark> marks_by_storage;
+  RowIndex<MarkId, Mark> marks_by_parent;
+  RowIndex<MarkId, Edge> edges_by_census;
+  RowIndex<MarkId, Sample> samples_by_census;
+
+  /// Empty for the zero id.
+  [[nodiscard]] std::string_view text(StringId id) const;
+  [[nodiscard]] std::optional<std::int64_t> meta_integer(std::string_view key) const;
+  /// Empty if absent.
+  [[nodiscard]] std::string meta_text(std::string_view key) const;
+
+  /// Keeps a text of the analyzer's own beside those of the file.
+  StringId intern(std::string_view text);
+
+ private:
+  Status load_rows(Database& database);
+  void build_indexes();
+
+  struct StringRow {
+    StringId id;
+    std::string text;
+  };
+  Column<StringRow> strings_;
+  std::map<std::string, StringId, std::less<>> own_strings_;
+  std::vector<std::string_view> own_texts_;  ///< keys of own_strings_, whose nodes stay where they are
+};
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,54 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/report_json.h"
+#include "cli/report_text.h"
+
+namespace dcmt::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+  bool fail_on_findings = false;
+};
+
+int report(const Options& options) {
+  Expected<std::vector<LoadedTrace>> traces = load_traces(options.paths, std::nullopt);
+  if (!traces.ok()) return print_error(traces.error());
+  bool found = false;
+  for (const LoadedTrace& trace : *traces) found = found || !trace.analysis.findings.empty();
+  if (options.json) {
+    Json list = Json::array();
+    for (const LoadedTrace& trace : *traces) list.push_back(report_json(trace));
+    std::cout << document("report", std::move(list)).dump(2) << "\n";
+  } else {
+    std::cout << report_text(*traces, Style::of_stdout());
+  }
+  return found && options.fail_on_findings ? kExitFindings : kExitOk;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("report", "What outlives its release, who holds it, and what it costs");
+  auto options = std::make_shared<Options>();
+  command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them")->required();
+  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command->add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
+  command->footer(
+      "Examples:\n"
+      "  dc-memtrace report out/                      every rank of a run\n"
+      "  dc-memtrace report out/rank0.dcmt --json     for a script\n"
+      "  dc-memtrace report --fail-on-findings out/   in a test");
+  command->callback([options, &exit_code] { exit_code = report(*options); });
+}
+
+}  // namespace dcmt::cli

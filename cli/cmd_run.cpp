@@ -1,0 +1,77 @@
+// dc-memtrace run: records a command.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "collector/recorder/run.h"
+
+namespace dcmt::cli {
+namespace {
+
+/// The tool failed before the job was started, as env(1) and timeout(1) say it.
+constexpr int kExitNotStarted = 125;
+
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  dc-memtrace run -- python train.py\n"
+    "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
+    "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
+    "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
+    "126 if it cannot be executed, 127 if it was not found.";
+
+/// Where the installation or the build tree is: <root>/bin/dc-memtrace.
+std::filesystem::path root_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+}
+
+int run_command(recorder::RunOptions& options) {
+  const std::filesystem::path root = root_folder();
+  options.libraries = (root / "lib" / "dcmt").string();
+  options.shipped_operators = (root / "share" / "dcmt" / "operators.toml").string();
+  const Expected<recorder::RunResult> result = recorder::run(options);
+  if (!result.ok()) {
+    print_error(result.error());
+    return kExitNotStarted;
+  }
+  for (const std::string& note : result->notes) fmt::print(stderr, "dc-memtrace: {}\n", note);
+  if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
+    fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
+               result->traces.size() == 1 ? "" : "s", options.folder, options.folder);
+  }
+  return result->job_exit;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  CLI::App* run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
+  auto options = std::make_shared<recorder::RunOptions>();
+  options->folder = "dc-memtrace-out";
+  options->detail = "lifetimes";
+  run->add_option("-o,--output", options->folder, "Folder for the traces, one per process, named by rank")
+      ->capture_default_str();
+  run->add_option("--detail", options->detail,
+                  "lifetimes: storages from 64 KiB and all released ones; full: everything")
+      ->check(CLI::IsMember({"lifetimes", "full"}))
+      ->capture_default_str();
+  run->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
+  run->add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
+  run->add_flag("--force", options->replace, "Replace a run that is in the folder");
+  run->add_flag("-q,--quiet", options->quiet, "No status line");
+  run->add_option("command", options->command, "The command and its arguments, after --")->required();
+  run->positionals_at_end();
+  run->footer(kFooter);
+  run->callback([options, &exit_code] { exit_code = run_command(*options); });
+}
+
+Status finish_interrupted_run(const std::string& folder) { return recorder::finish_interrupted_run(folder); }
+
+}  // namespace dcmt::cli

@@ -1,0 +1,143 @@
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/timeline.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/report_json.h"
+#include "cli/report_text.h"
+#include "cli/show_text.h"
+
+namespace dcmt::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  std::optional<std::int64_t> rank;
+  bool json = false;
+  std::string at = "end";
+  analyzer::GroupBy by = analyzer::GroupBy::kSite;
+  std::int64_t storage = 0;
+};
+
+const std::map<std::string, analyzer::GroupBy> kGroupNames = {{"site", analyzer::GroupBy::kSite},
+                                                              {"operator", analyzer::GroupBy::kOperator},
+                                                              {"phase", analyzer::GroupBy::kPhase},
+                                                              {"kind", analyzer::GroupBy::kKind}};
+
+/// What one trace has to show.
+struct Shown {
+  Json json;
+  std::string text;
+};
+using Show = std::function<Expected<Shown>(const LoadedTrace&, const Options&, const Style&)>;
+
+int show(std::string_view command, const Options& options, const Show& show_one) {
+  Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
+  if (!traces.ok()) return print_error(traces.error());
+  const Style style = options.json ? Style() : Style::of_stdout();
+  Json list = Json::array();
+  std::string text;
+  for (const LoadedTrace& trace : *traces) {
+    Expected<Shown> shown = show_one(trace, options, style);
+    if (!shown.ok()) return print_error(shown.error());
+    if (traces->size() > 1) text += style.bold("== " + trace.path) + "\n";
+    text += shown->text;
+    list.push_back(std::move(shown->json));
+  }
+  if (options.json) {
+    std::cout << document(command, std::move(list)).dump(2) << "\n";
+  } else {
+    std::cout << text;
+  }
+  return kExitOk;
+}
+
+Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
+  return Shown{peak_json(trace), peak_text(trace, options.by, style)};
+}
+
+Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const Style& style) {
+  return Shown{releases_json(trace), releases_text(trace, style)};
+}
+
+Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
+  const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.what_if.measured.seq);
+  if (!at) {
+    return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at + "'. --at takes a sequence number up to " +
+                                        std::to_string(analyzer::last_sequence(*trace.data).value) +
+                                        ", peak, end, step:N or the name of a mark."};
+  }
+  return Shown{live_json(trace, *at), live_text(trace, *at, options.by, style)};
+}
+
+Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
+  const auto story = analyzer::storage_story(*trace.data, trace.analysis.releases, StorageId(options.storage));
+  if (!story) {
+    return Error{ErrorCode::kUsage, trace.path + ": no storage " + std::to_string(options.storage) +
+                                        ". Ids are in the last column of: dc-memtrace show releases " + trace.path};
+  }
+  return Shown{storage_json(trace, *story), storage_text(trace, *story, style)};
+}
+
+CLI::App* add_view(CLI::App& show_command, std::string name, std::string help, std::shared_ptr<Options> options, Show show_one,
+                   int& exit_code) {
+  CLI::App* view = show_command.add_subcommand(name, help);
+  view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
+  view->add_option("--rank", options->rank, "Only the trace of this rank");
+  view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  view->callback([=, &exit_code] { exit_code = show("show " + name, *options, show_one); });
+  return view;
+}
+
+void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
+  view->add_option("--by", options->by, "Group by site, operator, phase or kind")
+      ->transform(CLI::CheckedTransformer(kGroupNames))
+      ->default_str("site");
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("show", "One view of a trace: peak, releases, live, storage");
+  command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  dc-memtrace show peak out/ --by operator\n"
+      "  dc-memtrace show releases out/rank0.dcmt\n"
+      "  dc-memtrace show live out/ --at step:3\n"
+      "  dc-memtrace show storage out/rank0.dcmt 417");
+
+  auto peak = std::make_shared<Options>();
+  CLI::App* view = add_view(*command, "peak", "What was alive at the highest point", peak, show_peak, exit_code);
+  add_grouping(view, peak);
+  view->footer("Example:\n  dc-memtrace show peak out/ --by phase");
+
+  auto releases = std::make_shared<Options>();
+  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases, show_releases, exit_code);
+  view->footer(
+      "Verdicts: freed (before the thread's next operator), late (by the end of the step), never (alive at its end),\n"
+      "early (read before the next gather), counted (uses were left), persistent, no gather.\n\n"
+      "Example:\n  dc-memtrace show releases out/rank0.dcmt");
+
+  auto live = std::make_shared<Options>();
+  view = add_view(*command, "live", "What is alive at a moment", live, show_live, exit_code);
+  add_grouping(view, live);
+  view->add_option("--at", live->at, "A sequence number, peak, end, step:N, or a mark's name (name#2: its second)")
+      ->capture_default_str();
+  view->footer("Example:\n  dc-memtrace show live out/ --at step:2 --by kind");
+
+  auto storage = std::make_shared<Options>();
+  view = add_view(*command, "storage", "The life of one storage, and who held it", storage, show_storage, exit_code);
+  view->add_option("ID", storage->storage, "Its id, as in `show releases`")->required();
+  view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
+}
+
+}  // namespace dcmt::cli

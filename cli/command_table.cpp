@@ -1,0 +1,59 @@
+#include "cli/command_table.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace dcmt::cli {
+namespace {
+
+constexpr Command kCommands[] = {
+#ifdef DCMT_HAVE_RUN
+    {"run", add_run_command},
+#endif
+    {"report", add_report_command},
+    {"show", add_show_command},
+    {"doctor", add_doctor_command},
+};
+
+/// Letters to insert, drop or replace to get from one word to the other.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+std::string_view closest_command(std::string_view word) {
+  std::string_view closest;
+  std::size_t least = 3;  // more than two letters off is another word
+  for (const Command& command : kCommands) {
+    const std::size_t distance = edit_distance(word, command.name);
+    if (distance < least) {
+      least = distance;
+      closest = command.name;
+    }
+  }
+  return closest;
+}
+
+void add_all_commands(CLI::App& app, int& exit_code) {
+  for (const Command& command : kCommands) command.add(app, exit_code);
+}
+
+}  // namespace dcmt::cli

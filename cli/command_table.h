@@ -1,0 +1,24 @@
+// The one table of commands: the parser, its help and the suggestions all come from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace dcmt::cli {
+
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app, int& exit_code);
+};
+
+[[nodiscard]] std::span<const Command> commands();
+
+/// The command closest to a misspelt one; empty if none is close.
+[[nodiscard]] std::string_view closest_command(std::string_view word);
+
+}  // namespace dcmt::cli

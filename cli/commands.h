@@ -1,0 +1,33 @@
+// The commands of dc-memtrace. Each adds itself to the parser; when it is the one that was called, its callback runs
+// and leaves the process's exit code in `exit_code`. Errors go to standard error as one line.
+#pragma once
+
+#include <string>
+
+#include "cli/exit_codes.h"
+#include "trace/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dcmt::cli {
+
+void add_report_command(CLI::App& app, int& exit_code);
+void add_show_command(CLI::App& app, int& exit_code);
+void add_doctor_command(CLI::App& app, int& exit_code);
+
+#ifdef DCMT_HAVE_RUN
+/// In cmd_run.cpp, like the next one.
+void add_run_command(CLI::App& app, int& exit_code);
+/// Finishes the traces of a run folder whose recorder died. Does nothing where none is left to finish.
+Status finish_interrupted_run(const std::string& folder);
+#endif
+
+/// Adds every command to `app`, in the order of its help.
+void add_all_commands(CLI::App& app, int& exit_code);
+
+/// Prints "dc-memtrace: <message>" on standard error; returns the exit code that goes with the error.
+int print_error(const Error& error);
+
+}  // namespace dcmt::cli

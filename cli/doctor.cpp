@@ -1,0 +1,178 @@
+#include "cli/doctor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/text.h"
+
+extern char** environ;
+
+namespace dcmt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSpoolBytes = 64LL << 20;  // what `run` takes of shared memory per process
+constexpr int kOldestPython = 10;
+constexpr int kNewestPython = 14;
+
+// torch is not imported: that takes seconds, and only its version is asked for.
+constexpr char kQuestion[] =
+    "import json,platform,sys\n"
+    "from importlib import metadata,util\n"
+    "torch=None\n"
+    "if util.find_spec('torch'):\n"
+    "  try: torch=metadata.version('torch')\n"
+    "  except metadata.PackageNotFoundError: torch='unknown'\n"
+    "print(json.dumps({'executable':sys.executable,'version':platform.python_version(),"
+    "'implementation':platform.python_implementation(),'torch':torch}))\n";
+
+/// The standard output of a program that exits with 0.
+std::optional<std::string> output_of(const std::string& program, const std::vector<std::string>& arguments) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string output;
+  if (failed == 0) {
+    char buffer[4096];
+    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  if (failed != 0) return std::nullopt;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(output) : std::nullopt;
+}
+
+int minor_of(const std::string& version) {
+  const std::size_t dot = version.find('.');
+  return version.starts_with("3.") ? std::atoi(version.c_str() + dot + 1) : -1;
+}
+
+Check check_system() {
+  Check check{"system", false, true, "", ""};
+  utsname name{};
+  uname(&name);
+  check.found = fmt::format("{} {}", name.sysname, name.machine);
+  check.ok = std::string(name.sysname) == "Linux" && std::string(name.machine) == "x86_64";
+  if (!check.ok) check.fix = "record on x86-64 Linux; reports work anywhere";
+  return check;
+}
+
+void check_python(std::vector<Check>& checks) {
+  const char* wanted = std::getenv("DCMT_PYTHON");
+  const std::string program = wanted != nullptr && *wanted != '\0' ? wanted : "python3";
+  const std::optional<PythonFacts> python = ask_python(program);
+  Check version{"python", false, true, "", ""};
+  Check torch{"torch", false, true, "", ""};
+  if (!python) {
+    version.found = program + " cannot be run";
+    version.fix = "name a Python in DCMT_PYTHON";
+    torch.found = "not looked for";
+    torch.fix = version.fix;
+  } else {
+    const int minor = minor_of(python->version);
+    version.found = fmt::format("{} {} ({})", python->implementation, python->version, python->executable);
+    version.ok = python->implementation == "CPython" && minor >= kOldestPython && minor <= kNewestPython;
+    if (!version.ok) version.fix = fmt::format("use CPython 3.{} to 3.{}", kOldestPython, kNewestPython);
+    if (version.ok && minor != 11 && minor != 12) version.found += ", best effort: 3.11 and 3.12 are tested";
+    torch.ok = python->torch.has_value();
+    torch.found = torch.ok ? *python->torch : "none in this Python";
+    if (!torch.ok) torch.fix = "name a Python that has torch in DCMT_PYTHON";
+    if (torch.ok && !python->torch->starts_with("2.11.")) torch.found += ", best effort: 2.11 is tested";
+  }
+  checks.push_back(std::move(version));
+  checks.push_back(std::move(torch));
+}
+
+void check_libraries(const std::string& folder, std::vector<Check>& checks) {
+  struct Library {
+    const char *name, *file, *without;
+  };
+  static constexpr Library kLibraries[] = {
+      {"agent", "libdcmt_agent.so", ""},
+      {"torch provider", "libdcmt_torch.so", ""},
+      {"python provider", "libdcmt_python.so", "without it: no Python stacks and no variable names"},
+  };
+  for (const Library& library : kLibraries) {
+    std::error_code ignored;
+    const fs::path path = fs::path(folder) / library.file;
+    Check check{library.name, fs::exists(path, ignored), *library.without == '\0', path.string(), ""};
+    if (!check.ok) {
+      check.found += " is missing";
+      check.fix = "build with -DDCMT_COLLECTOR=ON";
+      if (!check.needed) check.fix += fmt::format(" ({})", library.without);
+    }
+    checks.push_back(std::move(check));
+  }
+}
+
+Check check_shared_memory() {
+  Check check{"/dev/shm", false, true, "", ""};
+  struct statvfs memory {};
+  if (statvfs("/dev/shm", &memory) != 0) {
+    check.found = "not there";
+    check.fix = "mount a tmpfs at /dev/shm";
+    return check;
+  }
+  const auto block = static_cast<std::int64_t>(memory.f_frsize);
+  const auto free = static_cast<std::int64_t>(memory.f_bavail) * block;
+  check.ok = free >= kSpoolBytes && access("/dev/shm", W_OK) == 0;
+  check.found = fmt::format("{} free of {}; each traced process takes {}", rounded_bytes(free),
+                            rounded_bytes(static_cast<std::int64_t>(memory.f_blocks) * block), rounded_bytes(kSpoolBytes));
+  if (!check.ok) check.fix = "make it larger (a container: --shm-size) and writable";
+  return check;
+}
+
+}  // namespace
+
+bool Diagnosis::can_record() const {
+  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.ok || !check.needed; });
+}
+
+std::optional<PythonFacts> ask_python(const std::string& python) {
+  const std::optional<std::string> answer = output_of(python, {"-c", kQuestion});
+  if (!answer) return std::nullopt;
+  const auto json = nlohmann::json::parse(*answer, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  PythonFacts facts{json.value("executable", ""), json.value("version", ""), json.value("implementation", ""), std::nullopt};
+  if (json.contains("torch") && json["torch"].is_string()) facts.torch = json["torch"].get<std::string>();
+  return facts;
+}
+
+Diagnosis diagnose(const std::string& libraries) {
+  Diagnosis diagnosis;
+  diagnosis.checks.push_back(check_system());
+  check_python(diagnosis.checks);
+  check_libraries(libraries, diagnosis.checks);
+  diagnosis.checks.push_back(check_shared_memory());
+  return diagnosis;
+}
+
+std::string libraries_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string("../lib/dcmt") : (self.parent_path().parent_path() / "lib" / "dcmt").string();
+}
+
+}  // namespace dcmt::cli

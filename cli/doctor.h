@@ -1,0 +1,39 @@
+// What works on this machine, and why not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcmt::cli {
+
+struct Check {
+  std::string name;
+  bool ok = false;
+  bool needed = true;   ///< recording needs it; else it only limits something
+  std::string found;    ///< what is there
+  std::string fix;      ///< what to do; empty if ok
+};
+
+struct Diagnosis {
+  std::vector<Check> checks;
+  [[nodiscard]] bool can_record() const;
+};
+
+/// What a Python says of itself.
+struct PythonFacts {
+  std::string executable, version, implementation;
+  std::optional<std::string> torch;  ///< version; nullopt: there is none
+};
+
+/// Runs `python` (a path or a name on PATH) and asks it; nullopt if it cannot be run.
+[[nodiscard]] std::optional<PythonFacts> ask_python(const std::string& python);
+
+/// Looks at the machine, at the Python of the environment variable DCMT_PYTHON (else python3), and at the libraries in
+/// `libraries`, the folder that `run` loads the collector from.
+[[nodiscard]] Diagnosis diagnose(const std::string& libraries);
+
+/// ../lib/dcmt beside the running program.
+[[nodiscard]] std::string libraries_folder();
+
+}  // namespace dcmt::cli

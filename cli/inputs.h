@@ -1,0 +1,27 @@
+// From the paths on the command line to loaded traces.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/trace_data.h"
+#include "trace/base/status.h"
+
+namespace dcmt::cli {
+
+/// A trace and its analysis; the data stays where the analysis points to.
+struct LoadedTrace {
+  std::string path;
+  std::unique_ptr<analyzer::TraceData> data;
+  analyzer::Analysis analysis;
+};
+
+/// Loads every trace that `paths` name: a file is a trace, a folder stands for every *.dcmt in it. A folder whose
+/// recorder died is finished first. Traces come in the order of the paths, within a folder by rank, then name. With
+/// `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or nothing is left.
+Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
+
+}  // namespace dcmt::cli

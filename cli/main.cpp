@@ -1,0 +1,65 @@
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "cli/command_table.h"
+#include "cli/commands.h"
+
+namespace {
+
+using namespace dcmt::cli;
+
+int usage_error(const std::string& message, const std::string& help) {
+  std::cerr << "dc-memtrace: " << message << (message.ends_with('.') ? "" : ".") << " See: " << help << " --help\n";
+  return kExitUsage;
+}
+
+bool is_command(std::string_view word) {
+  return std::any_of(commands().begin(), commands().end(), [&](const Command& command) { return command.name == word; });
+}
+
+/// The deepest subcommand that was named, as a person types it.
+std::string called(const CLI::App& app) {
+  std::string text = "dc-memtrace";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    text += " " + at->get_name();
+  }
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = kExitOk;
+  CLI::App app("Memory lifetimes of PyTorch programs: what outlives its release, and who holds it", "dc-memtrace");
+  app.set_version_flag("--version", "dc-memtrace " DCMT_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  dc-memtrace run -o out -- python train.py\n"
+      "  dc-memtrace report out/\n\n"
+      "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable");
+  add_all_commands(app, exit_code);
+
+  if (argc < 2) {
+    std::cout << app.help();
+    return kExitUsage;
+  }
+  if (const std::string_view word = argv[1]; !word.starts_with("-") && !is_command(word)) {
+    const std::string_view closest = closest_command(word);
+    const std::string suggestion = closest.empty() ? "" : " Did you mean " + std::string(closest) + "?";
+    return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what(), called(app));
+  }
+  return exit_code;
+}

@@ -1,0 +1,29 @@
+// The machine-readable face. Its keys are documented in docs/json.md; a test compares the two.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "analyzer/live_set.h"
+#include "analyzer/storage_story.h"
+#include "cli/inputs.h"
+
+namespace dcmt::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// The version of these documents: it grows when a key changes its meaning or goes; new keys do not change it.
+inline constexpr int kJsonVersion = 1;
+
+/// {"version", "command", "traces": [...]} around the traces' own objects.
+[[nodiscard]] Json document(std::string_view command, Json traces);
+
+[[nodiscard]] Json report_json(const LoadedTrace& trace);
+[[nodiscard]] Json releases_json(const LoadedTrace& trace);
+/// The live set at the peak with the curve's height there.
+[[nodiscard]] Json peak_json(const LoadedTrace& trace);
+[[nodiscard]] Json live_json(const LoadedTrace& trace, Sequence at);
+[[nodiscard]] Json storage_json(const LoadedTrace& trace, const analyzer::StorageStory& story);
+
+}  // namespace dcmt::cli

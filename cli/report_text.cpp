@@ -1,0 +1,474 @@
+#include "cli/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyzer/stacks.h"
+#include "analyzer/timeline.h"
+#include "cli/report_json.h"
+
+namespace dcmt::cli {
+namespace {
+
+using namespace analyzer;
+
+constexpr std::size_t kLabel = 12;     // columns of a finding's labels
+constexpr std::size_t kNumbers = 16;   // columns of the peak's byte counts
+constexpr std::size_t kMostPaths = 3;  // holder paths shown of one census
+constexpr std::size_t kMostFrames = 3;
+
+std::string labelled(std::string_view label, std::string_view text, const Style& style) {
+  return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+bool is_rule(const Finding& finding, std::string_view rule) { return finding.rule == rule; }
+
+std::string key_text(const std::vector<FindingItem>& items) {
+  std::map<std::int64_t, std::vector<std::int64_t>> by_graph;
+  for (const FindingItem& item : items) by_graph[item.key.graph].push_back(item.key.key);
+  std::vector<std::string> parts;
+  for (auto& [graph, keys] : by_graph) {
+    const std::size_t distinct = std::set<std::int64_t>(keys.begin(), keys.end()).size();
+    std::string text = (distinct == 1 ? "id " : "ids ") + ranges(keys);
+    if (by_graph.size() > 1 || graph != 0) text += fmt::format(" of graph {}", graph);
+    parts.push_back(std::move(text));
+  }
+  return joined(parts, "; ");
+}
+
+std::string step_text(const Finding& finding) {
+  std::vector<std::int64_t> steps;
+  for (const FindingItem& item : finding.items) {
+    if (item.step != nullptr) steps.push_back(item.step->number);
+  }
+  if (steps.empty()) return {};
+  const bool one = std::set<std::int64_t>(steps.begin(), steps.end()).size() == 1;
+  return (one ? "step " : "steps ") + ranges(steps);
+}
+
+std::string bytes_text(const Finding& finding) {
+  const std::int64_t keys = finding.keys();
+  if (const auto each = finding.bytes_each()) {
+    return keys == 1 ? exact_bytes(each->value) : fmt::format("{} × {}", keys, exact_bytes(each->value));
+  }
+  return fmt::format("{}, {}", counted(keys, "storage"), exact_bytes(finding.bytes.value));
+}
+
+std::string interval(std::int64_t low, std::int64_t high, std::string (*text)(std::int64_t)) {
+  return low == high ? text(low) : text(low) + " to " + text(high);
+}
+
+std::string operators_text(const OperatorCount& count) {
+  if (count.exact()) return counted(count.at_least, "operator");
+  if (count.at_most) return fmt::format("{} to {} operators", grouped(count.at_least), grouped(*count.at_most));
+  return fmt::format("at least {}", counted(count.at_least, "operator"));
+}
+
+/// How long the storages of a finding lived past their release.
+std::string held_for(const Finding& finding) {
+  OperatorCount operators = finding.items.front().row->operators_held;
+  bool known = operators.exact();
+  std::int64_t shortest = INT64_MAX;
+  std::int64_t longest = 0;
+  std::int64_t most = operators.at_least;
+  for (const FindingItem& item : finding.items) {
+    if (!item.gone) continue;
+    const OperatorCount& held = item.row->operators_held;
+    known = known && held.exact();
+    operators.at_least = std::min(operators.at_least, held.at_least);
+    most = std::max(most, held.at_least);
+    const std::int64_t ns = item.until_ns.value - item.since_ns.value;
+    shortest = std::min(shortest, ns);
+    longest = std::max(longest, ns);
+  }
+  std::string text;
+  if (known && operators.at_least == most) {
+    text = counted(most, "operator");
+  } else {
+    text = fmt::format("{}{} operators", known ? "" : "at least ",
+                       interval(operators.at_least, most, [](std::int64_t n) { return grouped(n); }));
+  }
+  return text + ", " + interval(shortest, longest, duration) + " after the release";
+}
+
+std::string lines_of_residual(const TraceData& data, const Finding& finding, const Style& style) {
+  const FindingItem& first = finding.items.front();
+  const Mark& release = *first.release;
+  std::string text;
+  std::string countdown;
+  if (release.declared && release.remaining) {
+    countdown = fmt::format(" (use count {} → {})", *release.remaining + 1, *release.remaining);
+  }
+  std::string released = fmt::format("{}, {}: final{}, not persistent", data.text(release.name), key_text(finding.items), countdown);
+  if (const std::string steps = step_text(finding); !steps.empty()) released += " · " + steps;
+  text += labelled("released", released, style);
+  const bool metadata = std::all_of(finding.items.begin(), finding.items.end(),
+                                    [](const FindingItem& item) { return item.row->metadata_only; });
+  text += labelled("", metadata ? "only the registered tensor was emptied; the shared storage kept its bytes"
+                                : fmt::format("the storage kept {} of {} bytes", grouped(first.bytes.value),
+                                              grouped(release.bytes.value_or(first.bytes).value)),
+                   style);
+  if (finding.holders) {
+    const std::string suffix = finding.more_alike > 0 ? fmt::format("{} more alike", grouped(finding.more_alike)) : "";
+    text += holder_lines(data, *finding.holders, suffix, style);
+  } else {
+    text += labelled("held by", "not known: no census was taken at these releases", style);
+  }
+  text += labelled("because", finding.why, style);
+
+  const auto gone = std::find_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return i.gone; });
+  const auto alive = std::count_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return !i.gone; });
+  if (gone != finding.items.end()) {
+    const Holders* holders = gone->row->holders ? &*gone->row->holders : nullptr;
+    text += labelled("freed", fmt::format("{}: {}", gone_text(data, *gone->gone, holders), held_for(finding)), style);
+  }
+  if (alive > 0) {
+    text += labelled(gone == finding.items.end() ? "freed" : "", fmt::format("{} not freed to the end of the trace", grouped(alive)), style);
+  }
+  if (finding.holders) {
+    text += labelled("counts", count_text(*finding.holders), style);
+    if (finding.censuses > 1) {
+      text += labelled("", fmt::format("over {}: {} explained + {} unexplained", counted(finding.censuses, "census", "censuses"),
+                                       grouped(finding.explained), grouped(finding.unexplained)), style);
+    }
+  }
+  text += labelled("reads", fmt::format("after the release: none seen; {} of {} are in the trace",
+                                        grouped(finding.coverage.in_trace), operators_text(finding.coverage)), style);
+  text += labelled("proof", "not proved: reads are observed, not prevented", style);
+  return text;
+}
+
+std::string stack_lines(const TraceData& data, std::string_view label, std::string_view head, StackId stack,
+                        const Style& style) {
+  std::string text = labelled(label, head, style);
+  std::size_t shown = 0;
+  for (const FrameText& frame : frames_of(data, stack)) {
+    if (is_library_file(frame.file)) continue;
+    text += labelled("", fmt::format("  {}:{}  {}", short_path(frame.file), frame.line, frame.function), style);
+    if (++shown == kMostFrames) break;
+  }
+  return text;
+}
+
+std::string operator_text(const TraceData& data, const Mark& mark) {
+  std::string text(data.text(mark.name));
+  for (const Operator* op = data.operators.find(mark.by.op); op != nullptr; op = data.operators.find(op->parent)) {
+    if (op->scope == OperatorScope::kBackward) return text + fmt::format(" in {}", data.text(op->name));
+  }
+  return text;
+}
+
+std::string lines_of_use(const TraceData& data, const Finding& finding, const Style& style) {
+  const FindingItem& first = finding.items.front();
+  const Mark& read = *first.reads.front();
+  std::string head = operator_text(data, read);
+  if (read.ordinal) head += fmt::format(", operator {}", grouped(*read.ordinal));
+  head += first.bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", exact_bytes(first.bytes.value));
+  std::string text;
+  std::string what = key_text(finding.items);
+  if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
+  text += labelled("parameter", what, style);
+  text += stack_lines(data, "first read", head, read.by.stack, style);
+  text += stack_lines(data, "released", fmt::format("{}, {} before", data.text(first.release->name),
+                                                    duration(first.until_ns.value - first.since_ns.value)),
+                      first.release->by.stack, style);
+  if (first.gather != nullptr) {
+    text += stack_lines(data, "gathered", fmt::format("{}, cycle {}", data.text(first.gather->name),
+                                                      std::max<std::int64_t>(1, first.gather->cycle)),
+                        first.gather->by.stack, style);
+  }
+  text += labelled("because", finding.why, style);
+  text += labelled("reads", fmt::format("{} after the release, before the next gather", counted(finding.reads, "read")), style);
+  return text;
+}
+
+std::string lines_of_never(const TraceData& data, const Finding& finding, const Style& style) {
+  const FindingItem& first = finding.items.front();
+  std::string what = fmt::format("{}, {}", data.text(first.gather->name), key_text(finding.items));
+  if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
+  std::string text = stack_lines(data, "gathered", what, first.gather->by.stack, style);
+  if (first.release != nullptr) {
+    text += labelled("released", fmt::format("{} ran, {} uses left of {}", data.text(first.release->name),
+                                             first.release->remaining.value_or(0), first.release->declared.value_or(0)), style);
+  } else {
+    text += labelled("released", "never", style);
+  }
+  text += labelled("because", finding.why, style);
+  text += labelled("freed", first.gone ? fmt::format("{}, {} after the gather", gone_text(data, *first.gone, nullptr),
+                                                     duration(first.until_ns.value - first.since_ns.value))
+                                       : "not to the end of the trace", style);
+  return text;
+}
+
+std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
+  const TraceData& data = *trace.data;
+  const std::string holder = is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
+  std::string text = fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
+                                 joined(finding.classes, ", "), bytes_text(finding), holder);
+  if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
+  if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
+  if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, style);
+  text += labelled("fix", finding.fix, style);
+  text += labelled("next", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value), style);
+  return text;
+}
+
+std::string headline(const Analysis& analysis) {
+  const WhatIf& what_if = analysis.what_if;
+  std::int64_t residual = 0;
+  std::int64_t early = 0;
+  std::int64_t never = 0;
+  for (const Finding& finding : analysis.findings) {
+    const auto items = static_cast<std::int64_t>(finding.items.size());
+    if (is_rule(finding, "residual")) residual += items;
+    if (is_rule(finding, "use_after_release")) early += finding.keys();
+    if (is_rule(finding, "never_released")) never += finding.keys();
+  }
+  std::string text;
+  if (residual > 0) text += counted(residual, "release") + " freed nothing. ";
+  if (what_if.dead_at_peak.value > 0) {
+    const double share = static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
+    text += fmt::format("{} of the peak is dead; without it the peak is {}, not {}. ", percent(share, 0),
+                        rounded_bytes(what_if.predicted.bytes.value), rounded_bytes(what_if.measured.bytes.value));
+  } else if (residual > 0) {
+    text += "None of it is alive at the peak. ";
+  }
+  if (early > 0) text += counted(early, "parameter is", "parameters are") + " read after the release. ";
+  if (never > 0) text += counted(never, "gathered parameter is", "gathered parameters are") + " never released. ";
+  text.pop_back();
+  return text;
+}
+
+std::string clean_line(const LoadedTrace& trace) {
+  std::int64_t final_releases = 0;
+  std::int64_t freed = 0;
+  for (const ReleaseRow& row : trace.analysis.releases.rows) {
+    if (!row.mark->flags.final || row.mark->flags.persistent || row.mark->flags.no_gather) continue;
+    ++final_releases;
+    freed += row.verdict == Verdict::kFreed ? 1 : 0;
+  }
+  std::string text = fmt::format("No finding. Peak {}", rounded_bytes(trace.analysis.what_if.measured.bytes.value));
+  if (trace.analysis.what_if.measured.seq.valid()) text += " on " + where_of_peak(trace);
+  text += final_releases == 0 ? "; no parameter was released in this trace"
+                              : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
+  return text + ".";
+}
+
+std::string peak_lines(const LoadedTrace& trace, const Style& style) {
+  const Analysis& analysis = trace.analysis;
+  const WhatIf& what_if = analysis.what_if;
+  const auto row = [](std::string_view label, std::int64_t bytes, std::string_view rest) {
+    return left(label, 16) + right(exact_bytes(bytes), kNumbers) + "   " + std::string(rest) + "\n";
+  };
+  const auto share = [&](Bytes bytes) {
+    return right(percent(static_cast<double>(bytes.value) / static_cast<double>(what_if.measured.bytes.value), 1), 7);
+  };
+  std::string text = row("peak allocated", what_if.measured.bytes.value, where_of_peak(trace));
+  if (what_if.dead_at_peak.value == 0) return text;
+  std::vector<std::string> numbers;
+  std::vector<std::string> residual;
+  for (const Finding& finding : analysis.findings) {
+    if (finding.dead_at_peak.value > 0) numbers.push_back(std::to_string(finding.number));
+    if (finding.predicted_peak) residual.push_back(std::to_string(finding.number));
+  }
+  const auto findings = [](const std::vector<std::string>& list) {
+    return (list.size() == 1 ? "finding " : "findings ") + joined(list, ", ");
+  };
+  text += row("  needed", what_if.needed_at_peak.value, share(what_if.needed_at_peak));
+  text += row("  dead but held", what_if.dead_at_peak.value, style.bad(share(what_if.dead_at_peak)) + "   " + findings(numbers));
+  text += row("  predicted", what_if.predicted.bytes.value, "          without " + findings(residual));
+  return text;
+}
+
+std::string survivor_line(const LoadedTrace& trace) {
+  const std::vector<StepSurvivors>& steps = trace.analysis.survivors;
+  if (steps.size() < 2) return {};
+  const StepSurvivors& born = steps[steps.size() - 2];
+  if (born.bytes_next.value_or(Bytes(0)).value == 0) return {};
+  return fmt::format("survivors {} born in step {} outlive step {} too: {}, most from {}\n",
+                     right(exact_bytes(born.bytes_next->value), kNumbers), born.step.number, steps.back().step.number,
+                     counted(born.storages_next, "storage"), describe_frame(*trace.data, born.sites.front().site));
+}
+
+std::string body(const LoadedTrace& trace, const Style& style) {
+  std::string text;
+  if (trace.analysis.findings.empty()) {
+    text += style.good(clean_line(trace)) + "\n\n";
+  } else {
+    text += style.bold(headline(trace.analysis)) + "\n\n" + peak_lines(trace, style) + "\n";
+    for (const Finding& finding : trace.analysis.findings) text += finding_text(trace, finding, style) + "\n";
+  }
+  if (const std::string line = survivor_line(trace); !line.empty()) text += line + "\n";
+  return text + footer_text(trace, style);
+}
+
+/// What must agree for a rank to be called equal: the peak, its parts and the findings, not addresses and times.
+Json essence(const LoadedTrace& trace) {
+  const Analysis& analysis = trace.analysis;
+  Json json = {{"peak", analysis.what_if.measured.bytes.value},
+               {"predicted", analysis.what_if.predicted.bytes.value},
+               {"dead", analysis.what_if.dead_at_peak.value},
+               {"steps", analysis.facts.steps},
+               {"releases", analysis.releases.rows.size()},
+               {"lost", analysis.facts.lost},
+               {"findings", Json::array()}};
+  for (const Finding& finding : analysis.findings) {
+    json["findings"].push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes.value,
+                                key_text(finding.items), finding.unexplained, finding.reads});
+  }
+  return json;
+}
+
+std::string trace_title(const LoadedTrace& trace) {
+  const std::int64_t rank = trace.analysis.facts.rank;
+  return rank >= 0 ? fmt::format("rank {}", rank) : trace.path;
+}
+
+}  // namespace
+
+std::string where_of_peak(const LoadedTrace& trace) {
+  const TraceData& data = *trace.data;
+  const Analysis& analysis = trace.analysis;
+  const Peak& peak = analysis.what_if.measured;
+  std::vector<std::string> parts{std::string(data.text(analysis.device))};
+  if (analysis.peak_step != nullptr) parts.push_back(fmt::format("step {}", analysis.peak_step->number));
+  if (analysis.peak_phase != nullptr) parts.emplace_back(data.text(analysis.peak_phase->name));
+  if (peak.block != nullptr) {
+    if (const Operator* op = named_operator(data, peak.block->birth.op)) {
+      parts.push_back(fmt::format("at {}", data.text(op->name)));
+    }
+    if (peak.block->birth.stack.valid()) parts.push_back(describe_site(data, peak.block->birth.stack));
+  }
+  return joined(parts, " · ");
+}
+
+std::string holder_lines(const TraceData& data, const Holders& holders, std::string_view suffix, const Style& style) {
+  std::string text;
+  std::string_view label = "held by";
+  for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {
+    const HolderPath& path = holders.paths[i];
+    std::vector<std::string> names;
+    for (const HolderName& name : path.names) {
+      names.emplace_back(name.name.valid() ? data.text(name.name) : std::string_view("(evaluation stack)"));
+    }
+    std::string line = fmt::format("{}: {}", data.text(path.function), joined(names, ", "));
+    if (names.size() > 1) line += " (one object)";
+    if (!path.certain) line += " (unproven)";
+    if (i == 0 && !suffix.empty()) line += "   " + std::string(suffix);
+    text += labelled(label, line, style);
+    label = "";
+    for (const HolderName& name : path.names) {
+      if (!name.name.valid() || !name.line) continue;
+      std::string place = fmt::format("{}:{}", short_path(data.text(path.file)), *name.line);
+      std::string fate;
+      if (name.delete_line) {
+        fate = fmt::format("deleted at line {}", *name.delete_line);
+      } else if (name.kind == HolderKind::kLocal) {
+        fate = "no delete before the return";
+        if (path.return_line) fate += fmt::format(" (line {})", *path.return_line);
+      }
+      text += labelled("", fmt::format("{}   {}   {}", left(place, 22), left(data.text(name.assignment), 24), fate), style);
+    }
+    if (path.model_file.valid()) {
+      const std::string place = fmt::format("{}:{}", short_path(data.text(path.model_file)), path.model_line.value_or(0));
+      text += labelled("", fmt::format("{}   {}", left(place, 22), data.text(path.model_text)), style);
+    }
+  }
+  if (holders.paths.size() > kMostPaths) {
+    text += labelled("", fmt::format("and {} more", counted(static_cast<std::int64_t>(holders.paths.size() - kMostPaths), "frame")), style);
+  }
+  if (holders.paths.empty()) {
+    text += labelled("held by", holders.tensors.empty() ? "nobody that the census saw"
+                                                        : counted(static_cast<std::int64_t>(holders.tensors.size()), "tensor") + " without a named holder", style);
+  }
+  return text;
+}
+
+std::string count_text(const Holders& holders) {
+  std::vector<std::string> parts;
+  for (const Subject subject : {Subject::kStorage, Subject::kTensor, Subject::kObject}) {
+    std::int64_t number = 0;
+    Count sum;
+    for (const Count& count : holders.counts) {
+      if (count.subject != subject) continue;
+      ++number;
+      sum.count += count.count;
+      sum.explained += count.explained;
+      sum.unexplained += count.unexplained;
+    }
+    if (number == 0) continue;
+    std::string name(name_of(subject));
+    if (number > 1) name = fmt::format("{} {}s", number, name);
+    parts.push_back(fmt::format("{}: {} = {} explained + {} unexplained", name, sum.count, sum.explained, sum.unexplained));
+  }
+  return parts.empty() ? "none read" : joined(parts, " · ");
+}
+
+std::string gone_text(const TraceData& data, const Gone& gone, const Holders* holders) {
+  std::string text = gone.by == GoneBy::kResize      ? "by a resize to 0"
+                     : gone.by == GoneBy::kBlockFree ? "by a free of its block"
+                                                     : "by the last reference";
+  const Frame* frame = data.frames.find(site_of(data, gone.actor.stack));
+  if (frame == nullptr) return text;
+  if (holders != nullptr) {
+    for (const HolderPath& path : holders->paths) {
+      if (path.function == frame->function && path.file == frame->file && path.return_line == frame->line) {
+        return text + fmt::format(", at the return of {}", data.text(path.function));
+      }
+    }
+  }
+  return text + fmt::format(", at {}", describe_frame(data, frame->id));
+}
+
+std::string footer_text(const LoadedTrace& trace, const Style& style) {
+  const RunFacts& facts = trace.analysis.facts;
+  std::vector<std::string> parts;
+  if (facts.steps > 0) parts.push_back(counted(facts.steps, "step"));
+  if (facts.records) parts.push_back(counted(*facts.records, "record") + fmt::format(", {} lost", grouped(facts.lost)));
+  if (!facts.records && facts.lost > 0) parts.push_back(fmt::format("{} lost", counted(facts.lost, "record")));
+  if (facts.sequence_gaps.value_or(0) > 0) parts.push_back(counted(*facts.sequence_gaps, "gap") + " in the sequence");
+  if (facts.releases_with_bytes > 0) parts.push_back(fmt::format("census {}/{}", facts.censuses, facts.releases_with_bytes));
+  if (facts.unexplained > 0) parts.push_back(fmt::format("{} unexplained", counted(facts.unexplained, "reference")));
+  if (facts.recorder_cores) parts.push_back(fmt::format("recorder {:.1f} core", *facts.recorder_cores));
+  if (facts.state == "recording") parts.emplace_back("still recording");
+  if (facts.state == "recovered") parts.emplace_back("recovered: the recorder had died");
+  if (!facts.exit.empty() && facts.exit != "exit 0") parts.push_back("the program ended with " + facts.exit);
+  std::string text = style.dim(joined(parts, " · ")) + "\n";
+  for (const LossFact& loss : facts.losses) {
+    text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"), loss.reason);
+  }
+  for (const DiagnosticFact& fact : facts.diagnostics) {
+    if (fact.code == "object_patched") continue;
+    text += fmt::format("note: {}{}\n", fact.text, fact.count > 1 ? fmt::format(" ({} times)", fact.count) : "");
+  }
+  return text;
+}
+
+std::string report_text(const std::vector<LoadedTrace>& traces, const Style& style) {
+  std::string text;
+  const LoadedTrace* shown = nullptr;
+  for (const LoadedTrace& trace : traces) {
+    if (shown != nullptr && essence(*shown) == essence(trace)) {
+      text += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(trace), trace_title(*shown));
+      continue;
+    }
+    if (traces.size() > 1) text += (shown != nullptr ? "\n" : "") + style.bold("== " + trace_title(trace)) + "\n";
+    text += body(trace, style);
+    shown = &trace;
+  }
+  return text;
+}
+
+}  // namespace dcmt::cli

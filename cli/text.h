@@ -1,0 +1,62 @@
+// Numbers, tables and colours as a person reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dcmt::cli {
+
+/// 12589056 → "12,589,056".
+[[nodiscard]] std::string grouped(std::int64_t number);
+/// "12,589,056 B".
+[[nodiscard]] std::string exact_bytes(std::int64_t bytes);
+/// "12.0 MiB"; below 1 KiB exact.
+[[nodiscard]] std::string rounded_bytes(std::int64_t bytes);
+/// "83.3 %" (digits = 1), "83 %" (digits = 0).
+[[nodiscard]] std::string percent(double share, int digits);
+/// "5.2 ms".
+[[nodiscard]] std::string duration(std::int64_t ns);
+/// "1 release", "12 releases".
+[[nodiscard]] std::string counted(std::int64_t number, std::string_view singular, std::string_view plural = {});
+/// Characters on the screen (UTF-8 code points).
+[[nodiscard]] std::size_t width(std::string_view text);
+/// Padded with spaces to at least `columns` characters.
+[[nodiscard]] std::string left(std::string_view text, std::size_t columns);
+[[nodiscard]] std::string right(std::string_view text, std::size_t columns);
+/// "0 to 11", "0, 2, 5", "0 to 3, 7".
+[[nodiscard]] std::string ranges(std::vector<std::int64_t> numbers);
+
+/// Colour, only where a terminal shows it.
+struct Style {
+  bool colour = false;
+
+  [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
+  [[nodiscard]] std::string bad(std::string_view text) const { return paint("1;31", text); }
+  [[nodiscard]] std::string good(std::string_view text) const { return paint("32", text); }
+  [[nodiscard]] std::string dim(std::string_view text) const { return paint("2", text); }
+
+  /// Of standard output: a terminal, and NO_COLOR is not set.
+  static Style of_stdout();
+
+ private:
+  [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const;
+};
+
+/// Lines of cells; columns are as wide as their widest cell, two spaces apart. A column whose cells are numbers should
+/// be marked right-aligned.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head, std::vector<bool> right_aligned);
+  void add(std::vector<std::string> cells);
+  [[nodiscard]] std::string text(const Style& style, std::string_view indent) const;
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+ private:
+  std::vector<std::string> head_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace dcmt::cli

@@ -1,0 +1,191 @@
+// The agent's core without torch: threads that record while a reader drains, forked children, a full spool.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/agent/gate.h"
+#include "collector/agent/provider.h"
+#include "collector/agent/seen.h"
+#include "collector/agent/spool_writer.h"
+#include "trace/spool/spool_reader.h"
+
+namespace {
+
+using dcmt::agent::begin_record;
+using dcmt::agent::commit_record;
+using dcmt::agent::Inside;
+using dcmt::spool::SequencedRecord;
+using dcmt::spool::SpoolReader;
+using dcmt::wire::BlockRecord;
+using dcmt::wire::LostRecord;
+using dcmt::wire::RecordType;
+using dcmt::wire::StringRecord;
+
+constexpr std::uint32_t kChunks = 8;
+
+// One spool per process is the agent's contract, so the tests share one and drain it to the end each time.
+SpoolReader& reader() {
+  static auto* the_reader = [] {
+    std::string pattern = std::filesystem::temp_directory_path().string() + "/dcmt-test-XXXXXX";
+    const char* folder = mkdtemp(pattern.data());
+    EXPECT_TRUE(dcmt::agent::make_gate());
+    EXPECT_TRUE(dcmt::agent::make_seen_table());
+    EXPECT_EQ(dcmt::agent::open_spool({folder, kChunks, 2, -1, -1}), nullptr);
+    EXPECT_EQ(dcmt::agent::show_spool(folder), nullptr);
+    auto opened = SpoolReader::open(std::string(folder) + "/" + std::to_string(getpid()) + ".spool");
+    EXPECT_TRUE(opened.ok());
+    std::filesystem::remove_all(folder);
+    dcmt::agent::open_gate();
+    return new SpoolReader(std::move(*opened));
+  }();
+  return *the_reader;
+}
+
+bool record_block(std::uint64_t address, std::uint64_t bytes) {
+  if (!dcmt::agent::recording()) return false;
+  const Inside inside;
+  auto* record = static_cast<BlockRecord*>(begin_record(RecordType::kBlockAlloc, sizeof(BlockRecord), 0));
+  if (record == nullptr) return false;
+  record->address = address;
+  record->bytes = bytes;
+  record->stack = 0;
+  commit_record(record);
+  return true;
+}
+
+template <class Visit>
+std::uint64_t drain(Visit visit) {
+  std::uint64_t count = 0;
+  while (reader().take() != 0) {
+    for (SequencedRecord r = reader().next(); r.header != nullptr; r = reader().next()) {
+      visit(r);
+      ++count;
+    }
+    reader().give_back();
+  }
+  return count;
+}
+
+TEST(AgentCore, FourThreadsLoseNothingWhileTheReaderKeepsUp) {
+  reader();
+  constexpr int kThreads = 4;
+  constexpr std::uint64_t kEach = 50'000;
+  std::atomic<int> running{kThreads};
+  std::atomic<std::uint64_t> refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([t, &running, &refused] {
+      for (std::uint64_t i = 0; i < kEach; ++i) {
+        // A full spool is not what this test is about: wait for the reader, as no host would.
+        while (!record_block(static_cast<std::uint64_t>(t + 1), i)) {
+          refused.fetch_add(1);
+          std::this_thread::yield();
+        }
+      }
+      running.fetch_sub(1);
+    });
+  }
+  std::map<std::uint64_t, std::uint64_t> next_of;
+  std::uint64_t blocks = 0;
+  std::uint64_t last_seq = 0;
+  std::uint64_t declared_lost = 0;
+  const auto visit = [&](const SequencedRecord& r) {
+    ASSERT_TRUE(last_seq == 0 || r.header->seq == last_seq + 1);
+    last_seq = r.header->seq;
+    if (r.header->type == RecordType::kLost) declared_lost += reinterpret_cast<const LostRecord*>(r.header)->count;
+    if (r.header->type != RecordType::kBlockAlloc) return;
+    const auto* block = reinterpret_cast<const BlockRecord*>(r.header);
+    ASSERT_EQ(block->bytes, next_of[block->address]++) << "records of one thread out of order";
+    ++blocks;
+  };
+  while (running.load() != 0) drain(visit);
+  for (auto& thread : threads) thread.join();
+  drain(visit);
+  EXPECT_EQ(blocks, kThreads * kEach);
+  EXPECT_EQ(next_of.size(), kThreads);
+  EXPECT_EQ(declared_lost, refused.load());
+  EXPECT_EQ(last_seq, reader().last_taken_sequence());
+}
+
+TEST(AgentCore, AFullSpoolDropsCountsAndSaysSo) {
+  drain([](const SequencedRecord&) {});
+  std::uint64_t written = 0;
+  std::uint64_t refused = 0;
+  std::thread writer([&] {
+    for (int i = 0; i < 40'000; ++i) (record_block(7, 1) ? written : refused)++;
+  });
+  writer.join();
+  ASSERT_GT(refused, 0u);
+  std::uint64_t seen = 0;
+  drain([&](const SequencedRecord& r) { seen += r.header->type == RecordType::kBlockAlloc; });
+  EXPECT_EQ(seen, written);
+
+  // The next record of the same thread would declare the loss; the thread is gone, the spool's counter is not.
+  EXPECT_GE(reader().lost(), refused);
+}
+
+TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
+  drain([](const SequencedRecord&) {});
+  std::uint64_t refused = 0;
+  std::uint64_t declared = 0;
+  std::thread writer([&] {
+    for (int i = 0; i < 40'000; ++i) refused += !record_block(8, 1);
+    drain([](const SequencedRecord&) {});
+    EXPECT_TRUE(record_block(9, 1));
+  });
+  writer.join();
+  drain([&](const SequencedRecord& r) {
+    if (r.header->type == RecordType::kLost) declared += reinterpret_cast<const LostRecord*>(r.header)->count;
+  });
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(declared, refused);
+}
+
+TEST(AgentCore, AForkedChildIsSilent) {
+  ASSERT_TRUE(record_block(1, 1));
+  const std::uint64_t before = reader().last_taken_sequence();
+  const pid_t child = fork();
+  if (child == 0) _exit(record_block(2, 2) || dcmt::agent::recording() ? 1 : 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(reader().last_taken_sequence(), before);
+  EXPECT_TRUE(dcmt::agent::recording());
+}
+
+TEST(AgentCore, InsideTheGuardNothingRecords) {
+  const Inside outer;
+  EXPECT_TRUE(outer.entered);
+  EXPECT_FALSE(dcmt::agent::recording());
+  const Inside inner;
+  EXPECT_FALSE(inner.entered);
+}
+
+TEST(AgentCore, TextIsPublishedOnce) {
+  drain([](const SequencedRecord&) {});
+  std::set<std::uint64_t> ids;
+  {
+    const Inside inside;
+    for (int i = 0; i < 3; ++i) ids.insert(dcmt::agent::intern("aten::mm", 8));
+    ids.insert(dcmt::agent::intern("aten::addmm", 11));
+  }
+  EXPECT_EQ(ids.size(), 2u);
+  std::vector<std::string> texts;
+  drain([&](const SequencedRecord& r) {
+    if (r.header->type != RecordType::kString) return;
+    const auto* text = reinterpret_cast<const StringRecord*>(r.header);
+    texts.emplace_back(reinterpret_cast<const char*>(text + 1), text->bytes);
+  });
+  EXPECT_EQ(texts, (std::vector<std::string>{"aten::mm", "aten::addmm"}));
+}
+
+}  // namespace

@@ -1,0 +1,18 @@
+// What the recorder needs to understand a variable: bytecode, tables and names of a code object, and where the lines of
+// a generated file come from. Each once.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+namespace dcmt::python_provider {
+
+/// Publishes the CodeBodyRecords of a code object at first sight of its id. Needs no GIL while a frame keeps it alive.
+void publish_body(PyCodeObject* code, std::uint64_t id) noexcept;
+
+/// Publishes the SourceLineRecords of the file, if torch.compile generated it. Needs the GIL; runs no Python code;
+/// leaves the error indicator as it was.
+void publish_source_lines(PyObject* filename) noexcept;
+
+}  // namespace dcmt::python_provider

@@ -1,0 +1,170 @@
+#define Py_BUILD_CORE 1
+#include "collector/python/interpreter.h"
+
+#include "internal/pycore_code.h"
+#include "internal/pycore_frame.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_runtime.h"
+#define NEED_OPCODE_TABLES
+#include "internal/pycore_opcode.h"
+#include "opcode.h"
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030D0000
+#error "the layouts below are those of CPython 3.11 and 3.12"
+#endif
+
+/* A chain longer than this is no chain of frames. */
+#define MAX_FRAMES 100000
+
+PyThreadState* dcmt_py_thread(void) {
+  if (!Py_IsInitialized() || _Py_IsFinalizing()) return NULL;
+  return PyGILState_GetThisThreadState();
+}
+
+int dcmt_py_holds_gil(const PyThreadState* thread) {
+  /* Not PyGILState_Check: it says yes to everybody once there is a sub-interpreter. */
+  return thread != NULL && _PyThreadState_UncheckedGet() == thread;
+}
+
+int dcmt_py_gil_is_free(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+  struct _gil_runtime_state* const gil = PyInterpreterState_Main()->ceval.gil;
+  return gil != NULL && _Py_atomic_load_relaxed(&gil->locked) == 0;
+#else
+  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.gil.locked) == 0;
+#endif
+}
+
+static int complete(_PyInterpreterFrame* frame) {
+#if PY_VERSION_HEX >= 0x030C0000
+  if (frame->owner == FRAME_OWNED_BY_CSTACK) return 0;
+#endif
+  return !_PyFrame_IsIncomplete(frame);
+}
+
+static int32_t offset_of(const _PyInterpreterFrame* frame) {
+  return (int32_t)_PyInterpreterFrame_LASTI(frame) * (int32_t)sizeof(_Py_CODEUNIT);
+}
+
+unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more) {
+  unsigned count = 0;
+  *more = 0;
+  for (_PyInterpreterFrame* frame = thread->cframe->current_frame; frame != NULL; frame = frame->previous) {
+    if (!complete(frame)) continue;
+    if (count == capacity) {
+      *more = 1;
+      break;
+    }
+    out[count].code = frame->f_code;
+    out[count].offset = offset_of(frame);
+    ++count;
+  }
+  return count;
+}
+
+static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
+  unsigned opcode = _Py_OPCODE(_PyCode_CODE(code)[unit]);
+#if PY_VERSION_HEX >= 0x030C0000
+  const _PyCoMonitoringData* const monitoring = code->_co_monitoring;
+  if (opcode == INSTRUMENTED_LINE && monitoring != NULL && monitoring->lines != NULL) {
+    opcode = monitoring->lines[unit].original_opcode;
+  }
+  if (opcode == INSTRUMENTED_INSTRUCTION && monitoring != NULL && monitoring->per_instruction_opcodes != NULL) {
+    opcode = monitoring->per_instruction_opcodes[unit];
+  }
+  switch (opcode) {
+    case INSTRUMENTED_LOAD_SUPER_ATTR:
+      return LOAD_SUPER_ATTR;
+    case INSTRUMENTED_POP_JUMP_IF_NONE:
+      return POP_JUMP_IF_NONE;
+    case INSTRUMENTED_POP_JUMP_IF_NOT_NONE:
+      return POP_JUMP_IF_NOT_NONE;
+    case INSTRUMENTED_POP_JUMP_IF_FALSE:
+      return POP_JUMP_IF_FALSE;
+    case INSTRUMENTED_POP_JUMP_IF_TRUE:
+      return POP_JUMP_IF_TRUE;
+    case INSTRUMENTED_RESUME:
+      return RESUME;
+    case INSTRUMENTED_CALL:
+      return CALL;
+    case INSTRUMENTED_CALL_FUNCTION_EX:
+      return CALL_FUNCTION_EX;
+    case INSTRUMENTED_RETURN_VALUE:
+      return RETURN_VALUE;
+    case INSTRUMENTED_RETURN_CONST:
+      return RETURN_CONST;
+    case INSTRUMENTED_YIELD_VALUE:
+      return YIELD_VALUE;
+    case INSTRUMENTED_JUMP_FORWARD:
+      return JUMP_FORWARD;
+    case INSTRUMENTED_JUMP_BACKWARD:
+      return JUMP_BACKWARD;
+    case INSTRUMENTED_FOR_ITER:
+      return FOR_ITER;
+    case INSTRUMENTED_END_FOR:
+      return END_FOR;
+    case INSTRUMENTED_END_SEND:
+      return END_SEND;
+    default:
+      break;
+  }
+#endif
+  return _PyOpcode_Deopt[opcode];
+}
+
+static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
+  for (int steps = 0; frame != NULL && steps < MAX_FRAMES; frame = frame->previous, ++steps) {
+    if (!complete(frame)) continue;
+    out->code = frame->f_code;
+    out->slots = frame->localsplus;
+    out->handle = frame;
+    out->offset = offset_of(frame);
+    out->locals = frame->f_code->co_nlocalsplus;
+    /* Both versions set it to -1 while the frame runs, so a positive one has been saved for a call into Python. */
+    out->stack_top = frame->stacktop;
+#if PY_VERSION_HEX < 0x030C0000
+    /* 3.11 drops a frame's variables while the frame is still in the chain, and leaves the pointers behind. */
+    if (out->offset >= 0 && base_opcode(out->code, (size_t)out->offset / sizeof(_Py_CODEUNIT)) == RETURN_VALUE) {
+      out->locals = 0;
+      out->stack_top = 0;
+    }
+#endif
+    if (out->stack_top < out->locals) out->stack_top = out->locals;
+    if (out->stack_top > out->locals + out->code->co_stacksize) out->stack_top = out->locals;
+    return 1;
+  }
+  return 0;
+}
+
+int dcmt_py_first_frame(const PyThreadState* thread, struct dcmt_py_frame* out) {
+  return find_frame(thread->cframe->current_frame, out);
+}
+
+int dcmt_py_next_frame(const struct dcmt_py_frame* frame, struct dcmt_py_frame* out) {
+  return find_frame(((const _PyInterpreterFrame*)frame->handle)->previous, out);
+}
+
+enum dcmt_py_slot dcmt_py_slot_kind(PyCodeObject* code, int index) {
+  const unsigned char kind = (unsigned char)PyBytes_AS_STRING(code->co_localspluskinds)[index];
+  if ((kind & CO_FAST_CELL) != 0) return DCMT_PY_CELL;
+  if ((kind & CO_FAST_FREE) != 0) return DCMT_PY_FREE;
+  return DCMT_PY_LOCAL;
+}
+
+size_t dcmt_py_code_bytes(const PyCodeObject* code) { return (size_t)Py_SIZE(code) * sizeof(_Py_CODEUNIT); }
+
+void dcmt_py_copy_code(const PyCodeObject* code, size_t from, size_t count, unsigned char* out, unsigned* caches) {
+  for (size_t i = 0; i < count; ++i) {
+    unsigned opcode = CACHE;
+    unsigned argument = 0;
+    if (*caches > 0) {
+      --*caches;
+    } else {
+      opcode = base_opcode(code, from + i);
+      argument = _Py_OPARG(_PyCode_CODE(code)[from + i]);
+      *caches = _PyOpcode_Caches[opcode];
+    }
+    out[2 * i] = (unsigned char)opcode;
+    out[2 * i + 1] = (unsigned char)argument;
+  }
+}

@@ -1,0 +1,180 @@
+#include "collector/python/locals.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "collector/python/bodies.h"
+#include "collector/python/codes.h"
+#include "collector/python/interpreter.h"
+#include "collector/python/text.h"
+
+namespace dcmt::python_provider {
+namespace {
+
+/// The GIL, if it can be had without waiting behind another thread.
+class Gil {
+ public:
+  explicit Gil(const PyThreadState* thread) noexcept : held_(dcmt_py_holds_gil(thread) != 0) {
+    // Between the look and the request another thread may be faster: then this waits for one switch interval (5 ms).
+    if (!held_ && Py_IsInitialized() && !_Py_IsFinalizing() && dcmt_py_gil_is_free() != 0) {
+      state_ = PyGILState_Ensure();
+      taken_ = held_ = true;
+    }
+  }
+  ~Gil() {
+    if (taken_) PyGILState_Release(state_);
+  }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+  [[nodiscard]] bool held() const noexcept { return held_; }
+
+ private:
+  bool held_;
+  bool taken_ = false;
+  PyGILState_STATE state_{};
+};
+
+struct Hit {
+  dcmt_py_frame frame;
+  PyObject* cell;  ///< the cell that names the object, nullptr for plain names
+  std::uint64_t object;
+  wire::LocalKind kind;
+  std::int32_t index;
+  std::uint32_t depth;
+  std::uint32_t tid;
+};
+
+class Visit {
+ public:
+  Visit(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count, bool have_gil) noexcept
+      : census_(census), objects_(objects), count_(count), have_gil_(have_gil) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      lowest_ = std::min(lowest_, objects[i]);
+      highest_ = std::max(highest_, objects[i]);
+    }
+  }
+
+  void look_at(const PyThreadState* thread, std::uint32_t tid) noexcept {
+    dcmt_py_frame frame;
+    std::uint32_t depth = 0;
+    for (int more = dcmt_py_first_frame(thread, &frame); more != 0;
+         more = dcmt_py_next_frame(&frame, &frame), ++depth) {
+      ++reach_.frames;
+      for (std::int32_t i = 0; i < frame.locals; ++i) look_at_variable(frame, i, depth, tid);
+      for (std::int32_t i = frame.locals; i < frame.stack_top; ++i) {
+        if (wanted(frame.slots[i]))
+          add(frame, frame.slots[i], nullptr, wire::LocalKind::kEvalStack, i - frame.locals, depth, tid);
+      }
+    }
+  }
+
+  /// Writes what was found. Before the GIL goes, and only here: until then a cell that several frames share is counted
+  /// once, under the name of the function that owns it.
+  void publish() noexcept {
+    for (std::size_t i = 0; i < hits_; ++i) publish(found_[i]);
+    hits_ = 0;
+  }
+
+  [[nodiscard]] agent::LocalsReach& reach() noexcept { return reach_; }
+
+ private:
+  static constexpr std::size_t kHits = 128;
+
+  [[nodiscard]] bool wanted(const PyObject* object) const noexcept {
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(object));
+    if (address < lowest_ || address > highest_) return false;
+    return std::find(objects_, objects_ + count_, address) != objects_ + count_;
+  }
+
+  void look_at_variable(const dcmt_py_frame& frame, std::int32_t index, std::uint32_t depth,
+                        std::uint32_t tid) noexcept {
+    PyObject* const value = frame.slots[index];
+    if (value == nullptr) return;
+    const dcmt_py_slot slot = dcmt_py_slot_kind(frame.code, index);
+    if (slot != DCMT_PY_LOCAL && Py_IS_TYPE(value, &PyCell_Type)) {
+      PyObject* const content = PyCell_GET(value);
+      if (content == nullptr || !wanted(content)) return;
+      add(frame, content, value, slot == DCMT_PY_CELL ? wire::LocalKind::kCell : wire::LocalKind::kFree, index, depth,
+          tid);
+    } else if (wanted(value)) {
+      add(frame, value, nullptr, wire::LocalKind::kLocal, index, depth, tid);
+    }
+  }
+
+  void add(const dcmt_py_frame& frame, const PyObject* object, PyObject* cell, wire::LocalKind kind, std::int32_t index,
+           std::uint32_t depth, std::uint32_t tid) noexcept {
+    const Hit hit{frame, cell, reinterpret_cast<std::uintptr_t>(object), kind, index, depth, tid};
+    if (cell != nullptr) {
+      for (std::size_t i = 0; i < hits_; ++i) {
+        if (found_[i].cell != cell) continue;
+        if (kind == wire::LocalKind::kCell) found_[i] = hit;  // one reference; its owner's name says most
+        return;
+      }
+    }
+    if (hits_ == kHits) publish();
+    found_[hits_++] = hit;
+  }
+
+  void publish(const Hit& hit) noexcept {
+    PyCodeObject* const code = hit.frame.code;
+    const std::uint64_t id = identify(code, have_gil_).id;
+    publish_body(code, id);
+    if (have_gil_) publish_source_lines(code->co_filename);
+    const bool named = hit.kind != wire::LocalKind::kEvalStack;
+    const std::uint64_t name = named ? Text(PyTuple_GET_ITEM(code->co_localsplusnames, hit.index)).intern() : 0;
+    const int line = PyCode_Addr2Line(code, hit.frame.offset);
+    void* const room = agent::begin_record(wire::RecordType::kCensusLocal, sizeof(wire::CensusLocalRecord),
+                                           static_cast<std::uint32_t>(hit.kind));
+    if (room == nullptr) return;
+    auto* const record = static_cast<wire::CensusLocalRecord*>(room);
+    record->census = census_;
+    record->object = hit.object;
+    record->code = id;
+    record->offset = hit.frame.offset;
+    record->line = line > 0 ? line : 0;
+    record->index = hit.index;
+    record->depth = hit.depth;
+    record->name = name;
+    record->tid = hit.tid;
+    agent::commit_record(room);
+    ++reach_.found;
+  }
+
+  std::uint64_t census_;
+  const std::uint64_t* objects_;
+  std::uint32_t count_;
+  bool have_gil_;
+  std::uint64_t lowest_ = ~std::uint64_t{0};
+  std::uint64_t highest_ = 0;
+  agent::LocalsReach reach_;
+  std::size_t hits_ = 0;
+  Hit found_[kHits];
+};
+
+}  // namespace
+
+agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
+                                bool other_threads) noexcept {
+  if (!Py_IsInitialized() || _Py_IsFinalizing()) return {};
+  PyThreadState* const self = dcmt_py_thread();
+  const Gil gil(self);
+  Visit visit(census, objects, count, gil.held());
+  if (self != nullptr) visit.look_at(self, agent::current_tid());
+  if (!gil.held()) {
+    visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so there is one
+  } else {
+    PyThreadState* const me = PyThreadState_Get();
+    for (PyThreadState* thread = PyInterpreterState_ThreadHead(me->interp); thread != nullptr;
+         thread = PyThreadState_Next(thread)) {
+      if (thread == me) continue;
+      if (other_threads)
+        visit.look_at(thread, static_cast<std::uint32_t>(thread->native_thread_id));
+      else
+        visit.reach().other_threads_unseen = true;
+    }
+  }
+  visit.publish();
+  return visit.reach();
+}
+
+}  // namespace dcmt::python_provider

@@ -1,0 +1,69 @@
+// The entry through which the agent starts the provider: checks first, registration only if they pass.
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "collector/agent/provider.h"
+#include "collector/python/codes.h"
+#include "collector/python/interpreter.h"
+#include "collector/python/locals.h"
+#include "collector/python/stacks.h"
+
+namespace dcmt::python_provider {
+namespace {
+
+constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider), capture_stack, visit_locals};
+
+/// True if the Python that runs has the version whose layouts were compiled in. `version` is Py_GetVersion().
+bool same_version(const char* version) noexcept {
+  char wanted[16];
+  const int length = snprintf(wanted, sizeof wanted, "%d.%d.", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+  return std::strncmp(version, wanted, static_cast<std::size_t>(length)) == 0;
+}
+
+/// Compares the walk with what CPython says of the caller's innermost frame. Needs the GIL for CPython's answer; a
+/// thread without it or without frames has nothing to compare.
+bool walk_agrees() noexcept {
+  PyThreadState* const thread = dcmt_py_thread();
+  if (thread == nullptr || dcmt_py_holds_gil(thread) == 0) return true;
+  PyFrameObject* const frame = PyThreadState_GetFrame(thread);
+  dcmt_py_position position{};
+  int more = 0;
+  const unsigned count = dcmt_py_positions(thread, &position, 1, &more);
+  if (frame == nullptr) return count == 0;
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const bool same = count == 1 && code == position.code &&
+                    PyFrame_GetLineNumber(frame) == PyCode_Addr2Line(position.code, position.offset);
+  Py_DECREF(code);
+  Py_DECREF(frame);
+  return same;
+}
+
+void start() noexcept {
+  const char* const version = Py_GetVersion();
+  char text[256];
+  if (!same_version(version)) {
+    snprintf(text, sizeof text, "Python stacks and variables are off: built for CPython %d.%d, this is %.20s",
+             PY_MAJOR_VERSION, PY_MINOR_VERSION, version);
+    agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
+    return;
+  }
+  if (!walk_agrees()) {
+    agent::diagnose(wire::DiagnosticCode::kProviderOff,
+                    "Python stacks and variables are off: frames of this CPython do not look as its headers say");
+    return;
+  }
+  if (!make_code_table()) {
+    agent::diagnose(wire::DiagnosticCode::kNote, "no memory for the table of code objects: stacks cost more");
+  }
+  const auto length = std::strcspn(version, " ");
+  snprintf(text, sizeof text, "%.*s", static_cast<int>(length), version);
+  agent::set_python_version(text);
+  agent::register_python_provider(&kProvider);
+}
+
+}  // namespace
+}  // namespace dcmt::python_provider
+
+/// Called once by the agent after it has loaded this object, inside its guard.
+extern "C" DCMT_AGENT_API void dcmt_provider_start() { dcmt::python_provider::start(); }

@@ -1,0 +1,589 @@
+"""Tests of libdcmt_python.so in a real Python, with a fake agent. Standard library only: runs under any CPython.
+
+DCMT_FAKE_AGENT and DCMT_PYTHON_PROVIDER name the two libraries.
+"""
+
+import collections
+import ctypes
+import gc
+import os
+import struct
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import types
+import unittest
+
+FAKE_PATH = os.environ["DCMT_FAKE_AGENT"]
+HOLDING = ctypes.PyDLL(FAKE_PATH, ctypes.RTLD_GLOBAL)  # calls keep the GIL
+RELEASING = ctypes.CDLL(FAKE_PATH)  # calls release it, as torch's operators do
+PROVIDER = ctypes.PyDLL(os.environ["DCMT_PYTHON_PROVIDER"])
+
+for library in (HOLDING, RELEASING):
+    library.fake_capture.restype = ctypes.c_uint64
+    library.fake_capture_after_ms.restype = ctypes.c_uint64
+    library.fake_visit.restype = ctypes.c_uint64
+    library.fake_visit.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int]
+    library.fake_records.restype = ctypes.c_void_p
+    library.fake_records_bytes.restype = ctypes.c_size_t
+    library.fake_capture_cost.restype = ctypes.c_double
+    library.fake_diagnostic.restype = ctypes.c_char_p
+    library.fake_python_version.restype = ctypes.c_char_p
+PROVIDER.dcmt_provider_start.restype = None
+PROVIDER.dcmt_provider_start()
+
+STRING, CODE, STACK, CENSUS_LOCAL, CODE_BODY, SOURCE_LINE = 2, 3, 4, 29, 31, 32
+LOCAL, CELL, FREE, EVAL_STACK = 1, 2, 3, 4
+HEADER = struct.Struct("<HHIQQ")
+
+Code = collections.namedtuple("Code", "first_line file function")
+Local = collections.namedtuple("Local", "kind census object code offset line index depth name tid")
+
+
+class Records:
+    """Everything published so far."""
+
+    def __init__(self):
+        raw = ctypes.string_at(HOLDING.fake_records(), HOLDING.fake_records_bytes())
+        self.strings, self.codes, self.stacks = {0: ""}, {}, {}
+        self.locals, self.bodies, self.source_lines = [], collections.defaultdict(list), []
+        at = 0
+        while at < len(raw):
+            kind, words, aux, _, _ = HEADER.unpack_from(raw, at)
+            body = raw[at + HEADER.size : at + words * 8]
+            if kind == STRING:
+                identity, size = struct.unpack_from("<QQ", body)
+                self.strings[identity] = body[16 : 16 + size].decode()
+            elif kind == CODE:
+                identity, file, function = struct.unpack("<QQQ", body)
+                assert identity not in self.codes
+                self.codes[identity] = Code(aux, self.strings[file], self.strings[function])
+            elif kind == STACK:
+                identity, count = struct.unpack_from("<QQ", body)
+                assert identity not in self.stacks
+                self.stacks[identity] = (aux, [struct.unpack_from("<Qii", body, 16 + 16 * i) for i in range(count)])
+            elif kind == CENSUS_LOCAL:
+                row = struct.unpack("<QQQiiiIQQ", body)
+                self.locals.append(Local(aux, *row[:7], self.strings[row[7]], row[8]))
+            elif kind == CODE_BODY:
+                code, python, total, offset, size = struct.unpack_from("<QIIII", body)
+                assert python == (sys.version_info[0] << 8) | sys.version_info[1]
+                self.bodies[code, aux].append((total, offset, body[24 : 24 + size]))
+            elif kind == SOURCE_LINE:
+                file, text = struct.unpack("<QQ", body)
+                self.source_lines.append((self.strings[file], aux, self.strings[text]))
+            at += words * 8
+
+    def frames(self, stack):
+        """(file, function, line), innermost first."""
+        return [(self.codes[code].file, self.codes[code].function, line) for code, _, line in self.stacks[stack][1]]
+
+    def body(self, code, part):
+        pieces = self.bodies[code, part]
+        whole = b"".join(piece for _, _, piece in pieces)
+        assert [offset for _, offset, _ in pieces] == [sum(len(p[2]) for p in pieces[:i]) for i in range(len(pieces))]
+        assert pieces[0][0] == len(whole)
+        return whole
+
+
+def expected_frames():
+    """What the caller's stack is, its own line left to it."""
+    frame = sys._getframe(1)
+    found = []
+    while frame:
+        name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+        found.append((frame.f_code.co_filename, name, frame.f_lineno))
+        frame = frame.f_back
+    return found
+
+
+def both(library):
+    """A captured stack and the true one, taken on the same line."""
+    return library.fake_capture(), expected_frames()
+
+
+def at_depth(depth, call):
+    return call() if depth == 0 else at_depth(depth - 1, call)
+
+
+def visit(*objects, library=HOLDING, other_threads=False):
+    """The locals that name one of `objects`, as published by one census."""
+    visit.census += 1
+    addresses = (ctypes.c_uint64 * len(objects))(*[id(o) for o in objects])
+    reach = library.fake_visit(visit.census, ctypes.addressof(addresses), len(objects), other_threads)
+    found = [l for l in Records().locals if l.census == visit.census]
+    assert reach & 0xFFFFF == len(found)
+    return found, bool(reach >> 60)
+
+
+visit.census = 0
+
+
+class Thing:
+    pass
+
+
+def names(found):
+    """Where things were found, the test's own machinery left out."""
+    records = Records()
+    own = {"visit"}
+    return {(records.codes[l.code].function.split(".")[-1], l.name, l.kind) for l in found
+            if l.kind != EVAL_STACK and records.codes[l.code].function not in own}
+
+
+class Start(unittest.TestCase):
+    def test_registers(self):
+        self.assertEqual(HOLDING.fake_diagnostic(), b"")
+        self.assertEqual(HOLDING.fake_registered(), 1)
+        self.assertEqual(HOLDING.fake_python_version().decode(), sys.version.split()[0])
+
+
+class Stacks(unittest.TestCase):
+    def check(self, stack, expected):
+        self.assertEqual(Records().frames(stack), expected[:64])
+
+    def test_depths(self):
+        for library in (HOLDING, RELEASING):
+            for depth in (0, 1, 5, 30):
+                with self.subTest(depth=depth, library=library):
+                    self.check(*at_depth(depth, lambda: both(library)))
+
+    def test_as_traceback(self):
+        stack, frames = HOLDING.fake_capture(), traceback.extract_stack()
+        expected = [(f.filename, f.name, f.lineno) for f in reversed(frames)]
+        got = [(file, function.split(".")[-1], line) for file, function, line in Records().frames(stack)]
+        self.assertEqual(got, expected)
+
+    def test_deeper_than_the_limit(self):
+        stack, expected = at_depth(100, lambda: both(HOLDING))
+        self.check(stack, expected)
+        self.assertEqual(Records().stacks[stack][0], 1)
+
+    def test_same_stack_same_id(self):
+        ids = {at_depth(7, lambda: HOLDING.fake_capture()) for _ in range(10)}
+        self.assertEqual(len(ids), 1)
+        self.assertNotEqual(at_depth(8, lambda: HOLDING.fake_capture()), ids.pop())
+
+    def test_two_calls_on_one_line_differ(self):
+        one, two = HOLDING.fake_capture(), HOLDING.fake_capture()
+        self.assertNotEqual(one, two)
+
+    def test_threads(self):
+        results = []
+
+        def work(depth):
+            for _ in range(20):
+                results.append(at_depth(depth, lambda: both(RELEASING)))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(results), 120)
+        records = Records()
+        for stack, expected in results:
+            self.assertEqual(records.frames(stack), expected)
+
+    def test_while_others_run_python(self):
+        stop = threading.Event()
+
+        def spin():
+            while not stop.is_set():
+                at_depth(20, lambda: None)
+
+        thread = threading.Thread(target=spin)
+        thread.start()
+        try:
+            stack, expected = RELEASING.fake_capture_after_ms(20), expected_frames()
+        finally:
+            stop.set()
+            thread.join()
+        self.check(stack, expected)
+
+    def test_generators(self):
+        def inner():
+            yield both(HOLDING)
+
+        def outer():
+            yield from inner()
+
+        for generator in (inner(), outer()):
+            self.check(*next(generator))
+
+    def test_coroutine(self):
+        async def inner():
+            return both(HOLDING)
+
+        async def outer():
+            return await inner()
+
+        with self.assertRaises(StopIteration) as stop:
+            outer().send(None)
+        self.check(*stop.exception.value)
+
+    def test_through_c(self):
+        self.check(*list(map(lambda _: both(HOLDING), [0]))[0])
+        self.check(*sorted([1], key=lambda _: setattr(self, "pair", both(HOLDING)) or 0) and self.pair)
+
+    def test_in_a_destructor_at_the_return(self):
+        got = []
+
+        class Last:
+            def __del__(self):
+                got.append(both(HOLDING))
+
+        def holds():
+            last = Last()
+            return id(last)
+
+        holds()
+        self.check(*got[0])
+
+    def test_names_that_are_not_ascii(self):
+        scope = {"capture": HOLDING.fake_capture}
+        exec(compile("def größe_変数():\n  return capture()\n", "/tmp/päth/😀.py", "exec"), scope)
+        stack = scope["größe_変数"]()
+        self.assertEqual(Records().frames(stack)[0], ("/tmp/päth/😀.py", "größe_変数", 2))
+
+    def test_a_long_name_is_cut_at_a_character(self):
+        scope = {"capture": HOLDING.fake_capture}
+        exec(compile("def f():\n  return capture()\n", "ä" * 5000, "exec"), scope)
+        stack = scope["f"]()
+        self.assertEqual(Records().frames(stack)[0][0], "ä" * 4096)
+
+    def test_no_python_thread(self):
+        """A thread that Python does not know has no stack."""
+        libc = ctypes.CDLL(None)
+        thread, result = ctypes.c_ulong(), ctypes.c_void_p()
+        start = ctypes.cast(RELEASING.fake_capture, ctypes.c_void_p)
+        self.assertEqual(libc.pthread_create(ctypes.byref(thread), None, start, None), 0)
+        self.assertEqual(libc.pthread_join(thread, ctypes.byref(result)), 0)
+        self.assertFalse(result.value)
+
+
+class Generations(unittest.TestCase):
+    def reuse(self, capture):
+        """Makes and drops code objects until an address comes back; returns (address, frame) of each."""
+        seen = collections.defaultdict(list)
+        for i in range(400):
+            scope = {"capture": capture}
+            exec(compile("\n" * (i % 7) + f"def f{i}():\n  return capture()\n", f"file{i}.py", "exec"), scope)
+            function = scope[f"f{i}"]
+            seen[id(function.__code__)].append((i, function()))
+            del function, scope
+        return seen
+
+    def check(self, capture):
+        seen = self.reuse(capture)
+        self.assertTrue(any(len(calls) > 1 for calls in seen.values()), "no address came back")
+        records = Records()
+        for calls in seen.values():
+            for i, stack in calls:
+                self.assertEqual(records.frames(stack)[0], (f"file{i}.py", f"f{i}", i % 7 + 2))
+            identities = [records.stacks[stack][1][0][0] for _, stack in calls]
+            self.assertEqual(len(set(identities)), len(calls))
+
+    def test_address_used_again(self):
+        self.check(HOLDING.fake_capture)
+
+    def test_address_used_again_without_the_gil(self):
+        self.check(RELEASING.fake_capture)
+
+    def test_same_text_at_the_same_address(self):
+        """Even what looks equal in every field is another code object once its predecessor was seen to die."""
+        text = compile("def f():\n  return capture()\n", "same.py", "exec")
+        identities = collections.defaultdict(set)
+        for _ in range(50):
+            code = text.co_consts[0].replace(co_flags=text.co_consts[0].co_flags)
+            stack = types.FunctionType(code, {"capture": HOLDING.fake_capture})()
+            identities[id(code)].add(Records().stacks[stack][1][0][0])
+            del code
+        self.assertTrue(any(len(found) > 1 for found in identities.values()))
+
+    def test_holds_no_reference(self):
+        def function():
+            return HOLDING.fake_capture()
+
+        code = function.__code__
+        thing = Thing()
+        before = sys.getrefcount(code), sys.getrefcount(thing), sys.getrefcount(code.co_filename)
+        for _ in range(100):
+            function()
+        visit(thing, other_threads=True)
+        self.assertEqual((sys.getrefcount(code), sys.getrefcount(thing), sys.getrefcount(code.co_filename)), before)
+
+
+class Locals(unittest.TestCase):
+    def test_plain_local_and_argument(self):
+        def callee(argument):
+            return visit(argument)[0]
+
+        def caller():
+            plain = Thing()
+            alias = plain
+            return callee(plain), alias
+
+        found = names(caller()[0])
+        self.assertEqual(found, {("callee", "argument", LOCAL), ("caller", "plain", LOCAL), ("caller", "alias", LOCAL)})
+
+    def test_depth_line_offset_and_thread(self):
+        def caller():
+            mine = Thing()
+            found = visit(mine)[0]; line = sys._getframe().f_lineno
+            return next(l for l in found if l.name == "mine"), line
+
+        local, line = caller()
+        self.assertEqual((local.line, local.depth, local.tid), (line, 1, threading.get_native_id()))
+        code = Records().codes[local.code]
+        self.assertEqual(code.first_line, caller.__code__.co_firstlineno)
+        self.assertEqual(caller.__code__.co_varnames[local.index], "mine")
+
+    def test_cell_is_counted_once_under_its_owner(self):
+        def owner():
+            shared = Thing()
+
+            def inner():
+                return visit(shared)[0]
+
+            return inner()
+
+        self.assertEqual(names(owner()), {("owner", "shared", CELL)})
+
+    def test_argument_that_is_a_cell(self):
+        def owner(shared):
+            return visit(shared)[0], lambda: shared
+
+        thing = Thing()
+        self.assertIn(("owner", "shared", CELL), names(owner(thing)[0]))
+
+    def test_free_variable_whose_owner_returned(self):
+        def owner():
+            shared = Thing()
+
+            def inner():
+                return visit(shared)[0]
+
+            return inner
+
+        self.assertEqual(names(owner()()), {("inner", "shared", FREE)})
+
+    def test_deleted_local_is_not_found(self):
+        def caller():
+            gone = Thing()
+            keep = [gone]
+            del gone
+            return visit(keep[0])[0]
+
+        self.assertEqual(names(caller()), set())
+
+    def test_evaluation_stack_of_a_caller(self):
+        def make():
+            return Thing()
+
+        def look(box):
+            return visit(box[0])[0]
+
+        def caller():
+            box = []
+            # The object waits on this frame's evaluation stack while look() runs.
+            return (box.append(make()) or box[0], look(box))[1]
+
+        found = [l for l in caller() if l.kind == EVAL_STACK]
+        self.assertEqual([(Records().codes[l.code].function.split(".")[-1], l.name) for l in found], [("caller", "")])
+
+    def test_generator_that_runs(self):
+        def generator():
+            mine = Thing()
+            yield visit(mine)[0]
+
+        self.assertEqual(names(next(generator())), {("generator", "mine", LOCAL)})
+
+    def test_without_the_gil(self):
+        def caller():
+            mine = Thing()
+            return visit(mine, library=RELEASING)[0]
+
+        self.assertEqual(names(caller()), {("caller", "mine", LOCAL)})
+
+    def other_thread(self, library):
+        ready, stop = threading.Event(), threading.Event()
+        thing = Thing()
+        tids = []
+
+        def holder(theirs):
+            tids.append(threading.get_native_id())
+            ready.set()
+            stop.wait()
+
+        thread = threading.Thread(target=holder, args=(thing,))
+        thread.start()
+        ready.wait()
+        time.sleep(0.02)
+        try:
+            own, unseen = visit(thing, library=library)
+            self.assertTrue(unseen)
+            self.assertNotIn(("holder", "theirs", LOCAL), names(own))
+            found, unseen = visit(thing, library=library, other_threads=True)
+        finally:
+            stop.set()
+            thread.join()
+        self.assertFalse(unseen)
+        self.assertIn(("holder", "theirs", LOCAL), names(found))
+        self.assertIn(("other_thread", "thing", LOCAL), names(found))
+        self.assertEqual([l.tid for l in found if l.name == "theirs"], tids)
+
+    def test_other_threads(self):
+        self.other_thread(HOLDING)
+
+    def test_other_threads_gil_free(self):
+        self.other_thread(RELEASING)
+
+    def test_alone(self):
+        self.assertFalse(visit(Thing())[1])
+
+    def test_error_indicator_stays(self):
+        """Inside an except block and with an exception on its way through a destructor."""
+        seen = []
+
+        class Looks:
+            def __del__(self):
+                seen.append(len(visit(self, other_threads=True)[0]))
+
+        def fails():
+            looks = Looks()
+            raise ValueError("mine")
+
+        with self.assertRaisesRegex(ValueError, "mine"):
+            fails()
+        gc.collect()
+        self.assertEqual(len(seen), 1)
+
+
+def many_names():
+    lines = ["def many():"] + [f"  variable_{i} = {i}" for i in range(1200)] + ["  mine = Thing()", "  return visit(mine)[0]"]
+    scope = {"Thing": Thing, "visit": visit}
+    exec("\n".join(lines), scope)
+    return scope["many"]
+
+
+class Bodies(unittest.TestCase):
+    def check(self, code, local):
+        records = Records()
+        self.assertEqual(records.body(local.code, 1), code.co_code)
+        self.assertEqual(records.body(local.code, 2), code.co_linetable)
+        self.assertEqual(records.body(local.code, 3), code.co_exceptiontable)
+        slots = list(code.co_varnames) + [n for n in code.co_cellvars if n not in code.co_varnames]
+        slots += list(code.co_freevars)
+        self.assertEqual(records.body(local.code, 4).decode().split("\0")[:-1], slots)
+        self.assertEqual(slots[local.index], "mine")
+
+    def hot(self):
+        def function(items, last):
+            mine = Thing()
+            total = 0
+            for i in items:
+                try:
+                    total += i * len(self.__dict__) + max(i, 2)
+                    if total > 10 and i in (3, 4):
+                        total -= 1
+                except TypeError:
+                    pass
+            return visit(mine)[0] if last else None
+
+        for _ in range(200):  # specialises the instructions
+            function(range(10), False)
+        return function.__code__, function(range(10), True)
+
+    def test_specialised_instructions_are_turned_back(self):
+        code, found = self.hot()
+        self.check(code, next(l for l in found if l.name == "mine"))
+
+    def test_pieces(self):
+        many = many_names()
+        local = next(l for l in many() if l.name == "mine")
+        self.check(many.__code__, local)
+        self.assertGreater(len(Records().bodies[local.code, 4]), 1)
+
+    def test_once(self):
+        def caller():
+            mine = Thing()
+            return visit(mine)[0] + visit(mine)[0]
+
+        found = [l for l in caller() if l.name == "mine"]
+        self.assertEqual(len(found), 2)
+        self.check(caller.__code__, found[0])
+
+    @unittest.skipIf(sys.version_info < (3, 12), "sys.monitoring is new in 3.12")
+    def test_instrumented_instructions_are_turned_back(self):
+        events = sys.monitoring.events
+        sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "test")
+        try:
+            sys.monitoring.set_events(sys.monitoring.PROFILER_ID, events.LINE | events.INSTRUCTION | events.CALL
+                                      | events.PY_START | events.PY_RETURN | events.JUMP | events.BRANCH)
+            code, found = self.hot()
+        finally:
+            sys.monitoring.set_events(sys.monitoring.PROFILER_ID, 0)
+            sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+        self.check(code, next(l for l in found if l.name == "mine"))
+
+    def test_traced(self):
+        sys.settrace(lambda *_: None)
+        try:
+            code, found = self.hot()
+        finally:
+            sys.settrace(None)
+        self.check(code, next(l for l in found if l.name == "mine"))
+
+
+class SourceLines(unittest.TestCase):
+    def setUp(self):
+        self.module = types.ModuleType("torch._inductor.codecache")
+        self.module.PyCodeCache = type("PyCodeCache", (), {"linemaps": {}})
+        sys.modules["torch._inductor.codecache"] = self.module
+
+    def tearDown(self):
+        del sys.modules["torch._inductor.codecache"]
+
+    def generated(self, path):
+        scope = {"Thing": Thing, "visit": visit}
+        exec(compile("def call():\n  buf5 = Thing()\n  return visit(buf5)\n", path, "exec"), scope)
+        return scope["call"]
+
+    def test_published_once(self):
+        path = os.path.join(tempfile.gettempdir(), "generated.py")
+        self.module.PyCodeCache.linemaps[path] = [(2, 3), ('  File "model.py", line 41, in forward\n    x = 1', "b")]
+        call = self.generated(path)
+        call()
+        call()
+        lines = [row for row in Records().source_lines if row[0] == path]
+        self.assertEqual(lines, [(path, 2, '  File "model.py", line 41, in forward\n    x = 1'), (path, 3, "b")])
+
+    def test_strange_shapes_are_left_alone(self):
+        for number, linemap in enumerate([[], None, [(1, 2)], [(1, 2), ("a",)], 7, [(None, 2), ("a", None)], [{}, {}],
+                                          [(1 << 80, -4), ("a", "b")]]):
+            path = f"strange{number}.py"
+            self.module.PyCodeCache.linemaps[path] = linemap
+            self.generated(path)()
+            self.assertEqual([row for row in Records().source_lines if row[0] == path], [])
+        self.module.PyCodeCache = None
+        self.generated("strange.py")()
+        del self.module.PyCodeCache
+        self.generated("strange.py")()
+
+
+class Cost(unittest.TestCase):
+    def test_printed(self):
+        rows = []
+        for depth in (1, 8, 16, 60):
+            # The test runner has frames of its own below these.
+            frames = at_depth(depth, lambda: (HOLDING.fake_capture_cost(200000), len(expected_frames())))
+            rows.append(f"{frames[0]:.0f} ns for {min(frames[1], 64)} frames")
+        without = at_depth(16, lambda: RELEASING.fake_capture_cost(200000))
+        print(f"capture_stack: {', '.join(rows)}; the third {without:.0f} ns without the GIL", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,443 @@
+#include "collector/recorder/assembler.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/recorder/census_book.h"
+#include "collector/recorder/clock_fit.h"
+#include "collector/recorder/dictionary.h"
+#include "collector/recorder/journal.h"
+#include "collector/recorder/lifetimes.h"
+#include "collector/recorder/marks.h"
+#include "collector/recorder/operators.h"
+#include "collector/recorder/phases.h"
+#include "collector/recorder/private_state.h"
+#include "collector/recorder/record_view.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::recorder {
+namespace {
+
+/// Private meta key, gone after finish.
+constexpr char kDrained[] = "drained";
+/// A garbled counter must not carry the clock away: no recording is silent for this long.
+constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
+
+std::string_view loss_text(std::uint32_t reason) {
+  switch (static_cast<wire::LossReason>(reason)) {
+    case wire::LossReason::kNoRoom: return "no_room";
+    case wire::LossReason::kTooLong: return "too_long";
+    case wire::LossReason::kNested: return "nested";
+    case wire::LossReason::kInFlight: return "in_flight";
+  }
+  return {};
+}
+
+std::string_view diagnostic_text(std::uint32_t code) {
+  switch (static_cast<wire::DiagnosticCode>(code)) {
+    case wire::DiagnosticCode::kProviderOff: return "provider_off";
+    case wire::DiagnosticCode::kObjectPatched: return "object_patched";
+    case wire::DiagnosticCode::kSharingLossy: return "sharing_lossy";
+    case wire::DiagnosticCode::kWrapDisplaced: return "wrap_displaced";
+    case wire::DiagnosticCode::kKeyTableFull: return "key_table_full";
+    case wire::DiagnosticCode::kNote: return "note";
+  }
+  return {};
+}
+
+}  // namespace
+
+class Assembler::Impl {
+ public:
+  Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin)
+      : journal_{writer, std::move(state)},
+        clock_(origin.tsc_hz, origin.tsc, origin.monotonic_ns),
+        dictionary_(journal_),
+        phases_(journal_),
+        operators_(journal_, dictionary_, phases_),
+        censuses_(journal_, dictionary_, census_context()),
+        lifetimes_(journal_, dictionary_, operators_, censuses_),
+        marks_(journal_, dictionary_, lifetimes_, phases_) {}
+
+  Status start();
+  Status resume();
+  Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+  Status note_gap(std::uint64_t from, std::uint64_t to);
+  Status commit(std::string_view drained);
+  Status finish();
+
+  [[nodiscard]] std::uint64_t last_seq() const { return static_cast<std::uint64_t>(journal_.now.seq); }
+  [[nodiscard]] Totals totals() const {
+    return {records_, lost_, phases_.steps(), lifetimes_.allocated(), lifetimes_.peak(), censuses_.count()};
+  }
+  [[nodiscard]] const std::string& drained() const { return drained_; }
+
+ private:
+  CensusContext census_context();
+  Status dispatch(std::string_view bytes, const wire::RecordHeader& header);
+  /// Calls `handle` with the record's fixed part, if it has one.
+  template <class Record, class Handle>
+  Status with(std::string_view bytes, const char* what, Handle&& handle) {
+    const auto record = view_as<Record>(bytes);
+    return record ? handle(*record) : journal_.bad_record(what);
+  }
+  Status string(std::string_view bytes);
+  Status stack(std::string_view bytes);
+  Status thread(const wire::ThreadRecord& record);
+  Status see_thread();
+  Status clock(const wire::ClockRecord& record);
+  Status repoint(const wire::RepointRecord& record);
+  Status census_begin(std::string_view bytes);
+  Status lost(const wire::LostRecord& record);
+  Status diagnostic(const wire::DiagnosticRecord& record);
+  Status write_open_rows();
+  Status save();
+
+  /// Hands everything that rows do not tell to `visit(name, value)`.
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("now.seq", journal_.now.seq);
+    visit("now.ns", journal_.now.ns);
+    visit("records", records_);
+    visit("records.bad", journal_.bad_records);
+    visit("records.lost", lost_);
+    clock_.visit(visit);
+    phases_.visit(visit);
+    lifetimes_.visit(visit);
+    censuses_.visit(visit);
+  }
+
+  Journal journal_;
+  ClockFit clock_;
+  Dictionary dictionary_;
+  Phases phases_;
+  Operators operators_;
+  CensusBook censuses_;
+  Lifetimes lifetimes_;
+  Marks marks_;
+  std::unordered_map<std::uint32_t, std::uint64_t> tids_;            ///< kernel id of a thread number, 0 if unknown
+  std::unordered_map<std::uint64_t, std::uint32_t> thread_numbers_;  ///< the reverse; the latest thread of a tid
+  std::int64_t records_ = 0;
+  std::int64_t lost_ = 0;
+  std::string drained_;
+};
+
+CensusContext Assembler::Impl::census_context() {
+  CensusContext context;
+  context.storage = [this](std::uint64_t address) { return lifetimes_.storage(address); };
+  context.tensor = [this](std::uint64_t address) { return lifetimes_.tensor(address); };
+  context.tensor_birth = [this](std::uint64_t address) { return lifetimes_.tensor_from(address); };
+  context.thread = [this](std::uint64_t tid) -> std::optional<std::int64_t> {
+    const auto number = thread_numbers_.find(tid);
+    if (number == thread_numbers_.end()) return std::nullopt;
+    return number->second;
+  };
+  context.latest_release = [this](std::int64_t graph, std::int64_t key) { return marks_.latest_release(graph, key); };
+  context.running_operator = [this] { return operators_.running(); };
+  return context;
+}
+
+Status Assembler::Impl::start() {
+  DCMT_RETURN_IF_ERROR(journal_.writer.begin());
+  DCMT_RETURN_IF_ERROR(dictionary_.start());
+  return phases_.start();
+}
+
+Status Assembler::Impl::resume() {
+  Database& database = journal_.writer.database();
+  Expected<std::map<std::string, std::int64_t, std::less<>>> values = journal_.state.values();
+  if (!values.ok()) return values.error();
+  visit([&](const char* name, auto& value) {
+    const auto saved = values->find(std::string_view(name));
+    if (saved != values->end()) value = static_cast<std::remove_reference_t<decltype(value)>>(saved->second);
+  });
+  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT key, value FROM meta", [this](const Statement& row) {
+    if (row.text(0) == kDrained) drained_ = row.text(1);
+    // Where the tables of the private state are gone already, this is all that is left to go on from.
+    if (row.text(0) == meta::kLastSeq) journal_.now.seq = std::max(journal_.now.seq, row.integer(1));
+    if (row.text(0) == meta::kEndNs) journal_.now.ns = std::max(journal_.now.ns, row.integer(1));
+  }));
+  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT id, tid FROM thread ORDER BY from_seq", [this](const Statement& row) {
+    const auto number = static_cast<std::uint32_t>(row.integer(0));
+    const auto tid = static_cast<std::uint64_t>(row.integer(1));
+    tids_[number] = tid;
+    if (tid != 0) thread_numbers_[tid] = number;
+  }));
+  DCMT_RETURN_IF_ERROR(journal_.load_ids());
+  DCMT_RETURN_IF_ERROR(journal_.writer.begin());
+  DCMT_RETURN_IF_ERROR(dictionary_.start());
+  DCMT_RETURN_IF_ERROR(dictionary_.resume());
+  DCMT_RETURN_IF_ERROR(operators_.resume());
+  DCMT_RETURN_IF_ERROR(phases_.start());
+  DCMT_RETURN_IF_ERROR(phases_.resume());
+  DCMT_RETURN_IF_ERROR(lifetimes_.resume());
+  DCMT_RETURN_IF_ERROR(marks_.resume());
+  return censuses_.resume();
+}
+
+Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t thread) {
+  const std::string_view bytes = record_bytes(record);
+  if (bytes.size() < sizeof(wire::RecordHeader)) return journal_.bad_record("a record without a length");
+  wire::RecordHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.seq == 0 || header.seq > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return journal_.bad_record("a record's sequence");
+  }
+  const auto seq = static_cast<std::int64_t>(header.seq);
+  if (seq <= journal_.now.seq) return {};
+
+  const bool is_first = records_ == 0;
+  std::int64_t ns = clock_.ns(header.tsc);
+  if (!is_first && (ns < journal_.now.ns || ns - journal_.now.ns > kMaxJumpNs)) ns = journal_.now.ns;
+  journal_.now = {seq, ns};
+  journal_.thread = thread;
+  ++records_;
+  if (is_first) phases_.first_record();
+  if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(see_thread());
+  return dispatch(bytes, header);
+}
+
+Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeader& header) {
+  using wire::RecordType;
+  switch (header.type) {
+    case RecordType::kClock:
+      return with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); });
+    case RecordType::kString: return string(bytes);
+    case RecordType::kCode:
+      return with<wire::CodeRecord>(bytes, "a code object", [&](const auto& r) {
+        censuses_.code_defined(r.id);
+        return dictionary_.define_code(r);
+      });
+    case RecordType::kStack: return stack(bytes);
+    case RecordType::kThread:
+      return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return this->thread(r); });
+    case RecordType::kTensorBirth:
+      return with<wire::TensorRecord>(bytes, "a tensor's birth",
+                                      [&](const auto& r) { return lifetimes_.tensor_birth(r); });
+    case RecordType::kTensorRelease:
+    case RecordType::kTensorDeath:
+      return with<wire::TensorRecord>(bytes, "a tensor's end", [&](const auto& r) { return lifetimes_.tensor_end(r); });
+    case RecordType::kTensorRepoint:
+      return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
+                                       [&](const auto& r) { return repoint(r); });
+    case RecordType::kStorageRelease:
+    case RecordType::kStorageDeath:
+      return with<wire::StorageRecord>(bytes, "a storage's end",
+                                       [&](const auto& r) { return lifetimes_.storage_end(r); });
+    case RecordType::kStorageResize:
+      return with<wire::ResizeRecord>(bytes, "a storage's change of size",
+                                      [&](const auto& r) { return lifetimes_.storage_resize(r); });
+    case RecordType::kBlockAlloc:
+      return with<wire::BlockRecord>(bytes, "a block's allocation",
+                                     [&](const auto& r) { return lifetimes_.block_alloc(r); });
+    case RecordType::kBlockFree:
+      return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
+    case RecordType::kOpBegin:
+      return with<wire::OpRecord>(bytes, "an operator's begin", [&](const auto& r) { return operators_.begin(r); });
+    case RecordType::kOpEnd:
+      return with<wire::OpRecord>(bytes, "an operator's end", [&](const auto& r) { return operators_.end(r); });
+    case RecordType::kMarkBegin:
+      return with<wire::MarkRecord>(bytes, "a mark's begin", [&](const auto& r) { return marks_.begin(r); });
+    case RecordType::kMarkEnd:
+      return with<wire::MarkRecord>(bytes, "a mark's end", [&](const auto& r) { return marks_.end(r); });
+    case RecordType::kMarkPoint:
+      return with<wire::MarkRecord>(bytes, "a mark", [&](const auto& r) { return marks_.point(r); });
+    case RecordType::kGather:
+      return with<wire::KeyRecord>(bytes, "a gather", [&](const auto& r) { return marks_.gather(r); });
+    case RecordType::kWait:
+      return with<wire::KeyRecord>(bytes, "a wait", [&](const auto& r) { return marks_.wait(r); });
+    case RecordType::kPersist:
+      return with<wire::KeyRecord>(bytes, "a persist", [&](const auto& r) { return marks_.persist(r); });
+    case RecordType::kReleaseBegin:
+      return with<wire::KeyRecord>(bytes, "a release's begin", [&](const auto& r) { return marks_.release_begin(r); });
+    case RecordType::kRelease:
+      return with<wire::KeyRecord>(bytes, "a release", [&](const auto& r) { return marks_.release(r); });
+    case RecordType::kReleaseSettled:
+      return with<wire::KeyRecord>(bytes, "a settled release",
+                                   [&](const auto& r) { return marks_.release_settled(r); });
+    case RecordType::kRead:
+      return with<wire::ReadRecord>(bytes, "a read", [&](const auto& r) { return marks_.read(r); });
+    case RecordType::kCensusBegin: return census_begin(bytes);
+    case RecordType::kCensusTensor: return censuses_.tensor(bytes);
+    case RecordType::kCensusLocal: return censuses_.local(bytes);
+    case RecordType::kCensusEnd: return censuses_.end(bytes);
+    case RecordType::kCodeBody: return censuses_.code_body(bytes);
+    case RecordType::kSourceLine: return censuses_.source_line(bytes);
+    case RecordType::kLost:
+      return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
+    case RecordType::kDiagnostic:
+      return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
+  }
+  return journal_.bad_record("a record of unknown type");
+}
+
+Status Assembler::Impl::string(std::string_view bytes) {
+  const auto record = view_as<wire::StringRecord>(bytes);
+  const auto text = record ? tail_of<wire::StringRecord>(bytes, record->bytes) : std::nullopt;
+  if (!text) return journal_.bad_record("a string");
+  return dictionary_.define_string(record->id, *text);
+}
+
+Status Assembler::Impl::stack(std::string_view bytes) {
+  const auto record = view_as<wire::StackRecord>(bytes);
+  if (!record || record->count > bytes.size() / sizeof(wire::StackFrame)) return journal_.bad_record("a stack");
+  const auto frames = tail_of<wire::StackRecord>(bytes, record->count * sizeof(wire::StackFrame));
+  if (!frames) return journal_.bad_record("a stack");
+  return dictionary_.define_stack(record->id, *frames);
+}
+
+Status Assembler::Impl::thread(const wire::ThreadRecord& record) {
+  Expected<RowId> name = journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)});
+  if (!name.ok()) return name.error();
+  tids_[journal_.thread] = record.tid;
+  thread_numbers_[record.tid] = journal_.thread;
+  return journal_.writer.write(
+      ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
+}
+
+Status Assembler::Impl::see_thread() {
+  // A thread whose first record was lost still needs the row that others name.
+  if (!tids_.try_emplace(journal_.thread, 0).second) return {};
+  return journal_.writer.write(ThreadRow{journal_.thread, 0, 0, journal_.now});
+}
+
+Status Assembler::Impl::clock(const wire::ClockRecord& record) {
+  if (clock_.add(record.header.tsc, record.monotonic_ns)) return {};
+  return journal_.bad_record("a clock reading that runs backwards");
+}
+
+Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
+  Expected<RowId> old_storage = lifetimes_.repoint(record);
+  if (!old_storage.ok()) return old_storage.error();
+  marks_.repointed(*old_storage);
+  return {};
+}
+
+Status Assembler::Impl::census_begin(std::string_view bytes) {
+  const auto record = view_as<wire::CensusRecord>(bytes);
+  if (!record) return journal_.bad_record("a census's begin");
+  Expected<RowId> storage = lifetimes_.see_storage(record->storage, 0, record->bytes, 0);
+  if (!storage.ok()) return storage.error();
+  return censuses_.begin(bytes);
+}
+
+Status Assembler::Impl::lost(const wire::LostRecord& record) {
+  const std::string_view reason = loss_text(record.header.aux);
+  if (reason.empty() || record.count > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    return journal_.bad_record("a loss");
+  }
+  lost_ += static_cast<std::int64_t>(record.count);
+  LossRow row;
+  row.id = journal_.ids.loss++;
+  row.reason = reason;
+  row.count = static_cast<std::int64_t>(record.count);
+  row.from_seq = row.to_seq = journal_.now.seq;
+  row.ns = journal_.now.ns;
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
+  const std::string_view code = diagnostic_text(record.header.aux);
+  if (code.empty()) return journal_.bad_record("a diagnostic");
+  Expected<RowId> text = dictionary_.string(record.text);
+  if (!text.ok()) return text.error();
+  DiagnosticRow row;
+  row.id = journal_.ids.diagnostic++;
+  row.at = journal_.now;
+  row.code = code;
+  row.text = *text != 0 ? *text : dictionary_.unknown();
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
+  if (from == 0 || to < from || to > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+  LossRow row;
+  row.id = journal_.ids.loss++;
+  row.reason = "in_flight";
+  row.count = static_cast<std::int64_t>(to - from + 1);
+  row.from_seq = static_cast<std::int64_t>(from);
+  row.to_seq = static_cast<std::int64_t>(to);
+  row.ns = journal_.now.ns;
+  lost_ += row.count;
+  journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::write_open_rows() {
+  DCMT_RETURN_IF_ERROR(operators_.commit());
+  DCMT_RETURN_IF_ERROR(phases_.commit());
+  DCMT_RETURN_IF_ERROR(lifetimes_.commit());
+  DCMT_RETURN_IF_ERROR(marks_.commit());
+  DCMT_RETURN_IF_ERROR(censuses_.commit());
+  DCMT_RETURN_IF_ERROR(dictionary_.commit());
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));
+  return journal_.writer.set_meta(meta::kRecords, records_);
+}
+
+Status Assembler::Impl::save() {
+  Status status;
+  visit([&](const char* name, const auto& value) {
+    if (status.ok()) status = journal_.state.set(name, static_cast<std::int64_t>(value));
+  });
+  return status;
+}
+
+Status Assembler::Impl::commit(std::string_view drained) {
+  DCMT_RETURN_IF_ERROR(write_open_rows());
+  DCMT_RETURN_IF_ERROR(save());
+  drained_ = drained;
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(kDrained, drained));
+  DCMT_RETURN_IF_ERROR(journal_.writer.commit());
+  return journal_.writer.begin();
+}
+
+Status Assembler::Impl::finish() {
+  DCMT_RETURN_IF_ERROR(phases_.finish());
+  DCMT_RETURN_IF_ERROR(censuses_.finish());
+  DCMT_RETURN_IF_ERROR(write_open_rows());
+  DCMT_RETURN_IF_ERROR(journal_.state.drop());
+  DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));
+  return journal_.writer.commit();
+}
+
+Assembler::Assembler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Assembler::~Assembler() = default;
+
+Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const ClockOrigin& origin) {
+  Expected<PrivateState> state = PrivateState::create(writer.database());
+  if (!state.ok()) return state.error();
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin);
+  DCMT_RETURN_IF_ERROR(impl->start());
+  return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
+}
+
+Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, const ClockOrigin& origin) {
+  Expected<PrivateState> state = PrivateState::create(writer.database());
+  if (!state.ok()) return state.error();
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin);
+  DCMT_RETURN_IF_ERROR(impl->resume());
+  return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
+}
+
+Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) {
+  return impl_->apply(record, thread);
+}
+
+Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
+
+Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
+
+Status Assembler::finish() { return impl_->finish(); }
+
+std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
+
+Totals Assembler::totals() const { return impl_->totals(); }
+
+const std::string& Assembler::drained() const { return impl_->drained(); }
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,74 @@
+// Storages, tensors and blocks from their births to their deaths. Identity is (address, birth): a birth at a live
+// address means that a death was lost.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+
+#include "collector/recorder/census_book.h"
+#include "collector/recorder/dictionary.h"
+#include "collector/recorder/journal.h"
+#include "collector/recorder/live_table.h"
+#include "collector/recorder/operators.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Lifetimes {
+ public:
+  Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses)
+      : journal_(journal), dictionary_(dictionary), operators_(operators), censuses_(censuses) {}
+
+  Status resume();
+
+  Status tensor_birth(const wire::TensorRecord& record);
+  /// A release or a death. Of what is not known to live: nothing to end.
+  Status tensor_end(const wire::TensorRecord& record);
+  /// The row of the storage that the tensor left, 0 if unknown.
+  Expected<RowId> repoint(const wire::RepointRecord& record);
+  Status storage_end(const wire::StorageRecord& record);
+  Status storage_resize(const wire::ResizeRecord& record);
+  Status block_alloc(const wire::BlockRecord& record);
+  Status block_free(const wire::BlockRecord& record);
+
+  /// The row of the storage at this address; one begins if none lives there. 0 for address 0.
+  Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
+  [[nodiscard]] RowId storage(std::uint64_t address);
+  [[nodiscard]] RowId tensor(std::uint64_t address);
+  [[nodiscard]] Moment tensor_from(std::uint64_t address);
+  /// Where the current record was made.
+  Expected<Place> place(std::uint64_t stack);
+
+  Status commit();
+
+  [[nodiscard]] std::int64_t allocated() const { return allocated_; }
+  [[nodiscard]] std::int64_t peak() const { return peak_; }
+
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("blocks.allocated", allocated_);
+    visit("blocks.peak", peak_);
+  }
+
+ private:
+  Status lost_death(const char* what, std::uint64_t address);
+  Status end_tensor(std::uint64_t address);
+  Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
+  void link_block(std::uint64_t data, RowId storage);
+  Status end_block(std::uint64_t address, const Place& place);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Operators& operators_;
+  CensusBook& censuses_;
+  LiveTable<StorageRow> storages_;
+  LiveTable<TensorRow> tensors_;
+  LiveTable<BlockRow> blocks_;
+  std::unordered_set<RowId> block_owners_;  ///< live storages that were given a block
+  std::int64_t allocated_ = 0;
+  std::int64_t peak_ = 0;
+};
+
+}  // namespace dcmt::recorder

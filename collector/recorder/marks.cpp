@@ -1,0 +1,312 @@
+#include "collector/recorder/marks.h"
+
+#include <string>
+
+namespace dcmt::recorder {
+namespace {
+
+std::string_view kind_text(std::uint32_t kind) {
+  switch (static_cast<wire::MarkKind>(kind)) {
+    case wire::MarkKind::kUser: return "user";
+    case wire::MarkKind::kStep: return "step";
+    case wire::MarkKind::kPhase: return "phase";
+  }
+  return {};
+}
+
+std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
+  std::string text;
+  const auto add = [&](bool set, std::string_view name) {
+    if (set) (text += text.empty() ? "" : ",") += name;
+  };
+  add((flags & wire::kKeyFinal) != 0, "final");
+  add((flags & wire::kKeyPersistent) != 0, "persistent");
+  add((flags & wire::kKeyMismatch) != 0, "mismatch");
+  add((flags & wire::kKeyNoGather) != 0, "no_gather");
+  add((flags & wire::kKeyExplicit) != 0, "explicit");
+  add((flags & wire::kKeyUnwound) != 0, "unwound");
+  add(metadata_only, "metadata_only");
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+/// Bytes that the key's storage has; a dead one has none.
+std::int64_t bytes_now(const wire::KeyRecord& record) {
+  return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
+}
+
+constexpr char kReleaseColumns[] =
+    "SELECT id, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after, declared, remaining, flags,"
+    " ordinal, operator, stack, from_seq, from_ns, to_seq, to_ns, settled_seq, kind, value FROM mark ";
+
+MarkRow read_row(const Statement& row) {
+  MarkRow mark;
+  mark.id = row.integer(0);
+  mark.name = row.integer(1);
+  mark.thread = row.optional_integer(2);
+  mark.graph = row.optional_integer(3);
+  mark.key = row.optional_integer(4);
+  mark.cycle = row.optional_integer(5);
+  mark.storage = row.integer(6);
+  mark.tensor = row.integer(7);
+  mark.bytes = row.optional_integer(8);
+  mark.bytes_after = row.optional_integer(9);
+  mark.declared = row.optional_integer(10);
+  mark.remaining = row.optional_integer(11);
+  if (!row.is_null(12)) mark.flags = std::string(row.text(12));
+  mark.ordinal = row.optional_integer(13);
+  mark.operator_id = row.integer(14);
+  mark.stack = row.integer(15);
+  mark.span.from = {row.integer(16), row.integer(17)};
+  mark.span.to = {row.integer(18), row.integer(19)};
+  for (const std::string_view kind : {"release", "user", "step", "phase"}) {
+    if (row.text(21) == kind) mark.kind = kind;
+  }
+  mark.value = row.optional_integer(22);
+  return mark;
+}
+
+}  // namespace
+
+Status Marks::resume() {
+  Database& database = journal_.writer.database();
+  DCMT_RETURN_IF_ERROR(
+      each_row(database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
+        Open open{read_row(row), false, true};
+        const MarkRow& mark = open.row;
+        const ReleaseKey key{mark.thread.value_or(0), mark.graph.value_or(0), mark.key.value_or(0)};
+        latest_[{mark.graph.value_or(0), mark.key.value_or(0)}] = mark.id;
+        if (!mark.span.to.set()) {
+          running_.insert_or_assign(key, std::move(open));
+        } else if (row.is_null(20)) {
+          unsettled_.insert_or_assign(key, std::move(open));
+        } else {
+          unsettled_.erase(key);
+        }
+      }));
+  for (auto& [key, open] : running_) {
+    DCMT_RETURN_IF_ERROR(each_row(database,
+                                  "SELECT count(*) FROM mark WHERE kind = 'repoint' AND thread = " +
+                                      std::to_string(std::get<0>(key)) + " AND storage = " +
+                                      std::to_string(open.row.storage) + " AND from_seq > " +
+                                      std::to_string(open.row.span.from.seq),
+                                  [&open = open](const Statement& row) { open.repointed = row.integer(0) > 0; }));
+  }
+  std::unordered_map<RowId, std::uint64_t> wires;
+  DCMT_RETURN_IF_ERROR(journal_.state.each_id([&](WireIdKind kind, std::uint64_t wire, RowId id) {
+    if (kind == WireIdKind::kMark) wires.emplace(id, wire);
+  }));
+  if (wires.empty()) return {};
+  return each_row(database, std::string(kReleaseColumns) + "WHERE to_seq IS NULL", [&](const Statement& row) {
+    if (const auto wire = wires.find(row.integer(0)); wire != wires.end()) {
+      marks_.emplace(wire->second, Open{read_row(row), false, true});
+    }
+  });
+}
+
+Expected<MarkRow> Marks::mark_row(const wire::MarkRecord& record) {
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Expected<Place> place = lifetimes_.place(record.stack);
+  if (!place.ok()) return place.error();
+  MarkRow row;
+  row.kind = kind_text(record.header.aux);
+  row.name = *name;
+  row.thread = place->thread;
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) row.value = record.value;
+  row.operator_id = place->operator_id;
+  row.stack = place->stack;
+  row.span.from = journal_.now;
+  return row;
+}
+
+Status Marks::begin(const wire::MarkRecord& record) {
+  constexpr std::size_t kMaxOpenMarks = 65536;
+  if (kind_text(record.header.aux).empty() || record.id == 0 || marks_.contains(record.id) ||
+      marks_.size() >= kMaxOpenMarks) {
+    return journal_.bad_record("a mark's begin");
+  }
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
+    DCMT_RETURN_IF_ERROR(phases_.explicit_steps_only());
+  }
+  Expected<MarkRow> row = mark_row(record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  marks_.emplace(record.id, Open{std::move(*row), false, false});
+  return {};
+}
+
+Status Marks::end(const wire::MarkRecord& record) {
+  const auto mark = marks_.find(record.id);
+  if (mark == marks_.end()) return {};
+  Open& open = mark->second;
+  open.row.span.to = journal_.now;
+  DCMT_RETURN_IF_ERROR(journal_.writer.write(open.row));
+  if (open.stored) DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMark, record.id, open.row.id));
+  marks_.erase(mark);
+  return {};
+}
+
+Status Marks::point(const wire::MarkRecord& record) {
+  if (kind_text(record.header.aux).empty()) return journal_.bad_record("a mark");
+  Expected<MarkRow> row = mark_row(record);
+  if (!row.ok()) return row.error();
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
+    return phases_.explicit_step(record.value, row->name, row->stack, row->operator_id);
+  }
+  row->id = journal_.ids.mark++;
+  row->span.to = journal_.now;
+  return journal_.writer.write(*row);
+}
+
+Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
+  const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
+  Expected<RowId> storage =
+      lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
+  if (!storage.ok()) return storage.error();
+  Expected<RowId> name = dictionary_.string(record.op);
+  if (!name.ok()) return name.error();
+  Expected<Place> place = lifetimes_.place(record.stack);
+  if (!place.ok()) return place.error();
+  MarkRow row;
+  row.kind = kind;
+  row.name = *name;
+  row.thread = place->thread;
+  row.graph = record.graph;
+  row.key = record.key;
+  row.cycle = static_cast<std::int64_t>(record.cycle);
+  row.storage = *storage;
+  row.tensor = lifetimes_.tensor(record.tensor);
+  row.bytes = bytes_now(record);
+  row.flags = flags_text(record.header.aux, false);
+  row.ordinal = static_cast<std::int64_t>(record.ordinal);
+  row.operator_id = place->operator_id;
+  row.stack = place->stack;
+  row.span.from = journal_.now;
+  return row;
+}
+
+Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
+  Expected<MarkRow> row = key_row(kind, record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  row->span.to = journal_.now;
+  return journal_.writer.write(*row);
+}
+
+Status Marks::gather(const wire::KeyRecord& record) { return key_point("gather", record); }
+
+Status Marks::wait(const wire::KeyRecord& record) { return key_point("wait", record); }
+
+Status Marks::persist(const wire::KeyRecord& record) { return key_point("persist", record); }
+
+Status Marks::drop(Releases& releases, Releases::iterator release) {
+  Open open = std::move(release->second);
+  releases.erase(release);
+  if (open.stored) return {};
+  return journal_.writer.write(open.row);
+}
+
+Status Marks::release_begin(const wire::KeyRecord& record) {
+  if (const auto before = running_.find(release_key(record)); before != running_.end()) {
+    // Its end was lost.
+    before->second.row.span.to = journal_.now;
+    before->second.stored = false;
+    DCMT_RETURN_IF_ERROR(drop(running_, before));
+  }
+  Expected<MarkRow> row = key_row("release", record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  row->declared = record.declared;
+  latest_[{record.graph, record.key}] = row->id;
+  running_.emplace(release_key(record), Open{std::move(*row), false, false});
+  return {};
+}
+
+Status Marks::release(const wire::KeyRecord& record) {
+  const ReleaseKey key = release_key(record);
+  if (!running_.contains(key)) {
+    // The begin was lost: what the storage had before is not known.
+    DCMT_RETURN_IF_ERROR(release_begin(record));
+    running_[key].row.bytes.reset();
+  }
+  Open open = std::move(running_[key]);
+  running_.erase(key);
+  MarkRow& row = open.row;
+  row.span.to = journal_.now;
+  row.bytes_after = bytes_now(record);
+  row.declared = record.declared;
+  row.remaining = record.remaining;
+  row.cycle = static_cast<std::int64_t>(record.cycle);
+  row.flags = flags_text(record.header.aux,
+                         open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
+  open.stored = false;
+  if (const auto before = unsettled_.find(key); before != unsettled_.end()) {
+    DCMT_RETURN_IF_ERROR(drop(unsettled_, before));
+  }
+  unsettled_.emplace(key, std::move(open));
+  return {};
+}
+
+Status Marks::release_settled(const wire::KeyRecord& record) {
+  const auto release = unsettled_.find(release_key(record));
+  if (release == unsettled_.end()) return {};
+  MarkRow& row = release->second.row;
+  row.bytes_settled = bytes_now(record);
+  row.settled = journal_.now;
+  release->second.stored = false;
+  return drop(unsettled_, release);
+}
+
+Status Marks::read(const wire::ReadRecord& record) {
+  Expected<RowId> name = dictionary_.string(record.op);
+  if (!name.ok()) return name.error();
+  Expected<Place> place = lifetimes_.place(record.stack);
+  if (!place.ok()) return place.error();
+  MarkRow row;
+  row.id = journal_.ids.mark++;
+  row.kind = "read";
+  row.name = *name;
+  row.thread = place->thread;
+  row.graph = record.graph;
+  row.key = record.key;
+  row.storage = lifetimes_.storage(record.storage);
+  row.tensor = lifetimes_.tensor(record.tensor);
+  row.bytes = static_cast<std::int64_t>(record.bytes);
+  row.ordinal = static_cast<std::int64_t>(record.ordinal);
+  row.parent = latest_release(record.graph, record.key);
+  row.operator_id = place->operator_id;
+  row.stack = place->stack;
+  row.span = {journal_.now, journal_.now};
+  return journal_.writer.write(row);
+}
+
+void Marks::repointed(RowId old_storage) {
+  if (old_storage == 0) return;
+  for (auto& [key, open] : running_) {
+    if (std::get<0>(key) == journal_.thread && open.row.storage == old_storage) open.repointed = true;
+  }
+}
+
+RowId Marks::latest_release(std::int64_t graph, std::int64_t key) const {
+  const auto latest = latest_.find({graph, key});
+  return latest != latest_.end() ? latest->second : 0;
+}
+
+Status Marks::commit_open(Journal& journal, Open& open) {
+  if (open.stored) return {};
+  open.stored = true;
+  return journal.writer.write(open.row);
+}
+
+Status Marks::commit() {
+  for (auto& [wire, open] : marks_) {
+    if (!open.stored) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kMark, wire, open.row.id));
+    DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
+  }
+  for (auto& [key, open] : running_) DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
+  for (auto& [key, open] : unsettled_) DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
+  return {};
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,76 @@
+// Marks: the user's own, and the cycles of parameters: gather, wait, persist, release, read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/recorder/dictionary.h"
+#include "collector/recorder/journal.h"
+#include "collector/recorder/lifetimes.h"
+#include "collector/recorder/phases.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Marks {
+ public:
+  Marks(Journal& journal, Dictionary& dictionary, Lifetimes& lifetimes, Phases& phases)
+      : journal_(journal), dictionary_(dictionary), lifetimes_(lifetimes), phases_(phases) {}
+
+  Status resume();
+
+  Status begin(const wire::MarkRecord& record);
+  Status end(const wire::MarkRecord& record);
+  Status point(const wire::MarkRecord& record);
+
+  Status gather(const wire::KeyRecord& record);
+  Status wait(const wire::KeyRecord& record);
+  Status persist(const wire::KeyRecord& record);
+  Status release_begin(const wire::KeyRecord& record);
+  Status release(const wire::KeyRecord& record);
+  Status release_settled(const wire::KeyRecord& record);
+  Status read(const wire::ReadRecord& record);
+
+  /// A tensor left this storage: if a release of it runs on this thread, that is what the release did.
+  void repointed(RowId old_storage);
+
+  /// The latest release of a key, 0 if there was none.
+  [[nodiscard]] RowId latest_release(std::int64_t graph, std::int64_t key) const;
+
+  Status commit();
+
+ private:
+  struct Open {
+    MarkRow row;
+    bool repointed = false;
+    bool stored = false;
+  };
+  using ReleaseKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< thread, graph, key
+  using Releases = std::map<ReleaseKey, Open>;
+
+  Expected<MarkRow> mark_row(const wire::MarkRecord& record);
+  Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
+  Status key_point(std::string_view kind, const wire::KeyRecord& record);
+  ReleaseKey release_key(const wire::KeyRecord& record) const {
+    return {journal_.thread, record.graph, record.key};
+  }
+  /// Writes a release that nothing more will be known of, and forgets it.
+  Status drop(Releases& releases, Releases::iterator release);
+  static Status commit_open(Journal& journal, Open& open);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Lifetimes& lifetimes_;
+  Phases& phases_;
+  std::unordered_map<std::uint64_t, Open> marks_;  ///< running spans by wire id
+  Releases running_;
+  Releases unsettled_;  ///< ended, and the thread has not come to its next operator
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,60 @@
+#include "collector/recorder/operator_toml.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace dcmt::recorder {
+namespace {
+
+class OperatorToml : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path().string() + "/dcmt-operators-" + std::to_string(getpid()) + ".toml";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+  Expected<std::string> compile(const std::string& text) {
+    std::ofstream(path_) << text;
+    return compile_operator_tables({path_});
+  }
+  std::string error_of(const std::string& text) {
+    const Expected<std::string> lines = compile(text);
+    EXPECT_FALSE(lines.ok());
+    return lines.ok() ? "" : lines.error().message;
+  }
+  std::string path_;
+};
+
+TEST_F(OperatorToml, RowsBecomeLinesInOrder) {
+  const auto lines = compile(
+      "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n"
+      "[[operator]]\npattern='a::r*'\nrole='release'\ngraph='g'\nkey='id'\ncount='n'\n");
+  ASSERT_TRUE(lines.ok());
+  EXPECT_EQ(*lines, "a::g\tgather\t\tid\t\t\na::r*\trelease\tg\tid\tn\t\n");
+}
+
+TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
+  EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gathers'\nkey='id'\n"),
+            path_ + ":1: 'role' must be gather, wait, persist or release");
+  EXPECT_EQ(error_of("\n[[operator]]\npattern='a::g'\nrole='gather'\nkeys='id'\n"), path_ + ":5: unknown field 'keys'");
+  EXPECT_EQ(error_of("[[operator]]\npattern='ag'\nrole='gather'\nkey='id'\n").find(path_ + ":1: 'pattern'"), 0u);
+  EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\n").find(path_ + ":1: 'key'"), 0u);
+  EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\nkey=3\n"), path_ + ":4: 'key' must be a string");
+  EXPECT_EQ(error_of("a = = 1\n").find(path_ + ":1: "), 0u);
+  EXPECT_EQ(error_of("[operators]\n").find(path_ + ":1: expected [[operator]]"), 0u);
+}
+
+TEST_F(OperatorToml, AMissingFileIsOneLine) {
+  const auto lines = compile_operator_tables({"/nowhere/t.toml"});
+  ASSERT_FALSE(lines.ok());
+  EXPECT_EQ(lines.error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(OperatorToml, TheShippedTableIsGood) {
+  EXPECT_TRUE(compile_operator_tables({DCMT_SOURCE_DIR "/collector/recorder/operators.toml"}).ok());
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,47 @@
+// Operators: the stack of those that run, per thread, and a row for each.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/recorder/dictionary.h"
+#include "collector/recorder/journal.h"
+#include "collector/recorder/phases.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Operators {
+ public:
+  Operators(Journal& journal, Dictionary& dictionary, Phases& phases)
+      : journal_(journal), dictionary_(dictionary), phases_(phases) {}
+
+  Status resume();
+  Status begin(const wire::OpRecord& record);
+  /// Ends the operator with this ordinal and those inside of it whose own ends were lost.
+  Status end(const wire::OpRecord& record);
+  Status commit();
+
+  /// The innermost operator that runs on the current record's thread, 0 if none.
+  [[nodiscard]] RowId running() const;
+
+ private:
+  struct Open {
+    OperatorRow row;
+    OpRole role = OpRole::kPlain;
+    bool stored = false;
+  };
+  using Stack = std::vector<Open>;
+
+  Status pop(Stack& stack);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Phases& phases_;
+  std::unordered_map<std::uint32_t, Stack> threads_;
+};
+
+}  // namespace dcmt::recorder

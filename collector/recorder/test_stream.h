@@ -1,0 +1,261 @@
+// Hand-made records for tests: a stream with dense sequences, handed to an Assembler record by record.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder::testing {
+
+/// One record, aligned as in the spool.
+struct TestRecord {
+  std::vector<std::uint64_t> words;
+  std::uint32_t thread = 1;
+  [[nodiscard]] const wire::RecordHeader& header() const {
+    return *reinterpret_cast<const wire::RecordHeader*>(words.data());
+  }
+};
+
+class TestStream {
+ public:
+  std::vector<TestRecord> records;
+  std::uint32_t thread = 1;  ///< of the records to come
+
+  /// Appends a record; the header's type, aux, length, sequence and counter (1000 cycles apart) are filled in.
+  template <class Record>
+  std::uint64_t add(wire::RecordType type, std::uint32_t aux, Record record, std::string_view tail = {}) {
+    const std::size_t bytes = (sizeof(Record) + tail.size() + 7) / 8 * 8;
+    record.header.type = type;
+    record.header.words = static_cast<std::uint16_t>(bytes / 8);
+    record.header.aux = aux;
+    record.header.seq = next_seq_++;
+    record.header.tsc = record.header.seq * 1000;
+    TestRecord result;
+    result.thread = thread;
+    result.words.resize(bytes / 8);
+    std::memcpy(result.words.data(), &record, sizeof record);
+    std::memcpy(reinterpret_cast<char*>(result.words.data()) + sizeof record, tail.data(), tail.size());
+    records.push_back(std::move(result));
+    return next_seq_ - 1;
+  }
+
+  /// Leaves sequences out.
+  void skip(std::uint64_t count) { next_seq_ += count; }
+
+  std::uint64_t clock(std::uint64_t ns) {
+    wire::ClockRecord record{};
+    record.monotonic_ns = ns;
+    return add(wire::RecordType::kClock, 0, record);
+  }
+  std::uint64_t named_thread(std::uint64_t tid, const char* name) {
+    wire::ThreadRecord record{};
+    record.tid = tid;
+    std::strncpy(record.name, name, sizeof record.name - 1);
+    return add(wire::RecordType::kThread, thread, record);
+  }
+
+  /// The wire id of a text, published at first sight.
+  std::uint64_t text(const std::string& content) {
+    const auto [entry, is_new] = texts_.try_emplace(content, 0x1000 + texts_.size());
+    if (is_new) publish_text(entry->second, content);
+    return entry->second;
+  }
+  std::uint64_t publish_text(std::uint64_t id, const std::string& content) {
+    wire::StringRecord record{};
+    record.id = id;
+    record.bytes = content.size();
+    return add(wire::RecordType::kString, 0, record, content);
+  }
+  std::uint64_t code(std::uint64_t id, const std::string& file, const std::string& function, std::uint32_t line = 1) {
+    wire::CodeRecord record{};
+    record.id = id;
+    record.file = text(file);
+    record.function = text(function);
+    add(wire::RecordType::kCode, line, record);
+    return id;
+  }
+  /// @param frames  innermost first
+  std::uint64_t stack(std::uint64_t id, const std::vector<wire::StackFrame>& frames) {
+    wire::StackRecord record{};
+    record.id = id;
+    record.count = frames.size();
+    add(wire::RecordType::kStack, 0, record,
+        {reinterpret_cast<const char*>(frames.data()), frames.size() * sizeof(wire::StackFrame)});
+    return id;
+  }
+
+  std::uint64_t tensor(wire::RecordType type, std::uint64_t tensor, std::uint64_t storage, std::uint64_t data = 0,
+                       std::uint64_t bytes = 0, std::uint64_t stack = 0) {
+    wire::TensorRecord record{};
+    record.tensor = tensor;
+    record.storage = storage;
+    record.data = data;
+    record.bytes = bytes;
+    record.stack = stack;
+    return add(type, 0, record);
+  }
+  std::uint64_t birth(std::uint64_t address, std::uint64_t storage, std::uint64_t data = 0, std::uint64_t bytes = 0,
+                      std::uint64_t stack = 0) {
+    return tensor(wire::RecordType::kTensorBirth, address, storage, data, bytes, stack);
+  }
+  std::uint64_t death(std::uint64_t address, std::uint64_t storage = 0) {
+    return tensor(wire::RecordType::kTensorDeath, address, storage);
+  }
+  std::uint64_t repoint(std::uint64_t tensor, std::uint64_t old_storage, std::uint64_t storage) {
+    wire::RepointRecord record{};
+    record.tensor = tensor;
+    record.old_storage = old_storage;
+    record.storage = storage;
+    return add(wire::RecordType::kTensorRepoint, 0, record);
+  }
+  std::uint64_t storage_end(wire::RecordType type, std::uint64_t storage, std::uint64_t stack = 0) {
+    wire::StorageRecord record{};
+    record.storage = storage;
+    record.stack = stack;
+    return add(type, 0, record);
+  }
+  std::uint64_t storage_death(std::uint64_t storage, std::uint64_t stack = 0) {
+    return storage_end(wire::RecordType::kStorageDeath, storage, stack);
+  }
+  std::uint64_t resize(std::uint64_t storage, std::uint64_t old_bytes, std::uint64_t bytes, std::uint64_t data) {
+    wire::ResizeRecord record{};
+    record.storage = storage;
+    record.old_bytes = old_bytes;
+    record.bytes = bytes;
+    record.data = data;
+    return add(wire::RecordType::kStorageResize, 0, record);
+  }
+  std::uint64_t alloc(std::uint64_t address, std::uint64_t bytes) {
+    wire::BlockRecord record{};
+    record.address = address;
+    record.bytes = bytes;
+    return add(wire::RecordType::kBlockAlloc, 0, record);
+  }
+  std::uint64_t free(std::uint64_t address) {
+    wire::BlockRecord record{};
+    record.address = address;
+    return add(wire::RecordType::kBlockFree, 0, record);
+  }
+
+  std::uint64_t op_begin(const std::string& name, std::uint64_t ordinal,
+                         wire::OpScope scope = wire::OpScope::kFunction) {
+    wire::OpRecord record{};
+    record.name = text(name);
+    record.ordinal = ordinal;
+    return add(wire::RecordType::kOpBegin, static_cast<std::uint32_t>(scope), record);
+  }
+  std::uint64_t op_end(std::uint64_t ordinal) {
+    wire::OpRecord record{};
+    record.ordinal = ordinal;
+    return add(wire::RecordType::kOpEnd, 0, record);
+  }
+  /// A whole operator with the thread's next ordinal; the sequence of its begin.
+  std::uint64_t op(const std::string& name, wire::OpScope scope = wire::OpScope::kFunction) {
+    const std::uint64_t ordinal = ++ordinal_;
+    const std::uint64_t begin = op_begin(name, ordinal, scope);
+    op_end(ordinal);
+    return begin;
+  }
+
+  std::uint64_t mark(wire::RecordType type, wire::MarkKind kind, const std::string& name, std::uint64_t id = 0,
+                     std::int64_t value = 0) {
+    wire::MarkRecord record{};
+    record.name = text(name);
+    record.id = id;
+    record.value = value;
+    return add(type, static_cast<std::uint32_t>(kind), record);
+  }
+  std::uint64_t key(wire::RecordType type, std::int64_t key, std::uint64_t storage, std::uint64_t bytes,
+                    std::uint32_t flags = 0, std::uint64_t tensor = 0, std::uint64_t cycle = 1) {
+    wire::KeyRecord record{};
+    record.graph = 7;
+    record.key = key;
+    record.op = text("zero::cycle");
+    record.tensor = tensor;
+    record.storage = storage;
+    record.bytes = bytes;
+    record.declared = 2;
+    record.remaining = 0;
+    record.cycle = cycle;
+    record.ordinal = ordinal_;
+    return add(type, flags, record);
+  }
+  std::uint64_t read(std::int64_t key, std::uint64_t storage, std::uint64_t tensor, std::uint64_t bytes) {
+    wire::ReadRecord record{};
+    record.graph = 7;
+    record.key = key;
+    record.storage = storage;
+    record.tensor = tensor;
+    record.bytes = bytes;
+    record.op = text("aten::addmm");
+    return add(wire::RecordType::kRead, 0, record);
+  }
+
+  std::uint64_t census(wire::RecordType type, std::uint64_t id, std::uint64_t storage, std::uint64_t count,
+                       std::uint32_t aux, std::uint64_t python_object = 0, std::int64_t key = 0) {
+    wire::CensusRecord record{};
+    record.census = id;
+    record.storage = storage;
+    record.bytes = 4096;
+    record.graph = 7;
+    record.key = key;
+    record.count = count;
+    record.python_object = python_object;
+    return add(type, aux, record);
+  }
+  std::uint64_t census_tensor(std::uint64_t id, std::uint64_t tensor, std::uint64_t count, std::uint64_t object,
+                              std::uint64_t object_count) {
+    wire::CensusTensorRecord record{};
+    record.census = id;
+    record.tensor = tensor;
+    record.count = count;
+    record.python_object = object;
+    record.python_count = object_count;
+    return add(wire::RecordType::kCensusTensor, 0, record);
+  }
+  std::uint64_t census_local(std::uint64_t id, std::uint64_t object, std::uint64_t code, int index, int offset, int line,
+                             const std::string& name, wire::LocalKind kind = wire::LocalKind::kLocal,
+                             std::uint64_t tid = 100) {
+    wire::CensusLocalRecord record{};
+    record.census = id;
+    record.object = object;
+    record.code = code;
+    record.offset = offset;
+    record.line = line;
+    record.index = index;
+    record.name = name.empty() ? 0 : text(name);
+    record.tid = tid;
+    return add(wire::RecordType::kCensusLocal, static_cast<std::uint32_t>(kind), record);
+  }
+  /// One part of a code object in pieces of at most `piece` bytes.
+  void body(std::uint64_t code, wire::CodeBodyPart part, const std::string& bytes, std::size_t piece = 64) {
+    for (std::size_t at = 0; at == 0 || at < bytes.size(); at += piece) {
+      wire::CodeBodyRecord record{};
+      record.code = code;
+      record.python = (3 << 8) | 11;
+      record.total = static_cast<std::uint32_t>(bytes.size());
+      record.offset = static_cast<std::uint32_t>(at);
+      const std::string_view data = std::string_view(bytes).substr(at, piece);
+      record.bytes = static_cast<std::uint32_t>(data.size());
+      add(wire::RecordType::kCodeBody, static_cast<std::uint32_t>(part), record, data);
+    }
+  }
+  std::uint64_t source_line(const std::string& file, std::uint32_t line, const std::string& stack_text) {
+    wire::SourceLineRecord record{};
+    record.file = text(file);
+    record.text = text(stack_text);
+    return add(wire::RecordType::kSourceLine, line, record);
+  }
+
+ private:
+  std::uint64_t next_seq_ = 1;
+  std::uint64_t ordinal_ = 0;
+  std::map<std::string, std::uint64_t> texts_;
+};
+
+}  // namespace dcmt::recorder::testing

@@ -1,0 +1,168 @@
+"""Marks for dc-memtrace: tell the recorder what the program is doing.
+
+Every function is a no-op that costs well under a microsecond in a process that is not recorded, so marks can stay in
+the program. None keeps a tensor, none raises because the process is recorded, all may be called from any thread.
+
+    import dc_memtrace
+
+    for batch in data:
+        with dc_memtrace.phase("forward"):
+            loss = model(batch)
+        ...
+        dc_memtrace.step()
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import warnings
+from types import TracebackType
+from typing import Any
+
+from dc_memtrace._table import table as _table
+
+__all__ = ["census", "gather", "mark", "persist", "phase", "recording", "release", "step", "wait"]
+
+
+def recording() -> bool:
+    """True while this process is recorded."""
+    table = _table()
+    return table is not None and table.recording() != 0
+
+
+def mark(name: str) -> None:
+    """Names this moment."""
+    table = _table()
+    if table is not None:
+        table.mark(_utf8(name))
+
+
+class phase:
+    """Names a span: `with phase("forward"): ...`. May be nested, and entered more than once.
+
+    A span begins and ends on one thread.
+    """
+
+    __slots__ = ("_name", "_open")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: list[int | None] = []
+
+    def __enter__(self) -> phase:
+        table = _table()
+        self._open.append(None if table is None else table.phase_begin(_utf8(self._name)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        span = self._open.pop()
+        table = _table()
+        if span is not None and table is not None:
+            table.phase_end(span)
+
+
+_next_step = 0
+
+
+def step(number: int | None = None) -> None:
+    """The training step that was running ends here. From the first call on, the recorder makes no steps of its own.
+
+    number: the step's number; without it the one after the last call's, from 0.
+    """
+    global _next_step
+    ended = _next_step if number is None else operator.index(number)
+    _next_step = ended + 1
+    table = _table()
+    if table is not None:
+        table.step(ended)
+
+
+def gather(key: int, tensor: Any, graph: int = 0) -> None:
+    """`tensor` is the gathered parameter `key`: the storage whose release is watched is its storage now.
+
+    key, graph: name the parameter; graph 0 if there is one graph only. tensor: a torch.Tensor, not kept.
+    """
+    key, graph = operator.index(key), operator.index(graph)
+    table = _table()
+    if table is not None and _is_tensor(tensor):
+        table.gather(graph, key, None, id(tensor))
+
+
+def wait(key: int, tensor: Any, graph: int = 0) -> None:
+    """`tensor` is what waiting for the gather of `key` gave. Arguments as for gather()."""
+    key, graph = operator.index(key), operator.index(graph)
+    table = _table()
+    if table is not None and _is_tensor(tensor):
+        table.wait(graph, key, None, id(tensor))
+
+
+def persist(key: int, graph: int = 0) -> None:
+    """From here on the parameter `key` stays gathered: its releases only count."""
+    key, graph = operator.index(key), operator.index(graph)
+    table = _table()
+    if table is not None:
+        table.persist(graph, key)
+
+
+class release:
+    """One use of the parameter `key` is released.
+
+    Around the code that releases, which tells its bytes before and after apart:
+
+        with release(key, users=2):
+            handle.free()
+
+    or as a plain call, `release(key, users=2)`: it has just been released.
+
+    users: the count of uses in a cycle; the first value of a cycle wins. The use that brings it to zero is final.
+    """
+
+    __slots__ = ("_key", "_graph", "_table")
+
+    def __init__(self, key: int, users: int = 1, graph: int = 0) -> None:
+        self._table = None  # what __del__ needs if an argument is refused
+        self._key, self._graph = operator.index(key), operator.index(graph)
+        users = operator.index(users)
+        self._table = _table()
+        if self._table is not None:
+            self._table.release_begin(self._graph, self._key, users)
+
+    def __enter__(self) -> release:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    # A plain call drops its result at once, which ends the release there.
+    def __del__(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        table, self._table = self._table, None
+        if table is not None:
+            table.release_end(self._graph, self._key)
+
+
+def census(tensor: Any) -> None:
+    """Names the holders of the tensor's storage now. The caller's own references are among them."""
+    table = _table()
+    if table is not None and _is_tensor(tensor):
+        table.census(None, id(tensor))
+
+
+def _utf8(name: str) -> bytes:
+    return str(name).encode("utf-8", "replace")
+
+
+def _is_tensor(candidate: Any) -> bool:
+    """The agent reads the object as a tensor, so nothing else may reach it. Warns: recording must not raise."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(candidate, torch.Tensor):
+        return True
+    warnings.warn(f"dc_memtrace: {type(candidate).__name__} is no torch.Tensor; mark ignored", stacklevel=3)
+    return False

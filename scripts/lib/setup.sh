@@ -1,0 +1,117 @@
+# shellcheck shell=bash
+# Sourced by the scripts: what has to be there before the project builds and runs. Every function checks first and does
+# nothing where nothing is missing. Output goes to build/setup.log; progress goes to standard error.
+#
+# Environment: DCMT_PYTHON names a Python that has torch (otherwise a project environment .venv is made). pip and apt
+# take their indexes from their usual variables and files.
+
+dcmt_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+dcmt_log=$dcmt_root/build/setup.log
+dcmt_python=
+dcmt_missing=()
+mkdir -p "$dcmt_root/build"
+: >"$dcmt_log"
+
+# The same flags give the same object in every build folder.
+export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
+
+dcmt_packages=(
+  g++ cmake ninja-build ccache
+  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev
+  libgtest-dev libbenchmark-dev
+  python3-venv python3-dev
+)
+
+dcmt_say() { printf '%s\n' "$*" >&2; }
+
+dcmt_fail() {
+  dcmt_say "error: $*"
+  exit 1
+}
+
+# dcmt_step LABEL COMMAND...: runs the command quietly and says how long it took; stops with the log's end on failure.
+dcmt_step() {
+  local label=$1 start=$SECONDS
+  shift
+  printf '%s ... ' "$label" >&2
+  if ! "$@" >>"$dcmt_log" 2>&1; then
+    dcmt_say "failed"
+    tail -n 40 "$dcmt_log" >&2
+    dcmt_fail "$label failed; all of its output is in ${dcmt_log#"$dcmt_root"/}"
+  fi
+  dcmt_say "$((SECONDS - start)) s"
+}
+
+dcmt_as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+dcmt_install_packages() {
+  dcmt_as_root apt-get update -q
+  dcmt_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+}
+
+# Installs the missing ones of dcmt_packages.
+dcmt_setup_packages() {
+  local missing=() package
+  command -v dpkg-query >/dev/null ||
+    dcmt_fail "this is not Debian or Ubuntu: install what corresponds to ${dcmt_packages[*]}; then cmake --preset release"
+  for package in "${dcmt_packages[@]}"; do
+    [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
+  done
+  ((${#missing[@]} == 0)) && return
+  ((EUID == 0)) || command -v sudo >/dev/null || dcmt_fail "run as root or install: ${missing[*]}"
+  dcmt_step "installing ${#missing[@]} system packages" dcmt_install_packages "${missing[@]}"
+}
+
+# dcmt_find_missing FILE [--exact]: sets dcmt_missing to those requirements of scripts/FILE that dcmt_python lacks.
+dcmt_find_missing() {
+  local file=$1 lines
+  shift
+  lines=$("$dcmt_python" "$dcmt_root/scripts/lib/missing_requirements.py" "$@" "$dcmt_root/scripts/$file") ||
+    dcmt_fail "$dcmt_python cannot say which packages it has"
+  dcmt_missing=()
+  [[ -z $lines ]] || mapfile -t dcmt_missing <<<"$lines"
+}
+
+# Sets dcmt_python to a Python that has torch.
+dcmt_setup_python() {
+  if [[ -n ${DCMT_PYTHON:-} ]]; then
+    dcmt_python=$(command -v "$DCMT_PYTHON") || dcmt_fail "DCMT_PYTHON=$DCMT_PYTHON: no such program"
+    [[ $dcmt_python == /* ]] || dcmt_python=$PWD/$dcmt_python
+    "$dcmt_python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' ||
+      dcmt_fail "DCMT_PYTHON=$DCMT_PYTHON has no torch. Unset it, and a project environment is made."
+    return
+  fi
+  dcmt_python=$dcmt_root/.venv/bin/python
+  [[ -x $dcmt_python ]] || dcmt_step "creating .venv" python3 -m venv "$dcmt_root/.venv"
+  dcmt_find_missing requirements.txt --exact
+  ((${#dcmt_missing[@]} == 0)) ||
+    dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install "${dcmt_missing[@]}"
+}
+
+# Makes what the tests import available to dcmt_python: in .venv, or beside a Python that is not ours.
+dcmt_setup_test_requirements() {
+  local flags=() target=()
+  if [[ -n ${DCMT_PYTHON:-} ]]; then
+    target=(--target "$dcmt_root/build/python-packages")
+    export PYTHONPATH=$dcmt_root/build/python-packages${PYTHONPATH:+:$PYTHONPATH}
+  else
+    flags=(--exact)
+  fi
+  dcmt_find_missing requirements-test.txt "${flags[@]}"
+  ((${#dcmt_missing[@]} == 0)) ||
+    dcmt_step "installing ${#dcmt_missing[@]} Python packages for the tests" \
+      "$dcmt_python" -m pip install --no-deps "${target[@]}" "${dcmt_missing[@]}"
+}
+
+# dcmt_build PRESET: configures and builds into build/PRESET.
+dcmt_build() {
+  cd "$dcmt_root" || exit 1
+  dcmt_step "configuring ($1)" cmake --preset "$1" -DDCMT_PYTHON="$dcmt_python"
+  dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)"
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs shellcheck over those of the given files that are shell scripts. Without shellcheck it says so and passes.
+set -euo pipefail
+
+if ! command -v shellcheck >/dev/null; then
+  echo "shellcheck is not installed: shell scripts were not checked" >&2
+  exit 0
+fi
+scripts=()
+for file in "$@"; do
+  if [[ $file == *.sh ]] || head -n 1 "$file" | grep -q '^#!.*sh$'; then
+    scripts+=("$file")
+  fi
+done
+if ((${#scripts[@]} > 0)); then
+  shellcheck --external-sources "${scripts[@]}"
+fi

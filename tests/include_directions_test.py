@@ -1,0 +1,116 @@
+"""Checks which folder includes which: the directions of the architecture, and that no room drags in torch.
+
+Runs under pytest and, for the pre-commit hook, as a program that prints the violations and exits with 1.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+ROOMS = ("trace", "analyzer", "collector", "cli", "gui", "executor", "samples")
+
+# The most specific prefix of a file decides. A folder may always include itself; a room may include what is listed.
+ALLOWED = {
+    "trace": (),
+    "analyzer": ("trace",),
+    "collector": ("collector", "trace"),
+    "collector/agent": ("collector/include", "trace"),
+    "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
+    "cli": ("analyzer", "collector/recorder", "trace"),
+    "gui": ("analyzer", "trace"),
+    "executor": ("collector/include",),
+    "samples": ("collector/include",),
+}
+
+# These build and run without torch, CUDA and Python, so no header of theirs may appear.
+WITHOUT_TORCH = ("trace", "analyzer", "cli", "collector/agent", "collector/recorder", "collector/include")
+FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+def rule_for(path: str) -> str | None:
+    """The key of ALLOWED that governs a file, or None outside of the rooms."""
+    matches = [folder for folder in ALLOWED if below(path, folder)]
+    return max(matches, key=len, default=None)
+
+
+def violations_in(root: pathlib.Path, path: str) -> list[str]:
+    """What is wrong with the includes of one file; `path` is relative to `root`."""
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    rule = rule_for(path)
+    if rule is None:
+        return []
+    found = []
+    for quote, included in INCLUDE.findall(text):
+        if any(below(path, room) for room in WITHOUT_TORCH) and FOREIGN.match(included):
+            found.append(f"{path}: includes {included}, but {rule} builds without torch, CUDA and Python")
+        elif any(below(included, room) for room in ROOMS):
+            if not any(below(included, allowed) for allowed in (rule, *ALLOWED[rule])):
+                others = ", ".join(ALLOWED[rule]) or "itself"
+                found.append(f"{path}: includes {included}, but {rule} may include {others} only")
+        elif quote == '"' and (root / path).parent.joinpath(included).exists():
+            found.append(f"{path}: includes {included}, but includes start at the repository's root")
+    return found
+
+
+def violations_under(root: pathlib.Path) -> list[str]:
+    found = []
+    for room in ROOMS:
+        for file in sorted((root / room).rglob("*")):
+            if file.suffix in (".h", ".hpp", ".c", ".cpp", ".cu", ".in") and file.is_file():
+                found += violations_in(root, file.relative_to(root).as_posix())
+    return found
+
+
+def test_every_include_goes_in_an_allowed_direction():
+    assert violations_under(ROOT) == []
+
+
+def test_a_planted_violation_is_found(tmp_path):
+    planted = {
+        "trace/base/up.h": '#include "analyzer/finding.h"\n',
+        "analyzer/sideways.cpp": '#include "collector/recorder/run.h"\n',
+        "cli/too_deep.cpp": '#  include "collector/agent/gate.h"\n',
+        "collector/agent/torch.cpp": "#include <c10/core/Storage.h>\n",
+        "collector/agent/python.cpp": "#include <Python.h>\n",
+        "collector/agent/provider_inside.cpp": '#include "collector/torch/census.h"\n',
+        "collector/recorder/back.cpp": '#include "cli/main.h"\n',
+        "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
+        "trace/base/near.h": '#include "up.h"\n',
+    }
+    for path, text in planted.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = violations_under(tmp_path)
+    assert sorted({line.split(":")[0] for line in found}) == sorted(planted)
+    assert len(found) == len(planted)
+
+
+def test_allowed_includes_pass(tmp_path):
+    allowed = {
+        "trace/base/a.h": '#include "trace/base/status.h"\n#include <vector>\n',
+        "analyzer/a.cpp": '#include "analyzer/a.h"\n#include "trace/base/status.h"\n#include <fmt/format.h>\n',
+        "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/run.h"\n#include "trace/base/status.h"\n',
+        "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
+        "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
+        "samples/story/a.cpp": '#include "collector/include/dcmt/marks.h"\n#include <torch/torch.h>\n',
+    }
+    for path, text in allowed.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert violations_under(tmp_path) == []
+
+
+if __name__ == "__main__":
+    lines = violations_under(ROOT)
+    print("\n".join(lines), end="\n" if lines else "")
+    sys.exit(1 if lines else 0)

@@ -1,0 +1,73 @@
+"""Running programs under the built dc-memtrace, and reading what it recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = pathlib.Path(os.environ.get("DCMT_BUILD_DIR", ROOT / "build" / "dev"))
+TOOL = BUILD / "bin" / "dc-memtrace"
+PROGRAMS = ROOT / "tests" / "programs"
+SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
+
+
+def environment(**more: str) -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path, **more}
+
+
+def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
+    """Runs dc-memtrace; output is captured as text."""
+    options.setdefault("env", environment())
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
+
+
+def python(*arguments: object, **options) -> subprocess.CompletedProcess:
+    """Runs the tests' Python without the tool."""
+    options.setdefault("env", environment())
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
+
+
+def record(folder: pathlib.Path, *command: object, detail: str = "lifetimes", **options) -> subprocess.CompletedProcess:
+    """Records a Python program; fails the test if the program fails."""
+    result = tool("run", "-o", folder, "--detail", detail, "--", sys.executable, *command, **options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result
+
+
+def report(folder: pathlib.Path) -> list[dict]:
+    """`report --json`, one entry per trace."""
+    result = tool("report", "--json", folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads(result.stdout)["traces"]
+
+
+def traces(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(folder.glob("*.dcmt"))
+
+
+def query(trace: pathlib.Path, sql: str, *parameters: object) -> list[tuple]:
+    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
+        return database.execute(sql, parameters).fetchall()
+
+
+def meta(trace: pathlib.Path) -> dict:
+    return dict(query(trace, "SELECT key, value FROM meta"))
+
+
+def peak_of(trace: pathlib.Path) -> int:
+    """Highest sum of live blocks, counted here and not by the analyzer."""
+    total = peak = 0
+    for (delta,) in query(
+        trace,
+        "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
+        " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL) ORDER BY seq",
+    ):
+        total += delta
+        peak = max(peak, total)
+    return peak

@@ -1,0 +1,168 @@
+// A spool as its reader must see it, made by hand: cut anywhere, damaged, out of order, with gaps.
+#include "trace/spool/spool_reader.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace dcmt::spool {
+namespace {
+
+constexpr std::uint32_t kChunks = 4;
+
+class SpoolReaderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path().string() + "/dcmt-spool-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    bytes_.assign(file_bytes(kChunks), 0);
+    std::memcpy(header().magic, kMagic, sizeof kMagic);
+    header().wire_version = wire::kWireVersion;
+    header().chunk_count = kChunks;
+    header().chunk_bytes = kChunkBytes;
+    header().next_seq.store(1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Header& header() { return *reinterpret_cast<Header*>(bytes_.data()); }
+  ChunkDescriptor& descriptor(std::uint32_t i) {
+    return reinterpret_cast<ChunkDescriptor*>(bytes_.data() + kHeaderBytes)[i];
+  }
+
+  /// Appends a record of `words` 8-byte units to a chunk.
+  void add(std::uint32_t chunk, std::uint32_t thread, std::uint64_t seq, std::uint16_t words = 3) {
+    ChunkDescriptor& d = descriptor(chunk);
+    d.thread = thread;
+    if (d.state.load() == 0) d.state.store(static_cast<std::uint32_t>(ChunkState::kOpen));
+    const std::uint32_t used = d.committed.load();
+    char* place = bytes_.data() + chunks_offset(kChunks) + chunk * kChunkBytes + used;
+    const wire::RecordHeader record{wire::RecordType::kBlockFree, words, 0, seq, 0};
+    std::memcpy(place, &record, sizeof record);
+    d.committed.store(used + 24);
+    header().next_seq.store(std::max(header().next_seq.load(), seq + 1));
+  }
+
+  std::string write(std::size_t size) {
+    const std::string path = folder_ + "/1.spool";
+    std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes_.data(), static_cast<std::streamsize>(size));
+    return path;
+  }
+  std::string write() { return write(bytes_.size()); }
+
+  static std::vector<std::uint64_t> drain(SpoolReader& reader) {
+    std::vector<std::uint64_t> seqs;
+    reader.take();
+    for (SequencedRecord r = reader.next(); r.header != nullptr; r = reader.next()) seqs.push_back(r.header->seq);
+    return seqs;
+  }
+
+  std::string folder_;
+  std::vector<char> bytes_;
+};
+
+TEST_F(SpoolReaderTest, MergesThreadsBySequence) {
+  add(2, 0, 1);
+  add(0, 1, 2);
+  add(2, 0, 3);
+  add(1, 1, 4);  // thread 1 has gone on in another chunk
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenTold) {
+  add(0, 0, 1);
+  add(0, 0, 4);
+  add(1, 1, 5);
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(reader->next_sequence(), 2u);
+  EXPECT_EQ(reader->waiting(), 4u);
+  reader->skip_gap();
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_EQ(reader->waiting(), 0u);
+}
+
+TEST_F(SpoolReaderTest, ContinuesAfterWhatIsKnown) {
+  for (std::uint64_t seq = 1; seq <= 6; ++seq) add(static_cast<std::uint32_t>(seq % 2), static_cast<std::uint32_t>(seq % 2), seq);
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  reader->skip_to(4);
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{5, 6}));
+}
+
+TEST_F(SpoolReaderTest, GivesBackOnlyFullChunksThatWereHandedOut) {
+  add(0, 0, 1);
+  descriptor(0).state.store(static_cast<std::uint32_t>(ChunkState::kFull));
+  add(1, 0, 2);
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  reader->take();
+  reader->give_back();
+  EXPECT_DOUBLE_EQ(reader->used(), 0.5) << "nothing was handed out yet";
+  drain(*reader);
+  reader->give_back();
+  EXPECT_DOUBLE_EQ(reader->used(), 0.25) << "the open chunk stays its thread's";
+}
+
+TEST_F(SpoolReaderTest, CutAtEveryPlaceNeverCrashesAndKeepsWhatIsWhole) {
+  for (std::uint64_t seq = 1; seq <= 40; ++seq) add(static_cast<std::uint32_t>(seq % kChunks), static_cast<std::uint32_t>(seq % kChunks), seq);
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = 0; size <= chunks_offset(kChunks) + 1024; size += 1) sizes.push_back(size);
+  for (std::size_t chunk = 1; chunk <= kChunks; ++chunk) {
+    for (const std::size_t around : {-1, 0, 1}) sizes.push_back(chunks_offset(kChunks) + chunk * kChunkBytes + around);
+  }
+  const std::string path = write();
+  for (auto it = sizes.rbegin(); it != sizes.rend(); ++it) {
+    if (*it > bytes_.size()) continue;
+    std::filesystem::resize_file(path, *it);
+    Expected<SpoolReader> reader = SpoolReader::open(path);
+    if (*it < chunks_offset(kChunks)) {
+      ASSERT_FALSE(reader.ok()) << *it;
+      EXPECT_EQ(reader.error().code, ErrorCode::kBadInput);
+      EXPECT_EQ(reader.error().message.find('\n'), std::string::npos);
+      continue;
+    }
+    ASSERT_TRUE(reader.ok()) << *it;
+    const std::size_t whole = (*it - chunks_offset(kChunks)) / kChunkBytes;
+    std::size_t found = 0;
+    for (;;) {
+      found += drain(*reader).size();
+      if (reader->waiting() == 0) break;
+      reader->skip_gap();
+    }
+    EXPECT_EQ(found, whole * 10) << *it;
+  }
+}
+
+TEST_F(SpoolReaderTest, DamagedLengthsEndAChunkOnly) {
+  add(0, 0, 1);
+  add(0, 0, 2, 0);  // a length of nothing
+  add(1, 1, 3);
+  add(1, 1, 4, 60000);  // beyond the chunk
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));
+  reader->skip_gap();
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(reader->damaged_chunks(), 2u);
+}
+
+TEST_F(SpoolReaderTest, RefusesWhatIsNotOurs) {
+  header().magic[0] = 'X';
+  EXPECT_NE(SpoolReader::open(write()).error().message.find("not a spool"), std::string::npos);
+  header().magic[0] = 'D';
+  header().wire_version = 99;
+  EXPECT_NE(SpoolReader::open(write()).error().message.find("version 99"), std::string::npos);
+  EXPECT_FALSE(SpoolReader::open(folder_ + "/none.spool").ok());
+}
+
+}  // namespace
+}  // namespace dcmt::spool

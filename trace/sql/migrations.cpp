@@ -1,0 +1,32 @@
+#include "trace/sql/migrations.h"
+
+#include <string>
+
+#include "trace/sql/trace_file.h"
+
+namespace dcmt {
+
+Status apply_migrations(Database& database, std::span<const Migration> migrations) {
+  Expected<Statement> query = database.prepare("PRAGMA user_version");
+  if (!query.ok()) return query.error();
+  Expected<bool> row = query->step();
+  if (!row.ok()) return row.error();
+  const std::int64_t current = query->integer(0);
+  query->reset();
+
+  for (const Migration& migration : migrations) {
+    if (migration.version <= current) continue;
+    std::string script = "BEGIN IMMEDIATE;\n";
+    script += migration.sql;
+    script += "\n;PRAGMA application_id = " + std::to_string(kApplicationId);
+    script += ";\nPRAGMA user_version = " + std::to_string(migration.version) + ";\nCOMMIT;";
+    if (Status status = database.execute(script); !status.ok()) {
+      // The failed script may have left its transaction open; there is nothing to do about a failing rollback.
+      static_cast<void>(database.execute("ROLLBACK"));
+      return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace dcmt

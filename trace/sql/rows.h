@@ -1,0 +1,160 @@
+// The rows of a trace, as a writer sees them. Columns and their meaning: 0001.sql and docs/schema.md.
+//
+// In fields of type RowId, 0 is written as NULL. A row whose `to` was never set is a lifetime that still lasts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dcmt {
+
+using RowId = std::int64_t;
+
+/// A point in the process's order of events and on its monotonic clock. seq 0: not yet.
+struct Moment {
+  std::int64_t seq = 0;
+  std::int64_t ns = 0;
+  [[nodiscard]] bool set() const { return seq != 0; }
+};
+
+struct Span {
+  Moment from;
+  Moment to;
+};
+
+/// Where something happened. The thread number may be 0, so it is optional.
+struct Place {
+  std::optional<std::int64_t> thread;
+  RowId operator_id = 0;
+  RowId stack = 0;
+};
+
+struct ThreadRow {
+  std::int64_t id = 0;
+  std::int64_t tid = 0;
+  RowId name = 0;
+  Moment from;
+};
+
+struct OperatorRow {
+  RowId id = 0;
+  std::int64_t thread = 0;
+  RowId parent = 0;
+  RowId name = 0;
+  std::string_view scope;  ///< static text
+  std::int64_t ordinal = 0;
+  Span span;
+};
+
+struct BlockRow {
+  RowId id = 0;
+  std::int64_t address = 0;
+  std::int64_t bytes = 0;
+  std::string_view device;  ///< static text
+  RowId storage = 0;
+  Place birth;
+  Place free;
+  Span span;
+};
+
+struct StorageRow {
+  RowId id = 0;
+  std::int64_t address = 0;
+  std::int64_t bytes = 0;
+  std::string_view seen;  ///< static text
+  Place birth;
+  Place end;
+  Span span;
+};
+
+struct TensorRow {
+  RowId id = 0;
+  RowId object = 0;
+  std::int64_t address = 0;
+  RowId storage = 0;
+  Place birth;
+  Span span;
+};
+
+struct MarkRow {
+  RowId id = 0;
+  std::string_view kind;  ///< static text
+  RowId name = 0;
+  std::optional<std::int64_t> thread;
+  std::optional<std::int64_t> graph, key, cycle;
+  RowId storage = 0;
+  RowId tensor = 0;
+  std::optional<std::int64_t> bytes, bytes_after, bytes_settled;
+  Moment settled;
+  std::optional<std::int64_t> declared, remaining;
+  std::optional<std::string> flags;
+  std::optional<std::int64_t> ordinal;
+  std::string_view trigger;  ///< static text; empty is written as NULL
+  RowId parent = 0;
+  std::optional<std::int64_t> value;
+  RowId operator_id = 0;
+  RowId stack = 0;
+  Span span;
+};
+
+struct SampleRow {
+  RowId id = 0;
+  RowId census = 0;
+  std::string_view subject;  ///< static text
+  RowId storage = 0;
+  RowId tensor = 0;
+  std::int64_t count = 0;
+  std::int64_t explained = 0;
+  std::int64_t unexplained = 0;
+};
+
+struct EdgeRow {
+  RowId id = 0;
+  RowId census = 0;
+  RowId storage = 0;
+  std::string_view held;  ///< static text
+  RowId tensor = 0;
+  std::string_view holder;  ///< static text
+  std::optional<std::int64_t> object;
+  std::optional<std::int64_t> thread;
+  RowId name = 0;
+  RowId function = 0;
+  RowId file = 0;
+  std::optional<std::int64_t> line;
+  RowId assignment = 0;
+  std::optional<std::int64_t> current_line, delete_line, return_line;
+  RowId model_file = 0;
+  std::optional<std::int64_t> model_line;
+  RowId model_text = 0;
+  std::string_view confidence;  ///< static text
+  Span span;
+};
+
+struct SourceLineRow {
+  RowId source_path = 0;
+  std::int64_t line = 0;
+  RowId model_file = 0;
+  std::optional<std::int64_t> model_line;
+  RowId model_text = 0;
+  RowId stack_text = 0;
+};
+
+struct DiagnosticRow {
+  RowId id = 0;
+  Moment at;
+  std::string_view code;  ///< static text
+  RowId text = 0;
+};
+
+struct LossRow {
+  RowId id = 0;
+  std::string_view reason;  ///< static text
+  std::int64_t count = 0;
+  std::int64_t from_seq = 0;
+  std::int64_t to_seq = 0;
+  std::int64_t ns = 0;
+};
+
+}  // namespace dcmt

@@ -1,0 +1,168 @@
+#include "trace/sql/trace_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "trace/sql/migrations.h"
+
+namespace dcmt {
+namespace {
+
+class TraceFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "dcmt_trace_file_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const char* name = "t.dcmt") const { return (folder_ / name).string(); }
+
+  /// The one line of a trace that cannot be opened.
+  static std::string refusal(const std::string& path) {
+    Expected<Database> database = open_trace(path);
+    EXPECT_FALSE(database.ok());
+    if (database.ok()) return {};
+    EXPECT_EQ(database.error().code, ErrorCode::kBadInput);
+    EXPECT_EQ(database.error().message.find('\n'), std::string::npos);
+    EXPECT_EQ(database.error().message.rfind(path + ":", 0), 0u) << database.error().message;
+    return database.error().message;
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::int64_t integer_of(Database& database, const char* sql) {
+  Expected<Statement> statement = database.prepare(sql);
+  EXPECT_TRUE(statement.ok());
+  EXPECT_TRUE(*statement->step());
+  return statement->integer(0);
+}
+
+TEST_F(TraceFile, CreatedTraceOpensWhileItGrowsAndAfterwards) {
+  Expected<Database> writer = create_trace(path());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  ASSERT_TRUE(writer->execute("BEGIN; INSERT INTO meta VALUES('state','recording'); COMMIT; BEGIN;"
+                              "INSERT INTO meta VALUES('x', 1)").ok());
+  Expected<Database> reader = open_trace(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(integer_of(*reader, "SELECT count(*) FROM meta"), 1) << "a reader sees whole commits only";
+  ASSERT_TRUE(writer->execute("COMMIT").ok());
+  EXPECT_EQ(integer_of(*reader, "SELECT count(*) FROM meta"), 2);
+  *reader = std::move(*Database::open(":memory:", OpenMode::kCreate));
+  ASSERT_TRUE(finish_trace(*writer).ok());
+  EXPECT_FALSE(std::filesystem::exists(path() + "-wal"));
+  EXPECT_TRUE(open_trace(path()).ok());
+  struct stat info {};
+  ASSERT_EQ(::stat(path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST_F(TraceFile, FinishWithAReaderPresentKeepsTheContent) {
+  Expected<Database> writer = create_trace(path());
+  ASSERT_TRUE(writer.ok());
+  Expected<Database> reader = open_trace(path());
+  ASSERT_TRUE(reader.ok());
+  ASSERT_TRUE(finish_trace(*writer).ok());
+  EXPECT_GT(integer_of(*reader, "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'edge_census'"), 0);
+}
+
+TEST_F(TraceFile, ExistingFileIsRefused) {
+  ASSERT_TRUE(create_trace(path()).ok());
+  Expected<Database> again = create_trace(path());
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.error().message.find("exists already"), std::string::npos);
+}
+
+TEST_F(TraceFile, UnwritableFolderIsIo) {
+  Expected<Database> database = create_trace((folder_ / "no" / "t.dcmt").string());
+  ASSERT_FALSE(database.ok());
+  EXPECT_EQ(database.error().code, ErrorCode::kIo);
+}
+
+TEST_F(TraceFile, MissingFolderAndForeignFiles) {
+  EXPECT_NE(refusal(path("missing")).find("No such file"), std::string::npos);
+  EXPECT_NE(refusal(folder_.string()).find("is a folder"), std::string::npos);
+  std::ofstream(path("empty")).flush();
+  EXPECT_NE(refusal(path("empty")).find("not a dc-memtrace trace"), std::string::npos);
+  std::ofstream(path("text")) << std::string(5000, 'x');
+  EXPECT_NE(refusal(path("text")).find("not a dc-memtrace trace"), std::string::npos);
+  {
+    Expected<Database> other = Database::open(path("other"), OpenMode::kCreate);
+    ASSERT_TRUE(other.ok() && other->execute("CREATE TABLE t(a)").ok());
+  }
+  EXPECT_NE(refusal(path("other")).find("not a dc-memtrace trace"), std::string::npos);
+}
+
+TEST_F(TraceFile, NewerSchemaIsRefusedInOneLine) {
+  {
+    Expected<Database> database = create_trace(path());
+    ASSERT_TRUE(database.ok() && database->execute("PRAGMA user_version = 9").ok());
+  }
+  EXPECT_EQ(refusal(path()), path() + ": schema 9, this build reads 1 to 1. Install a newer dc-memtrace.");
+  EXPECT_FALSE(reopen_trace(path()).ok());
+}
+
+TEST_F(TraceFile, VersionZeroIsDamaged) {
+  {
+    Expected<Database> database = create_trace(path());
+    ASSERT_TRUE(database.ok() && database->execute("PRAGMA user_version = 0").ok());
+  }
+  EXPECT_NE(refusal(path()).find("no schema version"), std::string::npos);
+}
+
+TEST_F(TraceFile, CutFileIsRefusedAtEveryPage) {
+  {
+    Expected<Database> database = create_trace(path());
+    ASSERT_TRUE(database.ok() && finish_trace(*database).ok());
+  }
+  const auto size = std::filesystem::file_size(path());
+  for (std::uintmax_t keep = 0; keep < size; keep += 1000) {
+    std::filesystem::copy_file(path(), path("cut"), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(path("cut"), keep);
+    refusal(path("cut"));
+  }
+}
+
+TEST_F(TraceFile, MigrationsApplyInOrderAndOnce) {
+  constexpr auto kAll = std::to_array<Migration>({
+      {1, "CREATE TABLE first(a); INSERT INTO first VALUES(1);"},
+      {2, "ALTER TABLE first ADD COLUMN b; UPDATE first SET b = a + 1;"},
+      {3, "CREATE TABLE third(c)"},
+  });
+  Expected<Database> database = Database::open(path(), OpenMode::kCreate);
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(apply_migrations(*database, std::span(kAll).first(1)).ok());
+  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 1);
+  ASSERT_TRUE(apply_migrations(*database, kAll).ok());
+  ASSERT_TRUE(apply_migrations(*database, kAll).ok());
+  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 3);
+  EXPECT_EQ(integer_of(*database, "PRAGMA application_id"), kApplicationId);
+  EXPECT_EQ(integer_of(*database, "SELECT b FROM first"), 2);
+}
+
+TEST_F(TraceFile, FailedMigrationLeavesTheVersionBefore) {
+  constexpr auto kBroken = std::to_array<Migration>({{1, "CREATE TABLE a(x)"}, {2, "CREATE TABLE b(x); CREATE TABL"}});
+  Expected<Database> database = Database::open(path(), OpenMode::kCreate);
+  ASSERT_TRUE(database.ok());
+  EXPECT_FALSE(apply_migrations(*database, kBroken).ok());
+  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 1);
+  EXPECT_EQ(integer_of(*database, "SELECT count(*) FROM sqlite_master"), 1);
+}
+
+TEST(Migrations, EmbeddedListEndsAtThisSchema) {
+  const auto migrations = embedded_migrations();
+  ASSERT_FALSE(migrations.empty());
+  EXPECT_EQ(migrations.front().version, 1);
+  EXPECT_EQ(migrations.back().version, kSchemaVersion);
+  EXPECT_NE(migrations.front().sql.find("CREATE TABLE meta"), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace dcmt

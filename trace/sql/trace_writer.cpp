@@ -1,0 +1,290 @@
+#include "trace/sql/trace_writer.h"
+
+#include <array>
+#include <functional>
+
+namespace dcmt {
+namespace {
+
+/// Binds one value after the other, by what a column means.
+class Binder {
+ public:
+  explicit Binder(Statement& statement) : statement_(statement) {}
+
+  Binder& value(std::int64_t number) {
+    statement_.bind(index_++, number);
+    return *this;
+  }
+  Binder& value(std::optional<std::int64_t> number) {
+    statement_.bind(index_++, number);
+    return *this;
+  }
+  Binder& reference(RowId id) {
+    if (id == 0) {
+      statement_.bind_null(index_++);
+    } else {
+      statement_.bind(index_++, id);
+    }
+    return *this;
+  }
+  /// Text that outlives the next step.
+  Binder& text(std::string_view text) {
+    if (text.empty()) {
+      statement_.bind_null(index_++);
+    } else {
+      statement_.bind_static(index_++, text);
+    }
+    return *this;
+  }
+  /// Text that may be empty without being nothing.
+  Binder& string(std::string_view text) {
+    statement_.bind_static(index_++, text);
+    return *this;
+  }
+  Binder& place(const Place& place) { return value(place.thread).reference(place.operator_id).reference(place.stack); }
+  /// from_seq, to_seq, from_ns, to_ns
+  Binder& span(const Span& span) {
+    value(span.from.seq).end(span.to, span.to.seq).value(span.from.ns);
+    return end(span.to, span.to.ns);
+  }
+  Binder& end(const Moment& moment, std::int64_t number) {
+    return moment.set() ? value(number) : value(std::optional<std::int64_t>());
+  }
+  Status run() { return statement_.run(); }
+
+ private:
+  Statement& statement_;
+  int index_ = 1;
+};
+
+std::size_t mix(std::size_t hash, std::int64_t value) {
+  return (hash ^ std::hash<std::int64_t>{}(value)) * 0x9E3779B97F4A7C15u;
+}
+
+// In the order of TraceWriter::Table.
+constexpr auto kSql = std::to_array<std::string_view>({
+    "INSERT OR REPLACE INTO thread(id, tid, name, from_seq, from_ns) VALUES(?,?,?,?,?)",
+    "INSERT OR REPLACE INTO operator(id, thread, parent, name, scope, ordinal, from_seq, to_seq, from_ns, to_ns)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO block(id, address, bytes, device, storage, thread, operator, stack, free_thread,"
+    " free_operator, free_stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO storage(id, address, bytes, seen, thread, operator, stack, end_thread, end_operator,"
+    " end_stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO tensor(id, object, address, storage, thread, operator, stack, from_seq, to_seq, from_ns,"
+    " to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after,"
+    " bytes_settled, settled_seq, settled_ns, declared, remaining, flags, ordinal, trigger, parent, value, operator,"
+    " stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO sample(id, census, subject, storage, tensor, count, explained, unexplained)"
+    " VALUES(?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO edge(id, census, storage, held, tensor, holder, object, thread, name, function, file, line,"
+    " assignment, current_line, delete_line, return_line, model_file, model_line, model_text, confidence, from_seq,"
+    " to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO diagnostic(id, seq, ns, code, text) VALUES(?,?,?,?,?)",
+    "INSERT OR REPLACE INTO loss(id, reason, count, from_seq, to_seq, ns) VALUES(?,?,?,?,?,?)",
+    "INSERT INTO source_line(source_path, line, model_file, model_line, model_text, stack_text) VALUES(?,?,?,?,?,?)",
+    "INSERT INTO source(path, text) VALUES(?,?)",
+    "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)",
+    "INSERT OR REPLACE INTO string(id, text) VALUES(?,?)",
+    "INSERT OR REPLACE INTO frame(id, file, function, line) VALUES(?,?,?,?)",
+    "INSERT OR REPLACE INTO stack(id, parent, frame) VALUES(?,?,?)",
+    "DELETE FROM mark WHERE id = ?",
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+});
+
+}  // namespace
+
+std::size_t TraceWriter::KeyHash::operator()(const FrameKey& key) const noexcept {
+  return mix(mix(mix(0, key.file), key.function), key.line);
+}
+
+std::size_t TraceWriter::KeyHash::operator()(const StackKey& key) const noexcept {
+  return mix(mix(0, key.parent), key.frame);
+}
+
+Expected<TraceWriter> TraceWriter::create(Database database) {
+  TraceWriter writer(std::move(database));
+  DCMT_RETURN_IF_ERROR(writer.prepare());
+  DCMT_RETURN_IF_ERROR(writer.load());
+  return writer;
+}
+
+Status TraceWriter::prepare() {
+  static_assert(kSql.size() == kTables);
+  for (const std::string_view sql : kSql) {
+    Expected<Statement> statement = database_.prepare(sql);
+    if (!statement.ok()) return statement.error();
+    statements_.push_back(std::move(*statement));
+  }
+  return {};
+}
+
+Status TraceWriter::load() {
+  const auto each = [this](std::string_view sql, auto&& row) -> Status {
+    Expected<Statement> query = database_.prepare(sql);
+    if (!query.ok()) return query.error();
+    while (true) {
+      Expected<bool> more = query->step();
+      if (!more.ok()) return more.error();
+      if (!*more) return {};
+      row(*query);
+    }
+  };
+  DCMT_RETURN_IF_ERROR(each("SELECT id, text FROM string ORDER BY id", [this](const Statement& row) {
+    strings_.try_emplace(std::string(row.text(1)), row.integer(0));
+    next_string_ = row.integer(0) + 1;
+  }));
+  DCMT_RETURN_IF_ERROR(each("SELECT id, file, function, line FROM frame ORDER BY id", [this](const Statement& row) {
+    frames_.try_emplace({row.integer(1), row.integer(2), row.integer(3)}, row.integer(0));
+    next_frame_ = row.integer(0) + 1;
+  }));
+  return each("SELECT id, parent, frame FROM stack ORDER BY id", [this](const Statement& row) {
+    stacks_.try_emplace({row.integer(1), row.integer(2)}, row.integer(0));
+    next_stack_ = row.integer(0) + 1;
+  });
+}
+
+Status TraceWriter::begin() { return statements_[kBegin].run(); }
+
+Status TraceWriter::commit() { return statements_[kCommit].run(); }
+
+Status TraceWriter::write(const ThreadRow& row) {
+  return Binder(statements_[kThread])
+      .value(row.id).value(row.tid).reference(row.name).value(row.from.seq).value(row.from.ns)
+      .run();
+}
+
+Status TraceWriter::write(const OperatorRow& row) {
+  return Binder(statements_[kOperator])
+      .value(row.id).value(row.thread).reference(row.parent).value(row.name).text(row.scope).value(row.ordinal)
+      .span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const BlockRow& row) {
+  return Binder(statements_[kBlock])
+      .value(row.id).value(row.address).value(row.bytes).text(row.device).reference(row.storage)
+      .place(row.birth).place(row.free).span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const StorageRow& row) {
+  return Binder(statements_[kStorage])
+      .value(row.id).value(row.address).value(row.bytes).text(row.seen).place(row.birth).place(row.end).span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const TensorRow& row) {
+  return Binder(statements_[kTensor])
+      .value(row.id).value(row.object).value(row.address).reference(row.storage).place(row.birth).span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const MarkRow& row) {
+  Binder binder(statements_[kMark]);
+  binder.value(row.id).text(row.kind).reference(row.name).value(row.thread)
+      .value(row.graph).value(row.key).value(row.cycle).reference(row.storage).reference(row.tensor)
+      .value(row.bytes).value(row.bytes_after).value(row.bytes_settled)
+      .end(row.settled, row.settled.seq).end(row.settled, row.settled.ns)
+      .value(row.declared).value(row.remaining)
+      .text(row.flags ? std::string_view(*row.flags) : std::string_view())
+      .value(row.ordinal).text(row.trigger).reference(row.parent).value(row.value)
+      .reference(row.operator_id).reference(row.stack).span(row.span);
+  return binder.run();
+}
+
+Status TraceWriter::write(const SampleRow& row) {
+  return Binder(statements_[kSample])
+      .value(row.id).value(row.census).text(row.subject).reference(row.storage).reference(row.tensor)
+      .value(row.count).value(row.explained).value(row.unexplained)
+      .run();
+}
+
+Status TraceWriter::write(const EdgeRow& row) {
+  return Binder(statements_[kEdge])
+      .value(row.id).value(row.census).value(row.storage).text(row.held).reference(row.tensor).text(row.holder)
+      .value(row.object).value(row.thread).reference(row.name).reference(row.function).reference(row.file)
+      .value(row.line).reference(row.assignment).value(row.current_line).value(row.delete_line).value(row.return_line)
+      .reference(row.model_file).value(row.model_line).reference(row.model_text).text(row.confidence).span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const DiagnosticRow& row) {
+  return Binder(statements_[kDiagnostic])
+      .value(row.id).value(row.at.seq).value(row.at.ns).text(row.code).value(row.text)
+      .run();
+}
+
+Status TraceWriter::write(const LossRow& row) {
+  return Binder(statements_[kLoss])
+      .value(row.id).text(row.reason).value(row.count).value(row.from_seq).value(row.to_seq).value(row.ns)
+      .run();
+}
+
+Status TraceWriter::write(const SourceLineRow& row) {
+  return Binder(statements_[kSourceLine])
+      .value(row.source_path).value(row.line).reference(row.model_file).value(row.model_line)
+      .reference(row.model_text).value(row.stack_text)
+      .run();
+}
+
+Status TraceWriter::erase_mark(RowId id) { return Binder(statements_[kEraseMark]).value(id).run(); }
+
+Status TraceWriter::write_source(RowId path, std::string_view text) {
+  statements_[kSource].bind(1, path);
+  statements_[kSource].bind_static(2, text);
+  return statements_[kSource].run();
+}
+
+Status TraceWriter::set_meta(std::string_view key, std::string_view value) {
+  statements_[kMeta].bind(1, key);
+  statements_[kMeta].bind(2, value);
+  return statements_[kMeta].run();
+}
+
+Status TraceWriter::set_meta(std::string_view key, std::int64_t value) {
+  statements_[kMeta].bind(1, key);
+  statements_[kMeta].bind(2, value);
+  return statements_[kMeta].run();
+}
+
+Expected<RowId> TraceWriter::intern(std::string_view text) {
+  if (const auto known = strings_.find(text); known != strings_.end()) return known->second;
+  const RowId id = reserve_string();
+  DCMT_RETURN_IF_ERROR(define_string(id, text));
+  return id;
+}
+
+Expected<RowId> TraceWriter::frame(RowId file, RowId function, std::int64_t line) {
+  const FrameKey key{file, function, line};
+  if (const auto known = frames_.find(key); known != frames_.end()) return known->second;
+  const RowId id = reserve_frame();
+  DCMT_RETURN_IF_ERROR(define_frame(id, file, function, line));
+  return id;
+}
+
+Expected<RowId> TraceWriter::stack(RowId parent, RowId frame) {
+  const StackKey key{parent, frame};
+  if (const auto known = stacks_.find(key); known != stacks_.end()) return known->second;
+  const RowId id = reserve_stack();
+  DCMT_RETURN_IF_ERROR(define_stack(id, parent, frame));
+  return id;
+}
+
+Status TraceWriter::define_string(RowId id, std::string_view text) {
+  strings_.try_emplace(std::string(text), id);
+  return Binder(statements_[kString]).value(id).string(text).run();
+}
+
+Status TraceWriter::define_frame(RowId id, RowId file, RowId function, std::int64_t line) {
+  frames_.try_emplace({file, function, line}, id);
+  return Binder(statements_[kFrame]).value(id).value(file).value(function).value(line).run();
+}
+
+Status TraceWriter::define_stack(RowId id, RowId parent, RowId frame) {
+  stacks_.try_emplace({parent, frame}, id);
+  return Binder(statements_[kStack]).value(id).reference(parent).value(frame).run();
+}
+
+}  // namespace dcmt

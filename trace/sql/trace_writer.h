@@ -1,0 +1,100 @@
+// Writes rows into a trace: prepared statements for every table, and interning of strings, frames and stacks.
+//
+// Thread-safety: none. One writer per trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/sql/database.h"
+#include "trace/sql/rows.h"
+
+namespace dcmt {
+
+class TraceWriter {
+ public:
+  /// Takes a trace from create_trace() or reopen_trace(). What the trace already interned is known afterwards.
+  static Expected<TraceWriter> create(Database database);
+
+  TraceWriter(TraceWriter&&) noexcept = default;
+  TraceWriter& operator=(TraceWriter&&) noexcept = default;
+
+  [[nodiscard]] Database& database() { return database_; }
+
+  Status begin();
+  Status commit();
+
+  /// Writes a row under its id, in place of an earlier state of the same row.
+  Status write(const ThreadRow& row);
+  Status write(const OperatorRow& row);
+  Status write(const BlockRow& row);
+  Status write(const StorageRow& row);
+  Status write(const TensorRow& row);
+  Status write(const MarkRow& row);
+  Status write(const SampleRow& row);
+  Status write(const EdgeRow& row);
+  Status write(const DiagnosticRow& row);
+  Status write(const LossRow& row);
+  Status write(const SourceLineRow& row);
+  Status erase_mark(RowId id);
+
+  /// Copies a file's text into the trace.
+  Status write_source(RowId path, std::string_view text);
+
+  Status set_meta(std::string_view key, std::string_view value);
+  Status set_meta(std::string_view key, std::int64_t value);
+
+  /// The id of a text, frame or stack; written at first sight.
+  Expected<RowId> intern(std::string_view text);
+  Expected<RowId> frame(RowId file, RowId function, std::int64_t line);
+  Expected<RowId> stack(RowId parent, RowId frame);
+
+  /// An id whose content comes later (a record may name what another thread has yet to define), and its content.
+  RowId reserve_string() { return next_string_++; }
+  RowId reserve_stack() { return next_stack_++; }
+  RowId reserve_frame() { return next_frame_++; }
+  Status define_string(RowId id, std::string_view text);
+  Status define_frame(RowId id, RowId file, RowId function, std::int64_t line);
+  Status define_stack(RowId id, RowId parent, RowId frame);
+
+ private:
+  struct FrameKey {
+    RowId file, function;
+    std::int64_t line;
+    bool operator==(const FrameKey&) const = default;
+  };
+  struct StackKey {
+    RowId parent, frame;
+    bool operator==(const StackKey&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const FrameKey& key) const noexcept;
+    std::size_t operator()(const StackKey& key) const noexcept;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  };
+  enum Table : std::size_t {
+    kThread, kOperator, kBlock, kStorage, kTensor, kMark, kSample, kEdge, kDiagnostic, kLoss, kSourceLine, kSource,
+    kMeta, kString, kFrame, kStack, kEraseMark, kBegin, kCommit, kTables
+  };
+
+  explicit TraceWriter(Database database) : database_(std::move(database)) {}
+  Status prepare();
+  Status load();
+
+  Database database_;
+  std::vector<Statement> statements_;  ///< one per Table
+  std::unordered_map<std::string, RowId, TextHash, std::equal_to<>> strings_;
+  std::unordered_map<FrameKey, RowId, KeyHash> frames_;
+  std::unordered_map<StackKey, RowId, KeyHash> stacks_;
+  RowId next_string_ = 1;
+  RowId next_frame_ = 1;
+  RowId next_stack_ = 1;
+};
+
+}  // namespace dcmt
