@@ -1,1 +1,141 @@
+// The program as a process: exit codes, one-line errors, help, JSON on standard output.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analyzer/test_trace.h"
+
+namespace dcmt::cli {
+namespace {
+
+using testing::TestTrace;
+
+struct Outcome {
+  int exit = -1;
+  std::string out, err;
+};
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Process : public ::testing::Test {
+ protected:
+  Outcome run(const std::string& arguments, const std::string& environment = "") {
+    const auto out = trace.folder() / "stdout";
+    const auto err = trace.folder() / "stderr";
+    const std::string command = environment + " '" DCMT_PROGRAM "' " + arguments + " >" + out.string() + " 2>" + err.string();
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  }
+  void expect_error(const std::string& arguments, int exit, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit, exit) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_TRUE(outcome.err.starts_with("dc-memtrace: ")) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  std::string defect() {
+    testing::add_zero3_graph(trace, 3, 1000, false);
+    trace.step(1);
+    return trace.save();
+  }
+
+  TestTrace trace;
+};
+
+TEST_F(Process, UsageErrors) {
+  expect_error("frobnicate", 2, "unknown command 'frobnicate'");
+  expect_error("reprot x", 2, "Did you mean report?");
+  expect_error("report", 2, "dc-memtrace report --help");
+  expect_error("report --no-such-option x", 2, "--no-such-option");
+  expect_error("show", 2, "dc-memtrace show --help");
+  expect_error("show peak x --by colour", 2, "--by");
+  const Outcome nothing = run("");
+  EXPECT_EQ(nothing.exit, 2);
+  EXPECT_NE(nothing.out.find("report"), std::string::npos);
+}
+
+TEST_F(Process, HelpHasExamples) {
+  for (const std::string command : {"", "report ", "show ", "show peak ", "show releases ", "show live ", "show storage ", "doctor "}) {
+    const Outcome outcome = run(command + "--help");
+    EXPECT_EQ(outcome.exit, 0) << command;
+    EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
+  }
+  EXPECT_EQ(run("--version").exit, 0);
+}
+
+TEST_F(Process, BadInput) {
+  const std::string folder = trace.folder().string();
+  expect_error("report " + folder + "/nothing.dcmt", 3, "nothing.dcmt");
+  expect_error("report " + folder, 3, "no trace (*.dcmt)");
+  std::ofstream(folder + "/foreign.dcmt") << std::string(5000, 'x');
+  expect_error("report " + folder + "/foreign.dcmt", 3, "foreign.dcmt");
+  const std::string newer = trace.save("newer.dcmt");
+  {
+    Expected<Database> database = Database::open(newer, OpenMode::kReadWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
+  }
+  expect_error("report " + newer, 3, "schema 99");
+}
+
+TEST_F(Process, FindingsFailOnlyWhereAsked) {
+  const std::string path = defect();
+  EXPECT_EQ(run("report " + path).exit, 0);
+  EXPECT_EQ(run("report --fail-on-findings " + path).exit, 1);
+  TestTrace clean;
+  testing::add_zero3_graph(clean, 3, 1000, true);
+  clean.step(1);
+  EXPECT_EQ(run("report --fail-on-findings " + clean.save()).exit, 0);
+}
+
+TEST_F(Process, EveryViewRunsAndWritesJson) {
+  const std::string path = defect();
+  for (const std::string arguments : {"report ", "show peak ", "show releases ", "show live --at peak ", "show live --at step:1 --by kind ",
+                                      "show storage "}) {
+    const std::string full = arguments + path + (arguments == "show storage " ? " 1" : "");
+    const Outcome text = run(full);
+    EXPECT_EQ(text.exit, 0) << text.err;
+    EXPECT_NE(text.out, "");
+    EXPECT_EQ(text.out.find('\x1b'), std::string::npos) << "no colour into a pipe";
+    const Outcome json = run(full + " --json");
+    EXPECT_EQ(json.exit, 0) << json.err;
+    const auto parsed = nlohmann::json::parse(json.out, nullptr, false);
+    ASSERT_TRUE(parsed.is_object()) << full;
+    EXPECT_EQ(parsed["version"], 1);
+    EXPECT_EQ(parsed["traces"].size(), 1u);
+  }
+}
+
+TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
+  const std::string path = defect();
+  expect_error("show live --at nowhere " + path, 2, "no moment 'nowhere'");
+  expect_error("show storage " + path + " 999", 2, "no storage 999");
+  expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
+}
+
+TEST_F(Process, DoctorSaysWhatIsMissing) {
+  const Outcome outcome = run("doctor --json", "DCMT_PYTHON=/nonexistent/python");
+  EXPECT_EQ(outcome.exit, 4);
+  const auto parsed = nlohmann::json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(parsed.is_object());
+  EXPECT_EQ(parsed["can_record"], false);
+  bool found = false;
+  for (const auto& check : parsed["checks"]) {
+    if (check["name"] != "python") continue;
+    found = true;
+    EXPECT_EQ(check["ok"], false);
+    EXPECT_NE(check["fix"], "");
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace dcmt::cli

@@ -11,19 +11,6 @@
 namespace dcmt::cli {
 namespace {
 
-Json diagnosis_json(const Diagnosis& diagnosis) {
-  Json checks = Json::array();
-  for (const Check& check : diagnosis.checks) {
-    checks.push_back(
-        {{"name", check.name}, {"ok", check.ok}, {"needed", check.needed}, {"found", check.found}, {"fix", check.fix}});
-  }
-  return {{"version", kJsonVersion},
-          {"command", "doctor"},
-          {"can_record", diagnosis.can_record()},
-          {"can_report", true},
-          {"checks", std::move(checks)}};
-}
-
 std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   for (const Check& check : diagnosis.checks) {

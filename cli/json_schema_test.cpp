@@ -1,1 +1,141 @@
+// docs/json.md against the documents: every key that is written is documented and every documented key is written, with
+// the documented type.
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "analyzer/test_trace.h"
+#include "cli/doctor.h"
+#include "cli/inputs.h"
+#include "cli/report_json.h"
+
+namespace dcmt::cli {
+namespace {
+
+using testing::TestTrace;
+
+/// Shapes of docs/json.md: name → key → type.
+class Schema {
+ public:
+  Schema() {
+    std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/docs/json.md");
+    const std::regex head("^#+ .*`([a-z_ ]+)`.*$");
+    const std::regex row(R"(^\| `([a-z_]+)` \| ([a-z_ ]+) \|.*$)");
+    std::string line;
+    std::string shape;
+    std::smatch match;
+    while (std::getline(file, line)) {
+      if (std::regex_match(line, match, head)) shape = match[1];
+      if (std::regex_match(line, match, row)) shapes_[shape][match[1]] = match[2];
+    }
+  }
+
+  void check(const Json& value, std::string type, const std::string& where) {
+    if (type.ends_with(" or null")) {
+      if (value.is_null()) return;
+      type.resize(type.size() - 8);
+    }
+    if (type.starts_with("list of ")) {
+      ASSERT_TRUE(value.is_array()) << where;
+      for (const Json& item : value) check(item, type.substr(8), where + "[]");
+    } else if (type == "integer") {
+      EXPECT_TRUE(value.is_number_integer()) << where << " " << value;
+    } else if (type == "number") {
+      EXPECT_TRUE(value.is_number()) << where << " " << value;
+    } else if (type == "text") {
+      EXPECT_TRUE(value.is_string()) << where << " " << value;
+    } else if (type == "boolean") {
+      EXPECT_TRUE(value.is_boolean()) << where << " " << value;
+    } else {
+      check_shape(value, type, where);
+    }
+  }
+
+  void expect_all_seen() const {
+    for (const auto& [name, keys] : shapes_) EXPECT_TRUE(seen_.contains(name)) << "no document has the shape " << name;
+  }
+
+ private:
+  void check_shape(const Json& value, const std::string& name, const std::string& where) {
+    const auto shape = shapes_.find(name);
+    ASSERT_NE(shape, shapes_.end()) << where << ": docs/json.md has no shape '" << name << "'";
+    ASSERT_TRUE(value.is_object()) << where << " " << value;
+    seen_.insert(name);
+    for (const auto& [key, type] : shape->second) {
+      ASSERT_TRUE(value.contains(key)) << where << ": documented key '" << key << "' is not written";
+      check(value[key], type, where + "." + key);
+    }
+    for (const auto& [key, item] : value.items()) {
+      EXPECT_TRUE(shape->second.contains(key)) << where << ": key '" << key << "' is not documented";
+    }
+  }
+
+  std::map<std::string, std::map<std::string, std::string>> shapes_;
+  std::set<std::string> seen_;
+};
+
+TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
+  TestTrace trace;
+  trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, 1000, false); });
+  trace.allocate(5);
+  trace.step(1);
+  TestTrace::Handle kept = 0;
+  trace.op("zero3::allgather_param", [&] {
+    kept = trace.allocate(10);
+    trace.gather(7, kept);
+  });
+  const auto early = trace.allocate(10);
+  trace.gather(8, early);
+  const auto release = trace.release(8, early);
+  trace.op("aten::mm", [&] { trace.read(release, 8, early, "aten::mm"); });
+  trace.step(2);
+  trace.loss("no_room", 1);
+  trace.diagnostic("note", "text");
+  trace.save();
+  TestTrace empty;
+  empty.save();
+
+  const auto traces = load_traces({trace.folder().string(), empty.folder().string()}, std::nullopt);
+  ASSERT_TRUE(traces.ok());
+  Schema schema;
+  for (const LoadedTrace& loaded : *traces) {
+    schema.check(report_json(loaded), "report", "report");
+    schema.check(peak_json(loaded), "show peak", "peak");
+    schema.check(releases_json(loaded), "show releases", "releases");
+    schema.check(live_json(loaded, Sequence(20)), "show live", "live");
+    if (const auto story = analyzer::storage_story(*loaded.data, loaded.analysis.releases, StorageId(1))) {
+      schema.check(storage_json(loaded, *story), "show storage", "storage");
+    }
+  }
+  schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
+  Json outer = document("report", Json::array());
+  outer.erase("traces");
+  schema.check(outer, "document", "document");
+  schema.expect_all_seen();
+}
+
+TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
+  TestTrace trace;
+  testing::add_zero3_graph(trace, 12, 1'048'584, false);
+  trace.step(1);
+  const auto traces = load_traces({trace.save()}, std::nullopt);
+  ASSERT_TRUE(traces.ok());
+  const Json json = report_json(traces->front());
+  EXPECT_EQ(json["peak"]["bytes"], 12 * 1'048'584);
+  EXPECT_EQ(json["peak"]["predicted_bytes"], 2 * 1'048'584);
+  EXPECT_EQ(json["releases"]["late"], 12);
+  ASSERT_EQ(json["findings"].size(), 1u);
+  const Json& finding = json["findings"][0];
+  EXPECT_EQ(finding["classes"], (Json{"D19", "D20"}));
+  EXPECT_EQ(finding["items"].size(), 12u);
+  EXPECT_EQ(finding["holders"]["paths"][0]["names"][1]["assignment"], "buf1 = buf0");
+  EXPECT_TRUE(finding["holders"]["paths"][0]["names"][1]["delete_line"].is_null());
+  EXPECT_EQ(finding["unexplained"], 0);
+}
+
+}  // namespace
+}  // namespace dcmt::cli

@@ -325,6 +325,19 @@ Json document(std::string_view command, Json traces) {
   return {{"version", kJsonVersion}, {"command", command}, {"traces", std::move(traces)}};
 }
 
+Json diagnosis_json(const Diagnosis& diagnosis) {
+  Json checks = Json::array();
+  for (const Check& check : diagnosis.checks) {
+    checks.push_back(
+        {{"name", check.name}, {"ok", check.ok}, {"needed", check.needed}, {"found", check.found}, {"fix", check.fix}});
+  }
+  return {{"version", kJsonVersion},
+          {"command", "doctor"},
+          {"can_record", diagnosis.can_record()},
+          {"can_report", true},
+          {"checks", std::move(checks)}};
+}
+
 Json report_json(const LoadedTrace& trace) {
   const TraceData& data = *trace.data;
   const Analysis& analysis = trace.analysis;

@@ -7,6 +7,7 @@
 
 #include "analyzer/live_set.h"
 #include "analyzer/storage_story.h"
+#include "cli/doctor.h"
 #include "cli/inputs.h"
 
 namespace dcmt::cli {
@@ -18,6 +19,9 @@ inline constexpr int kJsonVersion = 1;
 
 /// {"version", "command", "traces": [...]} around the traces' own objects.
 [[nodiscard]] Json document(std::string_view command, Json traces);
+
+/// The whole document of `doctor`.
+[[nodiscard]] Json diagnosis_json(const Diagnosis& diagnosis);
 
 [[nodiscard]] Json report_json(const LoadedTrace& trace);
 [[nodiscard]] Json releases_json(const LoadedTrace& trace);

@@ -19,9 +19,17 @@ constexpr std::size_t kLabel = 12;     // columns of a finding's labels
 constexpr std::size_t kNumbers = 16;   // columns of the peak's byte counts
 constexpr std::size_t kMostPaths = 3;  // holder paths shown of one census
 constexpr std::size_t kMostFrames = 3;
+constexpr std::size_t kAssignment = 56;  // characters of a source line
 
 std::string labelled(std::string_view label, std::string_view text, const Style& style) {
   return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
+}
+
+std::string cut(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  // Not within a UTF-8 character.
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0u) == 0x80u) --longest;
+  return std::string(text.substr(0, longest)) + "…";
 }
 
 std::string upper(std::string text) {
@@ -216,7 +224,9 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
   const TraceData& data = *trace.data;
   const std::string holder = is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
   std::string text = fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
-                                 joined(finding.classes, ", "), bytes_text(finding), holder);
+                                 joined(finding.classes, ", "),
+                                 is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding),
+                                 holder);
   if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
   if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
   if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, style);
@@ -259,7 +269,8 @@ std::string clean_line(const LoadedTrace& trace) {
     ++final_releases;
     freed += row.verdict == Verdict::kFreed ? 1 : 0;
   }
-  std::string text = fmt::format("No finding. Peak {}", rounded_bytes(trace.analysis.what_if.measured.bytes.value));
+  const std::int64_t peak = trace.analysis.what_if.measured.bytes.value;
+  std::string text = fmt::format("No finding. Peak {} ({})", exact_bytes(peak), rounded_bytes(peak));
   if (trace.analysis.what_if.measured.seq.valid()) text += " on " + where_of_peak(trace);
   text += final_releases == 0 ? "; no parameter was released in this trace"
                               : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
@@ -379,7 +390,7 @@ std::string holder_lines(const TraceData& data, const Holders& holders, std::str
         fate = "no delete before the return";
         if (path.return_line) fate += fmt::format(" (line {})", *path.return_line);
       }
-      text += labelled("", fmt::format("{}   {}   {}", left(place, 22), left(data.text(name.assignment), 24), fate), style);
+      text += labelled("", fmt::format("{}   {}   {}", left(place, 22), left(cut(data.text(name.assignment), kAssignment), 24), fate), style);
     }
     if (path.model_file.valid()) {
       const std::string place = fmt::format("{}:{}", short_path(data.text(path.model_file)), path.model_line.value_or(0));

@@ -84,7 +84,7 @@ std::string gone_after(const ReleaseRow& row) {
   if (!row.gone) return row.mark->bytes_after == Bytes(0) ? "at once" : "not to the end";
   if (row.gone->seq <= row.at()) return "at once";
   const std::string time = duration(row.gone->ns.value - row.at_ns().value);
-  return fmt::format("{}{} ops, {}", row.operators_held.exact() ? "" : "≥ ", row.operators_held.at_least, time);
+  return fmt::format("{}{}, {}", row.operators_held.exact() ? "" : "≥ ", counted(row.operators_held.at_least, "op"), time);
 }
 
 std::string actor_text(const TraceData& data, const Actor& actor) {

@@ -1,1 +1,52 @@
+#include "cli/text.h"
+
 #include <gtest/gtest.h>
+
+#include "cli/command_table.h"
+
+namespace dcmt::cli {
+namespace {
+
+TEST(Text, NumbersAsAPersonReadsThem) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(12'589'056), "12,589,056");
+  EXPECT_EQ(grouped(-1'234), "-1,234");
+  EXPECT_EQ(exact_bytes(1'048'584), "1,048,584 B");
+  EXPECT_EQ(rounded_bytes(1023), "1,023 B");
+  EXPECT_EQ(rounded_bytes(2'097'168), "2.0 MiB");
+  EXPECT_EQ(rounded_bytes(1'048'575), "1.0 MiB");
+  EXPECT_EQ(percent(0.833, 1), "83.3 %");
+  EXPECT_EQ(percent(0.833, 0), "83 %");
+  EXPECT_EQ(duration(999), "999 ns");
+  EXPECT_EQ(duration(5'200'000), "5.2 ms");
+  EXPECT_EQ(counted(1, "release"), "1 release");
+  EXPECT_EQ(counted(1200, "census", "censuses"), "1,200 censuses");
+}
+
+TEST(Text, RangesOfIds) {
+  EXPECT_EQ(ranges({}), "");
+  EXPECT_EQ(ranges({4}), "4");
+  EXPECT_EQ(ranges({1, 0}), "0, 1");
+  EXPECT_EQ(ranges({0, 1, 2, 3, 7, 7}), "0 to 3, 7");
+}
+
+TEST(Text, PaddingCountsCharactersNotBytes) {
+  EXPECT_EQ(width("≤ 3 µs"), 6u);
+  EXPECT_EQ(left("→", 3), "→  ");
+  EXPECT_EQ(right("→", 3), "  →");
+}
+
+TEST(Text, ColourOnlyWhereAsked) {
+  EXPECT_EQ(Style{}.bad("x"), "x");
+  EXPECT_EQ(Style{true}.bad("x"), "\x1b[1;31mx\x1b[0m");
+}
+
+TEST(Commands, TheClosestIsSuggested) {
+  EXPECT_EQ(closest_command("reprot"), "report");
+  EXPECT_EQ(closest_command("shwo"), "show");
+  EXPECT_EQ(closest_command("frobnicate"), "");
+}
+
+}  // namespace
+}  // namespace dcmt::cli

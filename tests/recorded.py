@@ -47,6 +47,14 @@ def report(folder: pathlib.Path) -> list[dict]:
     return json.loads(result.stdout)["traces"]
 
 
+def releases(folder: pathlib.Path) -> list[dict]:
+    """Every release of the only trace in a folder, by `show releases --json`."""
+    result = tool("show", "releases", "--json", folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (trace,) = json.loads(result.stdout)["traces"]
+    return trace["releases"]
+
+
 def traces(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("*.dcmt"))
 

@@ -51,8 +51,8 @@ FindingItem item_of(const ReleaseRow& row) {
 std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
   if (!key.looked) return "no census was taken at these releases: who holds the storages is not known";
   if (key.generated_local) {
-    return "the compiled wrapper gave the buffer a second name and deletes none of its names before it returns, as "
-           "generated for operators whose output is never reused";
+    return "the compiled wrapper has a name for the buffer that it does not delete before it returns (typical of "
+           "operators registered as never-reuse)";
   }
   if (key.function.valid()) return "a variable of " + std::string(data.text(key.function)) + " still names the tensor";
   if (finding.unexplained > 0) return "something that the census does not see holds a reference";

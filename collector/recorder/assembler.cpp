@@ -28,22 +28,32 @@ constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000
 
 std::string_view loss_text(std::uint32_t reason) {
   switch (static_cast<wire::LossReason>(reason)) {
-    case wire::LossReason::kNoRoom: return "no_room";
-    case wire::LossReason::kTooLong: return "too_long";
-    case wire::LossReason::kNested: return "nested";
-    case wire::LossReason::kInFlight: return "in_flight";
+    case wire::LossReason::kNoRoom:
+      return "no_room";
+    case wire::LossReason::kTooLong:
+      return "too_long";
+    case wire::LossReason::kNested:
+      return "nested";
+    case wire::LossReason::kInFlight:
+      return "in_flight";
   }
   return {};
 }
 
 std::string_view diagnostic_text(std::uint32_t code) {
   switch (static_cast<wire::DiagnosticCode>(code)) {
-    case wire::DiagnosticCode::kProviderOff: return "provider_off";
-    case wire::DiagnosticCode::kObjectPatched: return "object_patched";
-    case wire::DiagnosticCode::kSharingLossy: return "sharing_lossy";
-    case wire::DiagnosticCode::kWrapDisplaced: return "wrap_displaced";
-    case wire::DiagnosticCode::kKeyTableFull: return "key_table_full";
-    case wire::DiagnosticCode::kNote: return "note";
+    case wire::DiagnosticCode::kProviderOff:
+      return "provider_off";
+    case wire::DiagnosticCode::kObjectPatched:
+      return "object_patched";
+    case wire::DiagnosticCode::kSharingLossy:
+      return "sharing_lossy";
+    case wire::DiagnosticCode::kWrapDisplaced:
+      return "wrap_displaced";
+    case wire::DiagnosticCode::kKeyTableFull:
+      return "key_table_full";
+    case wire::DiagnosticCode::kNote:
+      return "note";
   }
   return {};
 }
@@ -205,13 +215,15 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
   switch (header.type) {
     case RecordType::kClock:
       return with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); });
-    case RecordType::kString: return string(bytes);
+    case RecordType::kString:
+      return string(bytes);
     case RecordType::kCode:
       return with<wire::CodeRecord>(bytes, "a code object", [&](const auto& r) {
         censuses_.code_defined(r.id);
         return dictionary_.define_code(r);
       });
-    case RecordType::kStack: return stack(bytes);
+    case RecordType::kStack:
+      return stack(bytes);
     case RecordType::kThread:
       return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return this->thread(r); });
     case RecordType::kTensorBirth:
@@ -260,12 +272,18 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                    [&](const auto& r) { return marks_.release_settled(r); });
     case RecordType::kRead:
       return with<wire::ReadRecord>(bytes, "a read", [&](const auto& r) { return marks_.read(r); });
-    case RecordType::kCensusBegin: return census_begin(bytes);
-    case RecordType::kCensusTensor: return censuses_.tensor(bytes);
-    case RecordType::kCensusLocal: return censuses_.local(bytes);
-    case RecordType::kCensusEnd: return censuses_.end(bytes);
-    case RecordType::kCodeBody: return censuses_.code_body(bytes);
-    case RecordType::kSourceLine: return censuses_.source_line(bytes);
+    case RecordType::kCensusBegin:
+      return census_begin(bytes);
+    case RecordType::kCensusTensor:
+      return censuses_.tensor(bytes);
+    case RecordType::kCensusLocal:
+      return censuses_.local(bytes);
+    case RecordType::kCensusEnd:
+      return censuses_.end(bytes);
+    case RecordType::kCodeBody:
+      return censuses_.code_body(bytes);
+    case RecordType::kSourceLine:
+      return censuses_.source_line(bytes);
     case RecordType::kLost:
       return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
     case RecordType::kDiagnostic:
@@ -294,8 +312,7 @@ Status Assembler::Impl::thread(const wire::ThreadRecord& record) {
   if (!name.ok()) return name.error();
   tids_[journal_.thread] = record.tid;
   thread_numbers_[record.tid] = journal_.thread;
-  return journal_.writer.write(
-      ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
+  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
 }
 
 Status Assembler::Impl::see_thread() {
@@ -424,9 +441,7 @@ Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, cons
   return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
 }
 
-Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) {
-  return impl_->apply(record, thread);
-}
+Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
 

@@ -112,14 +112,16 @@ TEST_F(AssemblerTest, TensorStorageAndBlockLifetimes) {
   s.free(0xD000);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT id, object, storage, to_seq IS NULL FROM tensor"), (Rows{"1|1|1|0", "2|2|1|0"}));
-  EXPECT_EQ(rows(db, "SELECT s.id, s.address, s.bytes, s.seen, o.ordinal, s.stack = s.end_stack, s.end_thread,"
-                     " s.end_operator FROM storage s JOIN operator o ON o.id = s.operator"),
+  EXPECT_EQ(rows(db,
+                 "SELECT s.id, s.address, s.bytes, s.seen, o.ordinal, s.stack = s.end_stack, s.end_thread,"
+                 " s.end_operator FROM storage s JOIN operator o ON o.id = s.operator"),
             (Rows{"1|176|4096|first_seen|3|1|1|-"}));
   EXPECT_EQ(rows(db, "SELECT bytes, device, storage, to_seq - from_seq FROM block"), (Rows{"4096|cpu|1|9"}));
-  EXPECT_EQ(rows(db, "WITH RECURSIVE w(id, depth) AS (SELECT stack, 0 FROM storage UNION ALL"
-                     " SELECT stack.parent, depth + 1 FROM w JOIN stack ON stack.id = w.id WHERE parent IS NOT NULL)"
-                     " SELECT f.line, text FROM w JOIN stack ON stack.id = w.id JOIN frame f ON f.id = stack.frame"
-                     " JOIN string ON string.id = f.function ORDER BY depth"),
+  EXPECT_EQ(rows(db,
+                 "WITH RECURSIVE w(id, depth) AS (SELECT stack, 0 FROM storage UNION ALL"
+                 " SELECT stack.parent, depth + 1 FROM w JOIN stack ON stack.id = w.id WHERE parent IS NOT NULL)"
+                 " SELECT f.line, text FROM w JOIN stack ON stack.id = w.id JOIN frame f ON f.id = stack.frame"
+                 " JOIN string ON string.id = f.function ORDER BY depth"),
             (Rows{"12|forward", "40|forward"}));
   EXPECT_EQ(rows(db, "SELECT thread.id, tid, text FROM thread JOIN string ON string.id = thread.name"),
             (Rows{"1|100|python"}));
@@ -197,7 +199,7 @@ TEST_F(AssemblerTest, OperatorsNestAndLostEndsAreMadeUp) {
   s.op_begin("a", 5);
   s.op_begin("b", 7);
   s.op_begin("c", 8);
-  const auto end = s.op_end(7);  // c's end was lost
+  const auto end = s.op_end(7);          // c's end was lost
   const auto next = s.op_begin("d", 6);  // not deeper than a's: cannot be, but does no harm
   s.thread = 2;
   s.op_begin("e", 1);
@@ -206,8 +208,9 @@ TEST_F(AssemblerTest, OperatorsNestAndLostEndsAreMadeUp) {
   s.op_begin("f", 5);  // a's and d's ends were lost
   Database db = record(s);
   const std::string e = std::to_string(end);
-  EXPECT_EQ(rows(db, "SELECT text, thread, parent, ordinal, CASE WHEN to_seq = " + e + " THEN 'x' ELSE to_seq IS NULL"
-                     " END FROM operator JOIN string ON string.id = name ORDER BY operator.id"),
+  EXPECT_EQ(rows(db, "SELECT text, thread, parent, ordinal, CASE WHEN to_seq = " + e +
+                         " THEN 'x' ELSE to_seq IS NULL"
+                         " END FROM operator JOIN string ON string.id = name ORDER BY operator.id"),
             (Rows{"a|1|-|5|0", "b|1|1|7|x", "c|1|2|8|x", "d|1|1|6|0", "e|2|-|1|0", "f|1|-|5|1"}));
   EXPECT_GT(next, end);
 }
@@ -238,8 +241,9 @@ TEST_F(AssemblerTest, PhasesAndStepsComeFromTheOperators) {
     step_begin = std::to_string(optimizer_end);
   }
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT text, from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE kind = 'phase'"
-                     " ORDER BY from_seq"),
+  EXPECT_EQ(rows(db,
+                 "SELECT text, from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE kind = 'phase'"
+                 " ORDER BY from_seq"),
             expected);
   EXPECT_EQ(rows(db, "SELECT value, from_seq, to_seq FROM mark WHERE kind = 'step' ORDER BY id"), steps);
   EXPECT_EQ(totals_.steps, 2);
@@ -255,8 +259,9 @@ TEST_F(AssemblerTest, ForwardAgainAfterBackwardAndASecondOptimizer) {
   s.op("Optimizer.step#SGD.step", OpScope::kUser);
   const auto second = s.op("Optimizer.step#Adam.step", OpScope::kUser);
   Database db = record(s);
-  const auto phases = rows(db, "SELECT text, from_seq, to_seq FROM mark JOIN string ON string.id = name"
-                               " WHERE kind = 'phase' ORDER BY from_seq");
+  const auto phases = rows(db,
+                           "SELECT text, from_seq, to_seq FROM mark JOIN string ON string.id = name"
+                           " WHERE kind = 'phase' ORDER BY from_seq");
   ASSERT_EQ(phases.size(), 6u);
   EXPECT_EQ(phases[2], "forward|" + std::to_string(again) + "|" + std::to_string(backward));
   EXPECT_EQ(rows(db, "SELECT value, to_seq FROM mark WHERE kind = 'step'"), (Rows{"0|" + std::to_string(second + 1)}));
@@ -270,8 +275,9 @@ TEST_F(AssemblerTest, BackwardOnItsOwnThreadEndsWithTheForwardThreadsNextOperato
   s.thread = 1;
   s.op("aten::norm");
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT thread, from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE text = 'backward'"),
-            (Rows{"2|" + std::to_string(begin) + "|" + std::to_string(begin + 1)}));
+  EXPECT_EQ(
+      rows(db, "SELECT thread, from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE text = 'backward'"),
+      (Rows{"2|" + std::to_string(begin) + "|" + std::to_string(begin + 1)}));
 }
 
 TEST_F(AssemblerTest, ExplicitStepsReplaceAutomaticOnes) {
@@ -315,16 +321,19 @@ TEST_F(AssemblerTest, ReleaseCycleOfAKey) {
   const auto settled = s.key(RecordType::kReleaseSettled, 3, 0xB0, 4096);
   s.read(3, 0xB0, 0xA0, 4096);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT kind, text, graph, key, cycle, storage, tensor, bytes, flags FROM mark"
-                     " JOIN string ON string.id = name WHERE kind IN ('gather', 'wait', 'persist') ORDER BY mark.id"),
+  EXPECT_EQ(rows(db,
+                 "SELECT kind, text, graph, key, cycle, storage, tensor, bytes, flags FROM mark"
+                 " JOIN string ON string.id = name WHERE kind IN ('gather', 'wait', 'persist') ORDER BY mark.id"),
             (Rows{"gather|zero::cycle|7|3|1|1|1|4096|-", "wait|zero::cycle|7|3|1|1|1|4096|-",
                   "persist|zero::cycle|7|4|1|-|-|0|explicit"}));
-  EXPECT_EQ(rows(db, "SELECT from_seq, to_seq, settled_seq, bytes, bytes_after, bytes_settled, declared, remaining, flags"
-                     " FROM release"),
+  EXPECT_EQ(rows(db,
+                 "SELECT from_seq, to_seq, settled_seq, bytes, bytes_after, bytes_settled, declared, remaining, flags"
+                 " FROM release"),
             (Rows{std::to_string(begin) + "|" + std::to_string(end) + "|" + std::to_string(settled) +
                   "|4096|4096|4096|2|0|final,metadata_only"}));
-  EXPECT_EQ(rows(db, "SELECT r.storage, r.bytes, text, p.kind FROM mark r JOIN mark p ON p.id = r.parent"
-                     " JOIN string ON string.id = r.name WHERE r.kind = 'read'"),
+  EXPECT_EQ(rows(db,
+                 "SELECT r.storage, r.bytes, text, p.kind FROM mark r JOIN mark p ON p.id = r.parent"
+                 " JOIN string ON string.id = r.name WHERE r.kind = 'read'"),
             (Rows{"1|4096|aten::addmm|release"}));
   EXPECT_EQ(rows(db, "SELECT storage, tensor FROM mark WHERE kind = 'repoint'"), (Rows{"1|1"}));
 }
@@ -381,7 +390,8 @@ class CensusTest : public AssemblerTest {
 
   std::string write_source() const {
     const std::string file = path("generated.py");
-    std::ofstream(file) << "def call():\n    buf = gather()\n    alias = buf\n    use(alias)\n    del buf\n    return 1\n";
+    std::ofstream(file)
+        << "def call():\n    buf = gather()\n    alias = buf\n    use(alias)\n    del buf\n    return 1\n";
     return file;
   }
 
@@ -395,8 +405,9 @@ class CensusTest : public AssemblerTest {
     s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
     s.key(RecordType::kReleaseSettled, 3, 0xB0, 4096);
     s.code(0xC0, file, "Runner.call");
-    s.source_line(file, 1, " File \"/home/u/model.py\", line 41, in forward\n    x = F.linear(x, self.weight)\n"
-                           " File \"/v/site-packages/torch/nn/functional.py\", line 5, in linear\n    return f()\n");
+    s.source_line(file, 1,
+                  " File \"/home/u/model.py\", line 41, in forward\n    x = F.linear(x, self.weight)\n"
+                  " File \"/v/site-packages/torch/nn/functional.py\", line 5, in linear\n    return f()\n");
     s.census(RecordType::kCensusBegin, 1, 0xB0, 2, 1, 0, 3);
     s.census_tensor(1, 0xA0, 1, 0x90, 3);
     s.census_tensor(1, 0xA1, 2, 0, 0);
@@ -415,17 +426,21 @@ TEST_F(CensusTest, EquationsAndEdges) {
   TestStream s;
   census(s, file, true);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT c.key, c.bytes, c.flags, c.trigger, p.kind FROM mark c JOIN mark p ON p.id = c.parent"
-                     " WHERE c.kind = 'census'"),
+  EXPECT_EQ(rows(db,
+                 "SELECT c.key, c.bytes, c.flags, c.trigger, p.kind FROM mark c JOIN mark p ON p.id = c.parent"
+                 " WHERE c.kind = 'census'"),
             (Rows{"3|4096|other_threads_unseen|release|release"}));
   EXPECT_EQ(rows(db, "SELECT subject, tensor, count, explained, unexplained FROM sample ORDER BY id"),
             (Rows{"storage|-|2|2|0", "tensor|1|1|1|0", "object|1|3|3|0", "tensor|2|2|0|2"}));
-  EXPECT_EQ(rows(db, "SELECT held, holder, tensor, object, from_seq IN (SELECT from_seq FROM tensor), confidence FROM edge"
-                     " ORDER BY id"),
-            (Rows{"storage|tensor|1|-|1|certain", "tensor|python_object|1|144|0|certain", "storage|tensor|2|-|1|certain",
-                  "object|local|1|144|0|certain", "object|local|1|144|0|certain", "object|eval_stack|1|144|0|certain"}));
-  EXPECT_EQ(rows(db, "SELECT name, function, line, assignment, delete_line, return_line, model_file, model_line, model_text"
-                     " FROM holder WHERE held = 'object' ORDER BY id"),
+  EXPECT_EQ(
+      rows(db,
+           "SELECT held, holder, tensor, object, from_seq IN (SELECT from_seq FROM tensor), confidence FROM edge"
+           " ORDER BY id"),
+      (Rows{"storage|tensor|1|-|1|certain", "tensor|python_object|1|144|0|certain", "storage|tensor|2|-|1|certain",
+            "object|local|1|144|0|certain", "object|local|1|144|0|certain", "object|eval_stack|1|144|0|certain"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT name, function, line, assignment, delete_line, return_line, model_file, model_line, model_text"
+                 " FROM holder WHERE held = 'object' ORDER BY id"),
             (Rows{"buf|Runner.call|2|buf = gather()|5|6|/home/u/model.py|41|x = F.linear(x, self.weight)",
                   "alias|Runner.call|3|alias = buf|-|6|/home/u/model.py|41|x = F.linear(x, self.weight)",
                   "-|Runner.call|-|-|-|-|-|-|-"}));
@@ -485,8 +500,9 @@ TEST_F(AssemblerTest, DefinitionsMayComeAfterTheirFirstUse) {
   for (const bool commits : {false, true}) {
     Database db = record(s, commits);
     EXPECT_EQ(rows(db, "SELECT text FROM operator JOIN string ON string.id = name"), (Rows{"late name"}));
-    EXPECT_EQ(rows(db, "SELECT fn.text, frame.line FROM tensor t JOIN stack ON stack.id = t.stack JOIN frame ON"
-                       " frame.id = stack.frame JOIN string fn ON fn.id = frame.function ORDER BY t.id"),
+    EXPECT_EQ(rows(db,
+                   "SELECT fn.text, frame.line FROM tensor t JOIN stack ON stack.id = t.stack JOIN frame ON"
+                   " frame.id = stack.frame JOIN string fn ON fn.id = frame.function ORDER BY t.id"),
               (Rows{"late function|9", "(unknown)|0"}));
   }
 }
@@ -634,8 +650,7 @@ TEST_F(ResumeTest, EveryCommitIsAConsistentPicture) {
     check((*assembler)->commit({}));
     Expected<Database> reader = open_trace(file);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
-    EXPECT_EQ(rows(*reader, "SELECT value FROM meta WHERE key = 'last_seq'"),
-              (Rows{std::to_string(r.header().seq)}));
+    EXPECT_EQ(rows(*reader, "SELECT value FROM meta WHERE key = 'last_seq'"), (Rows{std::to_string(r.header().seq)}));
     for (const char* dangling :
          {"SELECT * FROM tensor WHERE storage IS NOT NULL AND storage NOT IN (SELECT id FROM storage)",
           "SELECT * FROM tensor WHERE object IS NOT NULL AND object NOT IN (SELECT id FROM tensor)",
@@ -693,7 +708,8 @@ TEST_F(AssemblerTest, EveryTruncatedRecordIsSkipped) {
   std::uint64_t seq = 0;
   for (const TestRecord& r : s.records) {
     for (std::size_t words = 0; words < r.words.size(); ++words) {
-      std::vector<std::uint64_t> cut(r.words.begin(), r.words.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(words, 3)));
+      std::vector<std::uint64_t> cut(r.words.begin(),
+                                     r.words.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(words, 3)));
       auto* header = reinterpret_cast<wire::RecordHeader*>(cut.data());
       header->words = static_cast<std::uint16_t>(words);
       header->seq = ++seq;

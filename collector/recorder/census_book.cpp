@@ -16,27 +16,34 @@ constexpr std::size_t kMaxBodyBytes = 128u << 20;
 
 std::string_view trigger_text(std::uint32_t trigger) {
   switch (static_cast<wire::CensusTrigger>(trigger)) {
-    case wire::CensusTrigger::kRelease: return "release";
-    case wire::CensusTrigger::kStepEnd: return "step_end";
-    case wire::CensusTrigger::kCall: return "call";
+    case wire::CensusTrigger::kRelease:
+      return "release";
+    case wire::CensusTrigger::kStepEnd:
+      return "step_end";
+    case wire::CensusTrigger::kCall:
+      return "call";
   }
   return {};
 }
 
 std::string_view holder_text(std::uint32_t kind) {
   switch (static_cast<wire::LocalKind>(kind)) {
-    case wire::LocalKind::kLocal: return "local";
-    case wire::LocalKind::kCell: return "cell";
-    case wire::LocalKind::kFree: return "free";
-    case wire::LocalKind::kEvalStack: return "eval_stack";
+    case wire::LocalKind::kLocal:
+      return "local";
+    case wire::LocalKind::kCell:
+      return "cell";
+    case wire::LocalKind::kFree:
+      return "free";
+    case wire::LocalKind::kEvalStack:
+      return "eval_stack";
   }
   return {};
 }
 
 /// The static text equal to one read from the trace.
 std::string_view static_text(std::string_view text) {
-  for (const std::string_view known : {"storage", "tensor", "object", "python_object", "local", "cell", "free",
-                                       "eval_stack", "certain", "unproven"}) {
+  for (const std::string_view known :
+       {"storage", "tensor", "object", "python_object", "local", "cell", "free", "eval_stack", "certain", "unproven"}) {
     if (text == known) return known;
   }
   return {};
@@ -53,9 +60,7 @@ std::string census_flags(std::uint32_t flags, bool unstable) {
   return text;
 }
 
-std::optional<std::int64_t> positive(std::int64_t value) {
-  return value > 0 ? std::optional(value) : std::nullopt;
-}
+std::optional<std::int64_t> positive(std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; }
 
 }  // namespace
 
@@ -207,11 +212,10 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   const bool has_object = begin->python_object != 0;
   DCMT_RETURN_IF_ERROR(equation("storage", 0, begin->count, tensors.size() + (has_object ? 1 : 0)));
   for (const SeenTensor& tensor : tensors) {
-    DCMT_RETURN_IF_ERROR(
-        equation("tensor", tensor.row, tensor.record.count, tensor.record.python_object != 0 ? 1 : 0));
+    DCMT_RETURN_IF_ERROR(equation("tensor", tensor.row, tensor.record.count, tensor.record.python_object != 0 ? 1 : 0));
     if (tensor.record.python_object != 0 && tensor.record.python_count != 0) {
-      DCMT_RETURN_IF_ERROR(equation("object", tensor.row, tensor.record.python_count,
-                                    tensor.names + (tensor.record.count > 1 ? 1 : 0)));
+      DCMT_RETURN_IF_ERROR(
+          equation("object", tensor.row, tensor.record.python_count, tensor.names + (tensor.record.count > 1 ? 1 : 0)));
     }
   }
   if (std::string flags = census_flags(end.header.aux, too_many); !flags.empty()) mark.flags = std::move(flags);
@@ -280,8 +284,7 @@ void CensusBook::link(const OpenEdge& edge) {
 Status CensusBook::add_edge(OpenEdge edge) {
   edge.row.id = journal_.ids.edge++;
   if (!edge.resolved) {
-    DCMT_RETURN_IF_ERROR(
-        journal_.state.keep_record(edge.local.at, edge.local.thread, edge.row.id, edge.local.bytes));
+    DCMT_RETURN_IF_ERROR(journal_.state.keep_record(edge.local.at, edge.local.thread, edge.row.id, edge.local.bytes));
   }
   link(edge);
   new_edges_.push_back(edge.row.id);
@@ -320,7 +323,8 @@ Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& l
     edge.row.line = line;
   }
   // None of them lies before the current line: a loop brought the value around, from the last one.
-  if (edge.row.line && local.line > 0 && *edge.row.line > local.line) edge.row.line = flow.value().assignment_lines.back();
+  if (edge.row.line && local.line > 0 && *edge.row.line > local.line)
+    edge.row.line = flow.value().assignment_lines.back();
   edge.row.delete_line = flow.value().delete_line;
   edge.row.return_line = flow.value().return_line;
   edge.row.assignment = 0;
@@ -482,7 +486,8 @@ Status CensusBook::replay(Piece piece) {
       }
       return {};
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -1,4 +1,5 @@
-// Censuses: from the records of one look at a storage to its samples (the three equations) and its edges (who holds it).
+// Censuses: from the records of one look at a storage to its samples (the three equations) and its edges (who holds
+// it).
 //
 //   storage count = tensors of the sharing set + (1 if it has a Python object) + raw holders
 //   tensor count  = (1 if it has a Python object) + C++ owners
@@ -95,7 +96,7 @@ class CensusBook {
 
   struct OpenEdge {
     EdgeRow row;
-    Piece local;          ///< of a local's edge: what is needed to look at its code again
+    Piece local;  ///< of a local's edge: what is needed to look at its code again
     bool resolved = true;
     bool stored = false;
     [[nodiscard]] bool ended() const { return row.span.to.set(); }

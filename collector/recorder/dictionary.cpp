@@ -21,12 +21,23 @@ Status Dictionary::start() {
 Status Dictionary::resume() {
   DCMT_RETURN_IF_ERROR(journal_.state.each_id([this](WireIdKind kind, std::uint64_t wire, RowId id) {
     switch (kind) {
-      case WireIdKind::kString: strings_[wire] = Text{id, true, {}}; break;
-      case WireIdKind::kMissingString: strings_[wire] = Text{id, false, {}}; break;
-      case WireIdKind::kStack: stacks_[wire] = StackEntry{id, true}; break;
-      case WireIdKind::kMissingStack: stacks_[wire] = StackEntry{id, false}; break;
-      case WireIdKind::kMissingCode: waiting_frames_[wire].push_back({id, 0}); break;
-      case WireIdKind::kMark: break;
+      case WireIdKind::kString:
+        strings_[wire] = Text{id, true, {}};
+        break;
+      case WireIdKind::kMissingString:
+        strings_[wire] = Text{id, false, {}};
+        break;
+      case WireIdKind::kStack:
+        stacks_[wire] = StackEntry{id, true};
+        break;
+      case WireIdKind::kMissingStack:
+        stacks_[wire] = StackEntry{id, false};
+        break;
+      case WireIdKind::kMissingCode:
+        waiting_frames_[wire].push_back({id, 0});
+        break;
+      case WireIdKind::kMark:
+        break;
     }
   }));
   std::unordered_map<RowId, std::string> texts;

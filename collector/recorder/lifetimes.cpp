@@ -32,20 +32,20 @@ Status Lifetimes::resume() {
         storage.span.from = {row.integer(6), row.integer(7)};
         storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
       }));
-  DCMT_RETURN_IF_ERROR(each_row(
-      database,
-      "SELECT id, object, address, storage, thread, operator, stack, from_seq, from_ns FROM tensor"
-      " WHERE to_seq IS NULL",
-      [this](const Statement& row) {
-        TensorRow tensor;
-        tensor.id = row.integer(0);
-        tensor.object = row.integer(1);
-        tensor.address = row.integer(2);
-        tensor.storage = row.integer(3);
-        tensor.birth = place_of(row, 4);
-        tensor.span.from = {row.integer(7), row.integer(8)};
-        tensors_.restore(static_cast<std::uint64_t>(tensor.address), tensor);
-      }));
+  DCMT_RETURN_IF_ERROR(
+      each_row(database,
+               "SELECT id, object, address, storage, thread, operator, stack, from_seq, from_ns FROM tensor"
+               " WHERE to_seq IS NULL",
+               [this](const Statement& row) {
+                 TensorRow tensor;
+                 tensor.id = row.integer(0);
+                 tensor.object = row.integer(1);
+                 tensor.address = row.integer(2);
+                 tensor.storage = row.integer(3);
+                 tensor.birth = place_of(row, 4);
+                 tensor.span.from = {row.integer(7), row.integer(8)};
+                 tensors_.restore(static_cast<std::uint64_t>(tensor.address), tensor);
+               }));
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
@@ -101,7 +101,7 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
     row.seen = kFirstSeen;
     row.birth = *where;
     row.span.from = journal_.now;
-    live = &storages_.begin(address, std::move(row));
+    live = &storages_.begin(address, row);
   }
   link_block(data, live->row.id);
   return live->row.id;
@@ -130,7 +130,7 @@ Status Lifetimes::begin_tensor(std::uint64_t address, RowId object, RowId storag
   row.storage = storage_row;
   row.birth = where;
   row.span.from = journal_.now;
-  tensors_.begin(address, std::move(row));
+  tensors_.begin(address, row);
   return {};
 }
 
@@ -230,7 +230,7 @@ Status Lifetimes::end_block(std::uint64_t address, const Place& where) {
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
   if (record.header.aux != 0 || record.address == 0 || record.bytes > kMaxBytes) {
     return journal_.bad_record("a block's allocation");
   }
@@ -247,7 +247,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.device = kCpu;
   row.birth = *where;
   row.span.from = journal_.now;
-  blocks_.begin(record.address, std::move(row));
+  blocks_.begin(record.address, row);
   allocated_ += as_signed(record.bytes);
   peak_ = std::max(peak_, allocated_);
   return {};

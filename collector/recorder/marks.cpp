@@ -7,9 +7,12 @@ namespace {
 
 std::string_view kind_text(std::uint32_t kind) {
   switch (static_cast<wire::MarkKind>(kind)) {
-    case wire::MarkKind::kUser: return "user";
-    case wire::MarkKind::kStep: return "step";
-    case wire::MarkKind::kPhase: return "phase";
+    case wire::MarkKind::kUser:
+      return "user";
+    case wire::MarkKind::kStep:
+      return "step";
+    case wire::MarkKind::kPhase:
+      return "phase";
   }
   return {};
 }
@@ -70,8 +73,8 @@ MarkRow read_row(const Statement& row) {
 
 Status Marks::resume() {
   Database& database = journal_.writer.database();
-  DCMT_RETURN_IF_ERROR(
-      each_row(database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
+  DCMT_RETURN_IF_ERROR(each_row(
+      database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
         Open open{read_row(row), false, true};
         const MarkRow& mark = open.row;
         const ReleaseKey key{mark.thread.value_or(0), mark.graph.value_or(0), mark.key.value_or(0)};
@@ -85,12 +88,12 @@ Status Marks::resume() {
         }
       }));
   for (auto& [key, open] : running_) {
-    DCMT_RETURN_IF_ERROR(each_row(database,
-                                  "SELECT count(*) FROM mark WHERE kind = 'repoint' AND thread = " +
-                                      std::to_string(std::get<0>(key)) + " AND storage = " +
-                                      std::to_string(open.row.storage) + " AND from_seq > " +
-                                      std::to_string(open.row.span.from.seq),
-                                  [&open = open](const Statement& row) { open.repointed = row.integer(0) > 0; }));
+    DCMT_RETURN_IF_ERROR(
+        each_row(database,
+                 "SELECT count(*) FROM mark WHERE kind = 'repoint' AND thread = " + std::to_string(std::get<0>(key)) +
+                     " AND storage = " + std::to_string(open.row.storage) + " AND from_seq > " +
+                     std::to_string(open.row.span.from.seq),
+                 [&open = open](const Statement& row) { open.repointed = row.integer(0) > 0; }));
   }
   std::unordered_map<RowId, std::uint64_t> wires;
   DCMT_RETURN_IF_ERROR(journal_.state.each_id([&](WireIdKind kind, std::uint64_t wire, RowId id) {
@@ -161,8 +164,7 @@ Status Marks::point(const wire::MarkRecord& record) {
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
   const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
-  Expected<RowId> storage =
-      lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
+  Expected<RowId> storage = lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
   if (!storage.ok()) return storage.error();
   Expected<RowId> name = dictionary_.string(record.op);
   if (!name.ok()) return name.error();
@@ -238,8 +240,8 @@ Status Marks::release(const wire::KeyRecord& record) {
   row.declared = record.declared;
   row.remaining = record.remaining;
   row.cycle = static_cast<std::int64_t>(record.cycle);
-  row.flags = flags_text(record.header.aux,
-                         open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
+  row.flags =
+      flags_text(record.header.aux, open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
   open.stored = false;
   if (const auto before = unsettled_.find(key); before != unsettled_.end()) {
     DCMT_RETURN_IF_ERROR(drop(unsettled_, before));

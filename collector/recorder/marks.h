@@ -56,9 +56,7 @@ class Marks {
   Expected<MarkRow> mark_row(const wire::MarkRecord& record);
   Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
   Status key_point(std::string_view kind, const wire::KeyRecord& record);
-  ReleaseKey release_key(const wire::KeyRecord& record) const {
-    return {journal_.thread, record.graph, record.key};
-  }
+  ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
   /// Writes a release that nothing more will be known of, and forgets it.
   Status drop(Releases& releases, Releases::iterator release);
   static Status commit_open(Journal& journal, Open& open);

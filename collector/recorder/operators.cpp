@@ -10,9 +10,12 @@ constexpr std::size_t kMaxDepth = 4096;
 
 std::string_view scope_text(wire::OpScope scope) {
   switch (scope) {
-    case wire::OpScope::kFunction: return "function";
-    case wire::OpScope::kBackward: return "backward";
-    case wire::OpScope::kUser: return "user";
+    case wire::OpScope::kFunction:
+      return "function";
+    case wire::OpScope::kBackward:
+      return "backward";
+    case wire::OpScope::kUser:
+      return "user";
   }
   return {};
 }
@@ -81,7 +84,8 @@ Status Operators::end(const wire::OpRecord& record) {
   if (thread == threads_.end()) return {};
   Stack& stack = thread->second;
   // An end without a begin is older than the recording.
-  if (std::none_of(stack.begin(), stack.end(), [&](const Open& open) { return open.row.ordinal == ordinal; })) return {};
+  if (std::none_of(stack.begin(), stack.end(), [&](const Open& open) { return open.row.ordinal == ordinal; }))
+    return {};
   while (stack.back().row.ordinal != ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
   return pop(stack);
 }

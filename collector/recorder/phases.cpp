@@ -6,15 +6,19 @@ namespace dcmt::recorder {
 
 OpRole role_of(wire::OpScope scope, std::string_view name) {
   switch (scope) {
-    case wire::OpScope::kBackward: return OpRole::kNode;
-    case wire::OpScope::kUser: return name.starts_with("Optimizer.step#") ? OpRole::kOptimizer : OpRole::kPlain;
-    case wire::OpScope::kFunction: break;
+    case wire::OpScope::kBackward:
+      return OpRole::kNode;
+    case wire::OpScope::kUser:
+      return name.starts_with("Optimizer.step#") ? OpRole::kOptimizer : OpRole::kPlain;
+    case wire::OpScope::kFunction:
+      break;
   }
   return name.starts_with("autograd::engine::evaluate_function") ? OpRole::kNode : OpRole::kPlain;
 }
 
 Status Phases::start() {
-  for (const auto& [kind, text] : {std::pair{kForward, "forward"}, {kBackward, "backward"}, {kOptimizer, "optimizer"}}) {
+  for (const auto& [kind, text] :
+       {std::pair{kForward, "forward"}, {kBackward, "backward"}, {kOptimizer, "optimizer"}}) {
     Expected<RowId> name = journal_.writer.intern(text);
     if (!name.ok()) return name.error();
     names_[kind] = *name;
@@ -84,7 +88,8 @@ Status Phases::op_begin(OpRole role, RowId op, std::size_t depth) {
       }
       ++nodes_;
       return {};
-    case OpRole::kPlain: break;
+    case OpRole::kPlain:
+      break;
   }
   if (depth != 0) return {};
   if (phase_ == kBackward && nodes_ == 0 && (thread == phase_thread_ || thread == forward_thread_)) {

@@ -97,17 +97,17 @@ class Phases {
   Moment phase_from_;
   std::int64_t phase_thread_ = 0;
   std::int64_t forward_thread_ = -1;
-  RowId optimizer_ = 0;        ///< operator row of the running optimizer phase
-  std::int64_t nodes_ = 0;     ///< running autograd nodes of the running backward
-  Moment node_end_;            ///< of the last node that ended
-  Moment later_forward_;       ///< where a forward began, if a backward follows
+  RowId optimizer_ = 0;     ///< operator row of the running optimizer phase
+  std::int64_t nodes_ = 0;  ///< running autograd nodes of the running backward
+  Moment node_end_;         ///< of the last node that ended
+  Moment later_forward_;    ///< where a forward began, if a backward follows
   std::int64_t fresh_step_ = 1;
-  bool stored_ = false;        ///< the running phase's row is in the trace
+  bool stored_ = false;  ///< the running phase's row is in the trace
 
   Moment first_;
   Moment step_begin_;
   Moment last_step_from_;
-  RowId last_step_row_ = 0;    ///< of the last automatic step
+  RowId last_step_row_ = 0;  ///< of the last automatic step
   std::int64_t next_step_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t explicit_ = 0;

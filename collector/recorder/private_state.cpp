@@ -23,11 +23,10 @@ Expected<PrivateState> PrivateState::create(Database& database) {
       " bytes BLOB);"
       "CREATE TABLE IF NOT EXISTS recorder_state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;"));
   std::vector<Statement> statements;
-  for (const std::string_view sql : {"INSERT OR IGNORE INTO wire_id VALUES(?,?,?)",
-                                     "DELETE FROM wire_id WHERE kind = ? AND wire = ? AND id = ?",
-                                     "INSERT OR REPLACE INTO wire_record VALUES(?,?,?,?,?)",
-                                     "DELETE FROM wire_record WHERE seq = ?",
-                                     "INSERT OR REPLACE INTO recorder_state VALUES(?,?)"}) {
+  for (const std::string_view sql :
+       {"INSERT OR IGNORE INTO wire_id VALUES(?,?,?)", "DELETE FROM wire_id WHERE kind = ? AND wire = ? AND id = ?",
+        "INSERT OR REPLACE INTO wire_record VALUES(?,?,?,?,?)", "DELETE FROM wire_record WHERE seq = ?",
+        "INSERT OR REPLACE INTO recorder_state VALUES(?,?)"}) {
     Expected<Statement> statement = database.prepare(sql);
     if (!statement.ok()) return statement.error();
     statements.push_back(std::move(*statement));
@@ -73,12 +72,12 @@ Status PrivateState::drop_record(std::int64_t seq) {
 Status PrivateState::each_record(
     const std::function<Status(const Moment&, std::uint32_t, RowId, std::string_view)>& visit) {
   Status result;
-  DCMT_RETURN_IF_ERROR(each_row(*database_, "SELECT seq, ns, thread, resolved, bytes FROM wire_record ORDER BY seq",
-                                [&](const Statement& row) {
-                                  if (!result.ok()) return;
-                                  result = visit({row.integer(0), row.integer(1)}, static_cast<std::uint32_t>(row.integer(2)),
-                                                 row.integer(3), row.blob(4));
-                                }));
+  DCMT_RETURN_IF_ERROR(each_row(
+      *database_, "SELECT seq, ns, thread, resolved, bytes FROM wire_record ORDER BY seq", [&](const Statement& row) {
+        if (!result.ok()) return;
+        result = visit({row.integer(0), row.integer(1)}, static_cast<std::uint32_t>(row.integer(2)), row.integer(3),
+                       row.blob(4));
+      }));
   return result;
 }
 
@@ -90,9 +89,8 @@ Status PrivateState::set(std::string_view key, std::int64_t value) {
 
 Expected<std::map<std::string, std::int64_t, std::less<>>> PrivateState::values() {
   std::map<std::string, std::int64_t, std::less<>> values;
-  DCMT_RETURN_IF_ERROR(each_row(*database_, "SELECT key, value FROM recorder_state", [&](const Statement& row) {
-    values.emplace(row.text(0), row.integer(1));
-  }));
+  DCMT_RETURN_IF_ERROR(each_row(*database_, "SELECT key, value FROM recorder_state",
+                                [&](const Statement& row) { values.emplace(row.text(0), row.integer(1)); }));
   return values;
 }
 

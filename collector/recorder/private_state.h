@@ -37,8 +37,8 @@ class PrivateState {
   /// Keeps a whole wire record for replay, with its time and a row id that only its own moment could tell.
   Status keep_record(const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes);
   Status drop_record(std::int64_t seq);
-  Status each_record(
-      const std::function<Status(const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes)>& visit);
+  Status each_record(const std::function<Status(const Moment& at, std::uint32_t thread, RowId resolved,
+                                                std::string_view bytes)>& visit);
 
   Status set(std::string_view key, std::int64_t value);
   Expected<std::map<std::string, std::int64_t, std::less<>>> values();
@@ -48,8 +48,12 @@ class PrivateState {
 
  private:
   PrivateState(Database& database, Statement add_id, Statement remove_id, Statement keep, Statement drop, Statement set)
-      : database_(&database), add_id_(std::move(add_id)), remove_id_(std::move(remove_id)), keep_(std::move(keep)),
-        drop_(std::move(drop)), set_(std::move(set)) {}
+      : database_(&database),
+        add_id_(std::move(add_id)),
+        remove_id_(std::move(remove_id)),
+        keep_(std::move(keep)),
+        drop_(std::move(drop)),
+        set_(std::move(set)) {}
 
   Database* database_;
   Statement add_id_, remove_id_, keep_, drop_, set_;

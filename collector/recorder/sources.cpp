@@ -23,19 +23,18 @@ std::optional<std::string> read_source(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;
   struct stat info {};
-  std::optional<std::string> text;
-  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= 0 &&
-      static_cast<std::size_t>(info.st_size) <= kMaxSourceBytes) {
-    text.emplace(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t done = 0;
-    while (done < text->size()) {
-      const ssize_t got = ::read(fd, text->data() + done, text->size() - done);
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    text->resize(done);
+  const bool usable = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= 0 &&
+                      static_cast<std::size_t>(info.st_size) <= kMaxSourceBytes;
+  std::string text(usable ? static_cast<std::size_t>(info.st_size) : 0, '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got = ::read(fd, &text[done], text.size() - done);
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
   }
+  text.resize(done);
   ::close(fd);
+  if (!usable) return std::nullopt;
   return text;
 }
 

@@ -39,7 +39,9 @@ class TestStream {
     result.thread = thread;
     result.words.resize(bytes / 8);
     std::memcpy(result.words.data(), &record, sizeof record);
-    std::memcpy(reinterpret_cast<char*>(result.words.data()) + sizeof record, tail.data(), tail.size());
+    if (!tail.empty()) {
+      std::memcpy(reinterpret_cast<char*>(result.words.data()) + sizeof record, tail.data(), tail.size());
+    }
     records.push_back(std::move(result));
     return next_seq_ - 1;
   }
@@ -218,8 +220,8 @@ class TestStream {
     record.python_count = object_count;
     return add(wire::RecordType::kCensusTensor, 0, record);
   }
-  std::uint64_t census_local(std::uint64_t id, std::uint64_t object, std::uint64_t code, int index, int offset, int line,
-                             const std::string& name, wire::LocalKind kind = wire::LocalKind::kLocal,
+  std::uint64_t census_local(std::uint64_t id, std::uint64_t object, std::uint64_t code, int index, int offset,
+                             int line, const std::string& name, wire::LocalKind kind = wire::LocalKind::kLocal,
                              std::uint64_t tid = 100) {
     wire::CensusLocalRecord record{};
     record.census = id;

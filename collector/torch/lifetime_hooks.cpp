@@ -55,11 +55,15 @@ AllocCpu g_alloc_cpu;
 OneObject g_free_cpu;
 ResizeCpu g_resize_cpu;
 
-/// Storages whose bytes are gone are followed too: they may have been large when they were first seen.
-bool followed(const void* storage) noexcept {
-  if (agent::full_detail()) return true;
-  const std::uint64_t bytes = layout::bytes_of(storage);
-  return bytes >= kFollowedBytes || (storage != nullptr && bytes == 0) || storage_is_watched(storage);
+/// Whether what begins on this storage is recorded.
+bool follow_begin(const void* storage) noexcept {
+  return agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes || storage_is_watched(storage);
+}
+
+/// Whether what ends on this storage is recorded: also where the bytes are gone, since they may have been many. The
+/// recorder ignores the end of what it never saw begin.
+bool follow_end(const void* storage) noexcept {
+  return follow_begin(storage) || (storage != nullptr && layout::bytes_of(storage) == 0);
 }
 
 std::uint64_t python_stack() noexcept {
@@ -92,7 +96,7 @@ void tensor_born(const void* tensor) noexcept {
   }
   // Inside a gather the base of the output is born before its storage is known to belong to a key.
   const bool in_cycle = thread != nullptr && thread->in_cycle_op != 0;
-  const bool follow = followed(storage);
+  const bool follow = follow_begin(storage);
   if (storage != nullptr && (in_cycle || follow)) sharing_add(tensor, storage);
   if (follow) write_tensor(wire::RecordType::kTensorBirth, tensor, true);
 }
@@ -104,7 +108,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage != nullptr) sharing_remove(tensor, storage);
   // A tensor without storage cannot be told from one that was followed and released: it is reported.
-  if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : followed(storage)) {
+  if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
     write_tensor(type, tensor, false);
   }
 }
@@ -112,7 +116,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
 void storage_ends(const void* storage, wire::RecordType type) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
-  if (followed(storage)) {
+  if (follow_end(storage)) {
     const bool watched = storage_is_watched(storage);
     const std::uint64_t stack = python_stack();
     write_running_ops();
@@ -198,7 +202,7 @@ void on_release_storage(void* storage) {
 void on_copy_from(void* tensor, const void* other) {
   const void* before = layout::storage_of(tensor);
   // The old storage may end inside the call: whatever needs it is done first.
-  const bool was_followed = agent::recording() && followed(before);
+  const bool was_followed = agent::recording() && follow_begin(before);
   if (agent::recording()) {
     agent::Inside inside;
     if (before != nullptr) {
@@ -213,7 +217,7 @@ void on_copy_from(void* tensor, const void* other) {
     return;
   }
   agent::Inside inside;
-  if (!was_followed && !followed(after)) return;
+  if (!was_followed && !follow_begin(after)) return;
   if (after != nullptr) sharing_add(tensor, after);
   const std::uint64_t stack = python_stack();
   write_running_ops();
@@ -231,11 +235,11 @@ void on_copy_from(void* tensor, const void* other) {
 
 void on_resize_cpu(void* storage, std::size_t bytes) {
   const std::uint64_t before = layout::bytes_of(storage);
-  const bool was_followed = agent::recording() && followed(storage);
+  const bool was_followed = agent::recording() && follow_begin(storage);
   g_resize_cpu(storage, bytes);
   if (!agent::recording()) return;
   agent::Inside inside;
-  if (!was_followed && !followed(storage)) return;
+  if (!was_followed && !follow_begin(storage)) return;
   const std::uint64_t stack = python_stack();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(

@@ -112,9 +112,15 @@ void Database::Close::operator()(sqlite3* connection) const noexcept { sqlite3_c
 Expected<Database> Database::open(const std::string& path, OpenMode mode) {
   int flags = SQLITE_OPEN_NOMUTEX;
   switch (mode) {
-    case OpenMode::kRead: flags |= SQLITE_OPEN_READONLY; break;
-    case OpenMode::kReadWrite: flags |= SQLITE_OPEN_READWRITE; break;
-    case OpenMode::kCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
+    case OpenMode::kRead:
+      flags |= SQLITE_OPEN_READONLY;
+      break;
+    case OpenMode::kReadWrite:
+      flags |= SQLITE_OPEN_READWRITE;
+      break;
+    case OpenMode::kCreate:
+      flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+      break;
   }
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
@@ -136,8 +142,7 @@ Status Database::execute(const std::string& sql) {
 
 Expected<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
-  const int code =
-      sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (code != SQLITE_OK) return failure(connection_.get(), code, path_);
   return Statement(statement);
 }

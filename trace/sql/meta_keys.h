@@ -2,20 +2,20 @@
 #pragma once
 
 namespace dcmt::meta {
-inline constexpr char kState[] = "state";              // 'recording' | 'finished' | 'recovered' (finished by a later report)
+inline constexpr char kState[] = "state";  // 'recording' | 'finished' | 'recovered' (finished by a later report)
 inline constexpr char kToolVersion[] = "tool_version";
-inline constexpr char kCommand[] = "command";          // the traced program's arguments, shell-quoted
+inline constexpr char kCommand[] = "command";  // the traced program's arguments, shell-quoted
 inline constexpr char kPid[] = "pid";
-inline constexpr char kRank[] = "rank";                // -1 if none
-inline constexpr char kWorldSize[] = "world_size";     // -1 if none
-inline constexpr char kTorch[] = "torch";              // version
-inline constexpr char kPython[] = "python";            // version, '' if none
-inline constexpr char kDetail[] = "detail";            // 'lifetimes' | 'full'
+inline constexpr char kRank[] = "rank";             // -1 if none
+inline constexpr char kWorldSize[] = "world_size";  // -1 if none
+inline constexpr char kTorch[] = "torch";           // version
+inline constexpr char kPython[] = "python";         // version, '' if none
+inline constexpr char kDetail[] = "detail";         // 'lifetimes' | 'full'
 inline constexpr char kStartRealNs[] = "start_real_ns";
-inline constexpr char kStartNs[] = "start_ns";         // monotonic
-inline constexpr char kEndNs[] = "end_ns";             // of the last record
-inline constexpr char kLastSeq[] = "last_seq";         // every record up to here is in the trace
+inline constexpr char kStartNs[] = "start_ns";  // monotonic
+inline constexpr char kEndNs[] = "end_ns";      // of the last record
+inline constexpr char kLastSeq[] = "last_seq";  // every record up to here is in the trace
 inline constexpr char kRecords[] = "records";
-inline constexpr char kExit[] = "exit";                // 'exit N' | 'signal N' | 'unknown'
+inline constexpr char kExit[] = "exit";  // 'exit N' | 'signal N' | 'unknown'
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

@@ -48,8 +48,10 @@ std::int64_t integer_of(Database& database, const char* sql) {
 TEST_F(TraceFile, CreatedTraceOpensWhileItGrowsAndAfterwards) {
   Expected<Database> writer = create_trace(path());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
-  ASSERT_TRUE(writer->execute("BEGIN; INSERT INTO meta VALUES('state','recording'); COMMIT; BEGIN;"
-                              "INSERT INTO meta VALUES('x', 1)").ok());
+  ASSERT_TRUE(writer
+                  ->execute("BEGIN; INSERT INTO meta VALUES('state','recording'); COMMIT; BEGIN;"
+                            "INSERT INTO meta VALUES('x', 1)")
+                  .ok());
   Expected<Database> reader = open_trace(path());
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   EXPECT_EQ(integer_of(*reader, "SELECT count(*) FROM meta"), 1) << "a reader sees whole commits only";

@@ -151,81 +151,159 @@ Status TraceWriter::commit() { return statements_[kCommit].run(); }
 
 Status TraceWriter::write(const ThreadRow& row) {
   return Binder(statements_[kThread])
-      .value(row.id).value(row.tid).reference(row.name).value(row.from.seq).value(row.from.ns)
+      .value(row.id)
+      .value(row.tid)
+      .reference(row.name)
+      .value(row.from.seq)
+      .value(row.from.ns)
       .run();
 }
 
 Status TraceWriter::write(const OperatorRow& row) {
   return Binder(statements_[kOperator])
-      .value(row.id).value(row.thread).reference(row.parent).value(row.name).text(row.scope).value(row.ordinal)
+      .value(row.id)
+      .value(row.thread)
+      .reference(row.parent)
+      .value(row.name)
+      .text(row.scope)
+      .value(row.ordinal)
       .span(row.span)
       .run();
 }
 
 Status TraceWriter::write(const BlockRow& row) {
   return Binder(statements_[kBlock])
-      .value(row.id).value(row.address).value(row.bytes).text(row.device).reference(row.storage)
-      .place(row.birth).place(row.free).span(row.span)
+      .value(row.id)
+      .value(row.address)
+      .value(row.bytes)
+      .text(row.device)
+      .reference(row.storage)
+      .place(row.birth)
+      .place(row.free)
+      .span(row.span)
       .run();
 }
 
 Status TraceWriter::write(const StorageRow& row) {
   return Binder(statements_[kStorage])
-      .value(row.id).value(row.address).value(row.bytes).text(row.seen).place(row.birth).place(row.end).span(row.span)
+      .value(row.id)
+      .value(row.address)
+      .value(row.bytes)
+      .text(row.seen)
+      .place(row.birth)
+      .place(row.end)
+      .span(row.span)
       .run();
 }
 
 Status TraceWriter::write(const TensorRow& row) {
   return Binder(statements_[kTensor])
-      .value(row.id).value(row.object).value(row.address).reference(row.storage).place(row.birth).span(row.span)
+      .value(row.id)
+      .value(row.object)
+      .value(row.address)
+      .reference(row.storage)
+      .place(row.birth)
+      .span(row.span)
       .run();
 }
 
 Status TraceWriter::write(const MarkRow& row) {
   Binder binder(statements_[kMark]);
-  binder.value(row.id).text(row.kind).reference(row.name).value(row.thread)
-      .value(row.graph).value(row.key).value(row.cycle).reference(row.storage).reference(row.tensor)
-      .value(row.bytes).value(row.bytes_after).value(row.bytes_settled)
-      .end(row.settled, row.settled.seq).end(row.settled, row.settled.ns)
-      .value(row.declared).value(row.remaining)
+  binder.value(row.id)
+      .text(row.kind)
+      .reference(row.name)
+      .value(row.thread)
+      .value(row.graph)
+      .value(row.key)
+      .value(row.cycle)
+      .reference(row.storage)
+      .reference(row.tensor)
+      .value(row.bytes)
+      .value(row.bytes_after)
+      .value(row.bytes_settled)
+      .end(row.settled, row.settled.seq)
+      .end(row.settled, row.settled.ns)
+      .value(row.declared)
+      .value(row.remaining)
       .text(row.flags ? std::string_view(*row.flags) : std::string_view())
-      .value(row.ordinal).text(row.trigger).reference(row.parent).value(row.value)
-      .reference(row.operator_id).reference(row.stack).span(row.span);
+      .value(row.ordinal)
+      .text(row.trigger)
+      .reference(row.parent)
+      .value(row.value)
+      .reference(row.operator_id)
+      .reference(row.stack)
+      .span(row.span);
   return binder.run();
 }
 
 Status TraceWriter::write(const SampleRow& row) {
   return Binder(statements_[kSample])
-      .value(row.id).value(row.census).text(row.subject).reference(row.storage).reference(row.tensor)
-      .value(row.count).value(row.explained).value(row.unexplained)
+      .value(row.id)
+      .value(row.census)
+      .text(row.subject)
+      .reference(row.storage)
+      .reference(row.tensor)
+      .value(row.count)
+      .value(row.explained)
+      .value(row.unexplained)
       .run();
 }
 
 Status TraceWriter::write(const EdgeRow& row) {
   return Binder(statements_[kEdge])
-      .value(row.id).value(row.census).value(row.storage).text(row.held).reference(row.tensor).text(row.holder)
-      .value(row.object).value(row.thread).reference(row.name).reference(row.function).reference(row.file)
-      .value(row.line).reference(row.assignment).value(row.current_line).value(row.delete_line).value(row.return_line)
-      .reference(row.model_file).value(row.model_line).reference(row.model_text).text(row.confidence).span(row.span)
+      .value(row.id)
+      .value(row.census)
+      .value(row.storage)
+      .text(row.held)
+      .reference(row.tensor)
+      .text(row.holder)
+      .value(row.object)
+      .value(row.thread)
+      .reference(row.name)
+      .reference(row.function)
+      .reference(row.file)
+      .value(row.line)
+      .reference(row.assignment)
+      .value(row.current_line)
+      .value(row.delete_line)
+      .value(row.return_line)
+      .reference(row.model_file)
+      .value(row.model_line)
+      .reference(row.model_text)
+      .text(row.confidence)
+      .span(row.span)
       .run();
 }
 
 Status TraceWriter::write(const DiagnosticRow& row) {
   return Binder(statements_[kDiagnostic])
-      .value(row.id).value(row.at.seq).value(row.at.ns).text(row.code).value(row.text)
+      .value(row.id)
+      .value(row.at.seq)
+      .value(row.at.ns)
+      .text(row.code)
+      .value(row.text)
       .run();
 }
 
 Status TraceWriter::write(const LossRow& row) {
   return Binder(statements_[kLoss])
-      .value(row.id).text(row.reason).value(row.count).value(row.from_seq).value(row.to_seq).value(row.ns)
+      .value(row.id)
+      .text(row.reason)
+      .value(row.count)
+      .value(row.from_seq)
+      .value(row.to_seq)
+      .value(row.ns)
       .run();
 }
 
 Status TraceWriter::write(const SourceLineRow& row) {
   return Binder(statements_[kSourceLine])
-      .value(row.source_path).value(row.line).reference(row.model_file).value(row.model_line)
-      .reference(row.model_text).value(row.stack_text)
+      .value(row.source_path)
+      .value(row.line)
+      .reference(row.model_file)
+      .value(row.model_line)
+      .reference(row.model_text)
+      .value(row.stack_text)
       .run();
 }
 

@@ -79,8 +79,26 @@ class TraceWriter {
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
   enum Table : std::size_t {
-    kThread, kOperator, kBlock, kStorage, kTensor, kMark, kSample, kEdge, kDiagnostic, kLoss, kSourceLine, kSource,
-    kMeta, kString, kFrame, kStack, kEraseMark, kBegin, kCommit, kTables
+    kThread,
+    kOperator,
+    kBlock,
+    kStorage,
+    kTensor,
+    kMark,
+    kSample,
+    kEdge,
+    kDiagnostic,
+    kLoss,
+    kSourceLine,
+    kSource,
+    kMeta,
+    kString,
+    kFrame,
+    kStack,
+    kEraseMark,
+    kBegin,
+    kCommit,
+    kTables
   };
 
   explicit TraceWriter(Database database) : database_(std::move(database)) {}

@@ -80,8 +80,10 @@ TEST_F(TraceWriterTest, ARowIsWrittenAgainUnderItsId) {
   row.birth.thread = 0;
   row.span.from = {5, 50};
   check(w.write(row));
-  EXPECT_EQ(integer(w.database(), "SELECT to_seq IS NULL AND to_ns IS NULL AND thread = 0 AND operator IS NULL FROM"
-                                  " storage WHERE id = 4"), 1);
+  EXPECT_EQ(integer(w.database(),
+                    "SELECT to_seq IS NULL AND to_ns IS NULL AND thread = 0 AND operator IS NULL FROM"
+                    " storage WHERE id = 4"),
+            1);
   row.span.to = {9, 90};
   check(w.write(row));
   EXPECT_EQ(integer(w.database(), "SELECT to_seq * 100 + to_ns FROM storage"), 990);

@@ -1,0 +1,144 @@
+"""Every bad input: one clear line, the documented exit code, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+
+import pytest
+import recorded
+
+HELLO = "print('hello')"
+USES_TORCH = "import torch; print(float(torch.ones(3).sum()))"
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "out"
+    recorded.record(folder, "-c", USES_TORCH)
+    return folder
+
+
+def one_line(result, code: int) -> str:
+    assert result.returncode == code, result.stdout + result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("dc-memtrace: ")
+    return lines[0]
+
+
+def test_unknown_command_and_option():
+    assert "reprot" in one_line(recorded.tool("reprot"), 2)
+    assert "--nope" in one_line(recorded.tool("report", "--nope", "x"), 2)
+    one_line(recorded.tool("run"), 2)
+    assert "detail" in one_line(recorded.tool("run", "--detail", "some", "--", "true"), 2)
+
+
+def test_missing_foreign_and_newer_traces(tmp_path, run_folder):
+    assert "none.dcmt" in one_line(recorded.tool("report", tmp_path / "none.dcmt"), 3)
+    foreign = tmp_path / "foreign.dcmt"
+    foreign.write_text("not a database at all, but long enough to look at" * 100)
+    assert "foreign.dcmt" in one_line(recorded.tool("report", foreign), 3)
+    other = tmp_path / "other.dcmt"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE t(x)")
+    one_line(recorded.tool("report", other), 3)
+    newer = tmp_path / "newer.dcmt"
+    shutil.copy(recorded.traces(run_folder)[0], newer)
+    with sqlite3.connect(newer) as database:
+        database.execute("PRAGMA user_version = 9")
+    line = one_line(recorded.tool("report", newer), 3)
+    assert "schema 9" in line and "reads 1 to 1" in line
+    one_line(recorded.tool("report", tmp_path), 3)
+
+
+def test_truncated_trace(tmp_path, run_folder):
+    whole = recorded.traces(run_folder)[0].read_bytes()
+    for size in (0, 1, 99, 100, 4096, len(whole) // 2, len(whole) - 1):
+        cut = tmp_path / f"{size}.dcmt"
+        cut.write_bytes(whole[:size])
+        one_line(recorded.tool("report", cut), 3)
+
+
+def test_unwritable_output_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert "file" in one_line(recorded.tool("run", "-o", file / "out", "--", "true"), 125)
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o500)
+        one_line(recorded.tool("run", "-o", closed, "--", "true"), 125)
+
+
+def test_a_run_is_not_overwritten(run_folder):
+    before = {file.name: file.read_bytes() for file in run_folder.iterdir()}
+    assert "--force" in one_line(recorded.tool("run", "-o", run_folder, "--", "true"), 125)
+    assert {file.name: file.read_bytes() for file in run_folder.iterdir()} == before
+
+
+def test_command_that_cannot_be_started(tmp_path):
+    assert recorded.tool("run", "-o", tmp_path / "a", "--", "/no/such/program").returncode == 127
+    assert recorded.tool("run", "-o", tmp_path / "b", "--", "/etc/passwd").returncode == 126
+
+
+def test_program_without_torch(tmp_path):
+    result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", HELLO)
+    assert "nothing was recorded" in one_line(result, 0)
+    assert result.stdout == "hello\n"
+    assert recorded.traces(tmp_path / "out") == []
+    assert "no trace" in one_line(recorded.tool("report", tmp_path / "out"), 3)
+
+
+def test_the_jobs_exit_code_is_passed(tmp_path):
+    code = f"{USES_TORCH}; import sys; sys.exit(7)"
+    assert recorded.tool("run", "-o", tmp_path / "a", "--", sys.executable, "-c", code).returncode == 7
+    abort = f"{USES_TORCH}; import os; os.abort()"
+    assert recorded.tool("run", "-o", tmp_path / "b", "--", sys.executable, "-c", abort).returncode == 128 + 6
+    assert recorded.meta(recorded.traces(tmp_path / "b")[0])["exit"] == "signal 6"
+
+
+def test_a_torch_that_fails_the_self_check(tmp_path):
+    result = recorded.tool(
+        "run", "-o", tmp_path / "out", "--", sys.executable, "-c", USES_TORCH,
+        env=recorded.environment(DC_MEMTRACE_TEST_SELF_CHECK="fail"),
+    )  # fmt: skip
+    line = one_line(result, 0)
+    assert "differ from torch" in line and "nothing is recorded" in line
+    assert result.stdout == "3.0\n", "the job runs on"
+    assert recorded.traces(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(
+    "table, place, what",
+    [
+        ("[[operator]]\npattern = 'a::b'\nrole = 'gathers'\nkey = 'id'\n", ":1:", "role"),
+        ("[[operator]]\npattern = 'a::b'\nrole = 'gather'\nkey = 'id'\nkye = 'id'\n", ":5:", "kye"),
+        ("x = = 1\n", ":1:", ""),
+    ],
+)
+def test_an_error_in_a_table_of_operators(tmp_path, table, place, what):
+    file = tmp_path / "operators.toml"
+    file.write_text(table)
+    line = one_line(recorded.tool("run", "-o", tmp_path / "out", "--operators", file, "--", "true"), 125)
+    assert f"operators.toml{place}" in line and what in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_room_in_shared_memory(tmp_path):
+    """A spool that cannot be allocated: the job runs, and the reason is said."""
+    result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", sys.executable, "-c", USES_TORCH)
+    assert result.stdout == "3.0\n" and result.returncode == 0
+    if not recorded.traces(tmp_path / "out"):
+        assert "no room" in one_line(result, 0)
+
+
+def test_json_of_every_command(run_folder):
+    (trace,) = recorded.traces(run_folder)
+    for command in (["report"], ["show", "releases"], ["show", "peak"], ["show", "live"]):
+        result = recorded.tool(*command, "--json", trace)
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["version"] == 1
+    assert json.loads(recorded.tool("doctor", "--json").stdout)["version"] == 1

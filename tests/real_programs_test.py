@@ -1,0 +1,92 @@
+"""Programs nobody here wrote: recording changes no number, counts what torch counts, and finds nothing wrong."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+import recorded
+
+PROGRAMS = {
+    "gpt2": [recorded.PROGRAMS / "gpt2_trainer.py"],
+    "resnet18": [recorded.PROGRAMS / "resnet18.py"],
+}
+LIBTORCH = recorded.BUILD / "bin" / "libtorch_train"
+
+
+def run_plain(name: str, *arguments: str) -> dict:
+    if name == "libtorch":
+        result = subprocess.run([LIBTORCH, *arguments], capture_output=True, text=True, timeout=600)
+    else:
+        result = recorded.python(*PROGRAMS[name], *arguments)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def run_recorded(name: str, folder: pathlib.Path, detail: str, *arguments: str) -> dict:
+    if name == "libtorch":
+        result = recorded.tool("run", "-o", folder, "--detail", detail, "--", LIBTORCH, *arguments)
+        assert result.returncode == 0, result.stderr
+    else:
+        result = recorded.record(folder, *PROGRAMS[name], *arguments, detail=detail)
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def counts_of(trace: pathlib.Path) -> dict:
+    """What torch's own counter saw between the marks of the phase `profiled`, counted from the trace's rows."""
+    ((begin, end),) = recorded.query(
+        trace,
+        "SELECT from_seq, to_seq FROM mark JOIN string ON string.id = mark.name"
+        " WHERE kind = 'phase' AND text = 'profiled'",
+    )
+    events = recorded.query(
+        trace,
+        "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
+        " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL)"
+        " WHERE seq BETWEEN ? AND ? ORDER BY seq",
+        begin,
+        end,
+    )
+    total = peak = 0
+    for (delta,) in events:
+        total += delta
+        peak = max(peak, total)
+    return {
+        "allocations": sum(delta > 0 for (delta,) in events),
+        "frees": sum(delta < 0 for (delta,) in events),
+        "allocated_bytes": sum(delta for (delta,) in events if delta > 0),
+        "peak_bytes": peak,
+        "left_bytes": total,
+    }
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "libtorch"])
+def test_recording_changes_nothing_counts_exactly_and_finds_nothing(name, tmp_path):
+    plain = run_plain(name)
+    assert len(plain["losses"]) == 20
+    for detail in ("lifetimes", "full"):
+        folder = tmp_path / detail
+        counted = run_recorded(name, folder, detail, "--profile")
+        memory = counted.pop("memory")
+        assert counted == plain, f"{detail}: losses or parameters changed"
+
+        (trace,) = recorded.traces(folder)
+        assert counts_of(trace) == memory, detail
+        (seen,) = recorded.report(folder)
+        assert seen["findings"] == []
+        assert seen["peak"]["bytes"] == recorded.peak_of(trace)
+        assert recorded.query(trace, "SELECT count(*) FROM loss") == [(0,)]
+        if detail == "full":
+            assert recorded.query(trace, "SELECT count(*) FROM diagnostic WHERE code = 'lost_death'") == [(0,)]
+
+
+def test_optimizer_steps_are_seen_without_any_mark(tmp_path):
+    recorded.record(tmp_path / "out", recorded.PROGRAMS / "resnet18.py", "--steps", "3")
+    (trace,) = recorded.traces(tmp_path / "out")
+    assert recorded.query(trace, "SELECT value FROM mark WHERE kind = 'step' ORDER BY value") == [(0,), (1,), (2,)]
+    phases = recorded.query(
+        trace, "SELECT text FROM mark JOIN string ON string.id = mark.name WHERE kind = 'phase' ORDER BY from_seq"
+    )
+    assert [name for (name,) in phases] == ["forward", "backward", "optimizer"] * 3
