@@ -16,15 +16,17 @@ void add_share_of_peak(const TraceData& data, const Peak& peak, Finding& finding
   const std::vector<Gap> gaps = gaps_at_release(data, rows);
   if (gaps.empty()) return;
   finding.dead_at_peak = bytes_in_gaps(gaps, peak.device, peak.seq);
-  finding.peak_share =
-      peak.bytes.value > 0 ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value) : 0;
+  finding.peak_share = peak.bytes.value > 0
+                           ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value)
+                           : 0;
   finding.predicted_peak = peak_of(data, peak.device, gaps).bytes;
 }
 
 }  // namespace
 
 Analysis analyze(const TraceData& data) {
-  Analysis analysis{&data, {}, PhaseIndex(data), analyze_releases(data), {}, {}, step_survivors(data), {}, nullptr, nullptr};
+  Analysis analysis{&data, {},      PhaseIndex(data), analyze_releases(data), {}, {}, step_survivors(data),
+                    {},    nullptr, nullptr};
   if (const std::vector<StringId> devices = devices_of(data); !devices.empty()) analysis.device = devices.front();
   analysis.what_if = what_if(data, analysis.device, analysis.releases.residual());
   const Peak& peak = analysis.what_if.measured;

@@ -17,7 +17,7 @@ namespace dcmt::analyzer {
 /// Parts point into the TraceData, which must outlive it.
 struct Analysis {
   const TraceData* data = nullptr;
-  StringId device;              ///< the one with the highest peak; zero if nothing was allocated
+  StringId device;  ///< the one with the highest peak; zero if nothing was allocated
   PhaseIndex phases;
   Releases releases;
   WhatIf what_if;

@@ -35,9 +35,8 @@ std::vector<Event> events_of(const TraceData& data, StringId device, const std::
     if (gap.block->device == device) add_gap(gap, events);
   }
   // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta;
-  });
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta; });
   return events;
 }
 

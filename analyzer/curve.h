@@ -22,7 +22,7 @@ struct CurvePoint {
 struct Peak {
   StringId device;
   Bytes bytes;
-  Sequence seq;   ///< the event that first reached it; zero if nothing was ever allocated
+  Sequence seq;  ///< the event that first reached it; zero if nothing was ever allocated
   TimeNs ns;
   const Block* block = nullptr;  ///< the allocation that reached it
 };

@@ -69,7 +69,8 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
       trace.op("aten::empty", [&] { gathered = trace.allocate(100); });
       trace.gather(0, gathered);
     });
-    trace.op("AddmmBackward0", [&] { trace.op("aten::mm", [&] { trace.allocate(7); }); }, "backward");
+    trace.op(
+        "AddmmBackward0", [&] { trace.op("aten::mm", [&] { trace.allocate(7); }); }, "backward");
   });
   trace.stack = {};
   trace.allocate(5);
@@ -84,7 +85,8 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
   };
   using Groups = std::vector<std::pair<std::string, std::int64_t>>;
   EXPECT_EQ(names(GroupBy::kSite), (Groups{{"user/model.py:41 forward", 107}, {"(no Python frame)", 5}}));
-  EXPECT_EQ(names(GroupBy::kOperator), (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator)", 5}}));
+  EXPECT_EQ(names(GroupBy::kOperator),
+            (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator)", 5}}));
   EXPECT_EQ(names(GroupBy::kPhase), (Groups{{"forward", 107}, {"(no phase)", 5}}));
   EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"other", 12}}));
 }

@@ -23,17 +23,19 @@ std::int64_t Finding::steps() const {
 }
 
 std::optional<Bytes> Finding::bytes_each() const {
-  const bool same = std::all_of(items.begin(), items.end(), [&](const FindingItem& item) {
-    return item.bytes == items.front().bytes;
-  });
+  const bool same = std::all_of(items.begin(), items.end(),
+                                [&](const FindingItem& item) { return item.bytes == items.front().bytes; });
   return same ? std::optional(items.front().bytes) : std::nullopt;
 }
 
 std::string_view name_of(Confidence confidence) {
   switch (confidence) {
-    case Confidence::kCertain: return "certain";
-    case Confidence::kPartial: return "partial";
-    case Confidence::kUnknown: break;
+    case Confidence::kCertain:
+      return "certain";
+    case Confidence::kPartial:
+      return "partial";
+    case Confidence::kUnknown:
+      break;
   }
   return "unknown";
 }
@@ -41,8 +43,6 @@ std::string_view name_of(Confidence confidence) {
 void complete_from_items(const TraceData& data, Finding& finding) {
   const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
   std::map<Key, Bytes> largest;
-  bool coverage_known = true;
-  finding.coverage.at_most = 0;
   for (const FindingItem& item : finding.items) {
     Bytes& bytes = largest[item.key];
     bytes = std::max(bytes, item.bytes);
@@ -55,12 +55,8 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     }
     for (const Mark* read : item.reads) finding.evidence.marks.push_back(read->id);
     if (item.row == nullptr) continue;
-    finding.coverage.at_least += item.row->operators_held.at_least;
-    finding.coverage.in_trace += item.row->operators_held.in_trace;
-    coverage_known = coverage_known && item.row->operators_held.at_most.has_value();
-    *finding.coverage.at_most += item.row->operators_held.at_most.value_or(0);
+    if (item.row->operators_held.at_least >= finding.coverage.at_least) finding.coverage = item.row->operators_held;
   }
-  if (!coverage_known) finding.coverage.at_most.reset();
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
 }
 

@@ -23,15 +23,15 @@ enum class Confidence {
 struct FindingItem {
   Key key;
   StorageId storage;
-  Bytes bytes;               ///< kept, or (use after release) there at the read
-  Sequence since, until;     ///< until zero: to the end of the trace
+  Bytes bytes;            ///< kept, or (use after release) there at the read
+  Sequence since, until;  ///< until zero: to the end of the trace
   TimeNs since_ns, until_ns;
   const Step* step = nullptr;
   const Mark* gather = nullptr;
-  const Mark* release = nullptr;       ///< nullptr: there was none
-  const ReleaseRow* row = nullptr;     ///< of that release
+  const Mark* release = nullptr;    ///< nullptr: there was none
+  const ReleaseRow* row = nullptr;  ///< of that release
   std::optional<Gone> gone;
-  std::vector<const Mark*> reads;      ///< after the release
+  std::vector<const Mark*> reads;  ///< after the release
 };
 
 struct Evidence {
@@ -42,22 +42,22 @@ struct Evidence {
 
 /// Alike storages are one finding: the same class, the same operator, the same holding function.
 struct Finding {
-  std::int64_t number = 0;            ///< from 1, in a report
-  std::vector<std::string> classes;   ///< defect classes, "D19"
-  std::string rule;                   ///< name of the rule that made it
+  std::int64_t number = 0;           ///< from 1, in a report
+  std::vector<std::string> classes;  ///< defect classes, "D19"
+  std::string rule;                  ///< name of the rule that made it
   std::string title;
-  std::vector<FindingItem> items;     ///< in order of time; never empty
-  Bytes bytes;                        ///< of the distinct parameters, each at its largest
-  double byte_seconds = 0;            ///< bytes times time, from since to until (or the end of the trace)
-  Bytes dead_at_peak;                 ///< of the measured peak; 0 if its storages could not have been freed
-  double peak_share = 0;              ///< dead_at_peak / peak
-  std::optional<Bytes> predicted_peak;  ///< the peak without this finding alone
-  std::optional<Holders> holders;     ///< example: of the first item that has any
-  std::int64_t more_alike = 0;        ///< items whose census shows the same holder, besides the example
-  std::int64_t censuses = 0;          ///< items with a census
+  std::vector<FindingItem> items;               ///< in order of time; never empty
+  Bytes bytes;                                  ///< of the distinct parameters, each at its largest
+  double byte_seconds = 0;                      ///< bytes times time, from since to until (or the end of the trace)
+  Bytes dead_at_peak;                           ///< of the measured peak; 0 if its storages could not have been freed
+  double peak_share = 0;                        ///< dead_at_peak / peak
+  std::optional<Bytes> predicted_peak;          ///< the peak without this finding alone
+  std::optional<Holders> holders;               ///< example: of the first item that has any
+  std::int64_t more_alike = 0;                  ///< items whose census shows the same holder, besides the example
+  std::int64_t censuses = 0;                    ///< items with a census
   std::int64_t explained = 0, unexplained = 0;  ///< over all censuses
-  std::int64_t reads = 0;             ///< after the release, over all items
-  OperatorCount coverage;             ///< operators after the release over all items, and how many are in the trace
+  std::int64_t reads = 0;                       ///< after the release, over all items
+  OperatorCount coverage;                       ///< operators after the release of the item that was held through most
   Evidence evidence;
   Confidence confidence = Confidence::kUnknown;
   std::string why, fix;

@@ -56,7 +56,8 @@ TEST(Findings, TheDefectIsOneFindingWithTwelveStorages) {
   EXPECT_EQ(finding.evidence.samples.size(), 36u);
 
   double expected = 0;
-  for (const FindingItem& item : finding.items) expected += 1000.0 * static_cast<double>(item.until.value - item.since.value) * 1e-6;
+  for (const FindingItem& item : finding.items)
+    expected += 1000.0 * static_cast<double>(item.until.value - item.since.value) * 1e-6;
   EXPECT_NEAR(finding.byte_seconds, expected, 1e-9);
 }
 
@@ -76,7 +77,8 @@ TEST(Findings, HoldersAndOperatorsThatDifferAreDifferentFindings) {
   const auto keep = [&](std::int64_t key, const std::string& function, const std::string& op) {
     const auto a = gathered(trace, key);
     const auto release = trace.release(key, a, {.op = op});
-    trace.census(release, a, {LocalOf{"w", function, "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}});
+    trace.census(release, a,
+                 {LocalOf{"w", function, "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}});
     trace.op("aten::add");
   };
   keep(0, "forward", "zero3::release_param");
@@ -100,7 +102,9 @@ TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
     const auto a = gathered(trace, 0);
     const auto release = trace.release(0, a);
     if (round == 0) {
-      trace.census(release, a, {LocalOf{"w", "forward", "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}}, 1);
+      trace.census(release, a,
+                   {LocalOf{"w", "forward", "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}},
+                   1);
     }
     trace.op("aten::add");
     trace.drop(a);
@@ -121,7 +125,8 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   trace.stack = {{"/home/user/hooks.py", "after_forward", 8}};
   const auto release = trace.release(5, a, {}, [&] { trace.resize_to_zero(a); });
   trace.stack = {{"/home/user/train.py", "main", 20}};
-  trace.op("MmBackward0", [&] { trace.op("aten::mm", [&] { trace.read(release, 5, a, "aten::mm"); }); }, "backward");
+  trace.op(
+      "MmBackward0", [&] { trace.op("aten::mm", [&] { trace.read(release, 5, a, "aten::mm"); }); }, "backward");
   trace.op("aten::mm", [&] { trace.read(release, 5, a, "aten::mm"); });
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
@@ -141,7 +146,8 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
 TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {
   TestTrace trace;
   const auto a = gathered(trace, 5);
-  trace.op("MmBackward0", [&] { trace.op("aten::mm"); }, "backward");
+  trace.op(
+      "MmBackward0", [&] { trace.op("aten::mm"); }, "backward");
   trace.release(5, a, {}, [&] { trace.resize_to_zero(a); });
   trace.op("aten::add");
   const TraceData data = trace.load();
@@ -150,10 +156,10 @@ TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {
 
 TEST(Findings, AGatherWithoutAReleaseIsFoundAtTheEndOfItsStep) {
   TestTrace trace;
-  gathered(trace, 0);                          // never released, alive: D16
-  const auto gone = gathered(trace, 1);        // never released, but gone: nothing is kept
-  const auto counted = gathered(trace, 2);     // released once of two: D16, for another reason
-  gathered(trace, 3);                          // persistent
+  gathered(trace, 0);                       // never released, alive: D16
+  const auto gone = gathered(trace, 1);     // never released, but gone: nothing is kept
+  const auto counted = gathered(trace, 2);  // released once of two: D16, for another reason
+  gathered(trace, 3);                       // persistent
   trace.persist(3);
   const auto released = gathered(trace, 4);
   trace.release(2, counted, {.declared = 2, .remaining = 1, .flags = ""});
@@ -237,10 +243,10 @@ TEST(RunFactsTest, CountsLossesCensusesAndGaps) {
 
 TEST(Moments, AreFoundByNameNumberStepAndWord) {
   TestTrace trace;
-  trace.allocate(1);         // 1, 2
-  trace.user_mark("here");   // 3
-  trace.step(7);             // 4
-  trace.user_mark("here");   // 5
+  trace.allocate(1);        // 1, 2
+  trace.user_mark("here");  // 3
+  trace.step(7);            // 4
+  trace.user_mark("here");  // 5
   const TraceData data = trace.load();
   const auto find = [&](std::string_view name) {
     const auto moment = find_moment(data, name, Sequence(1));

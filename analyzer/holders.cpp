@@ -94,22 +94,32 @@ std::optional<Holders> holders_of_release(const TraceData& data, const Mark& rel
 
 std::string_view name_of(HolderKind kind) {
   switch (kind) {
-    case HolderKind::kTensor: return "tensor";
-    case HolderKind::kPythonObject: return "python_object";
-    case HolderKind::kLocal: return "local";
-    case HolderKind::kCell: return "cell";
-    case HolderKind::kFree: return "free";
-    case HolderKind::kEvalStack: return "eval_stack";
-    case HolderKind::kOther: break;
+    case HolderKind::kTensor:
+      return "tensor";
+    case HolderKind::kPythonObject:
+      return "python_object";
+    case HolderKind::kLocal:
+      return "local";
+    case HolderKind::kCell:
+      return "cell";
+    case HolderKind::kFree:
+      return "free";
+    case HolderKind::kEvalStack:
+      return "eval_stack";
+    case HolderKind::kOther:
+      break;
   }
   return "other";
 }
 
 std::string_view name_of(Subject subject) {
   switch (subject) {
-    case Subject::kStorage: return "storage";
-    case Subject::kTensor: return "tensor";
-    case Subject::kObject: break;
+    case Subject::kStorage:
+      return "storage";
+    case Subject::kTensor:
+      return "tensor";
+    case Subject::kObject:
+      break;
   }
   return "object";
 }

@@ -24,8 +24,8 @@ struct HolderName {
 /// frame → variable → Python object → tensor → storage.
 struct HolderPath {
   StringId function, file;
-  bool generated = false;  ///< the file was written by a compiler
-  std::int64_t object = 0; ///< address of the Python object
+  bool generated = false;   ///< the file was written by a compiler
+  std::int64_t object = 0;  ///< address of the Python object
   TensorId tensor;
   ThreadId thread = kNoThread;
   std::vector<HolderName> names;
@@ -53,8 +53,8 @@ struct Holders {
   const Mark* census = nullptr;
   std::vector<HolderPath> paths;  ///< the most telling first: generated code without a delete, then as found
   std::vector<Count> counts;
-  std::vector<TensorId> tensors;   ///< that share the storage
-  std::vector<EdgeId> edges;       ///< all, as evidence
+  std::vector<TensorId> tensors;  ///< that share the storage
+  std::vector<EdgeId> edges;      ///< all, as evidence
 
   [[nodiscard]] std::int64_t unexplained() const;
   /// All counts explained, all holders seen as owners, nothing moved while looking.

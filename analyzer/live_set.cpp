@@ -40,9 +40,8 @@ std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Se
 bool is_gathered(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return false;
   const auto marks = data.marks_by_storage.of(storage);
-  return std::any_of(marks.begin(), marks.end(), [](const Mark* mark) {
-    return mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
-  });
+  return std::any_of(marks.begin(), marks.end(),
+                     [](const Mark* mark) { return mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait; });
 }
 
 std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,

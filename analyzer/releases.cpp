@@ -20,12 +20,14 @@ class OrdinalIndex {
   }
 
   /// Operators of `thread` with a number above `after_ordinal` that began before `until` (zero: ever).
-  [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t after_ordinal, Sequence until) const {
+  [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t after_ordinal,
+                                      Sequence until) const {
     OperatorCount count;
     const auto found = points_.find(thread);
     if (found == points_.end()) return count;
     const std::vector<Point>& points = found->second;
-    auto at = std::upper_bound(points.begin(), points.end(), from, [](Sequence s, const Point& p) { return s < p.seq; });
+    auto at =
+        std::upper_bound(points.begin(), points.end(), from, [](Sequence s, const Point& p) { return s < p.seq; });
     std::int64_t highest = after_ordinal;
     for (; at != points.end() && (!until.valid() || at->seq < until); ++at) {
       if (at->ordinal <= after_ordinal) continue;
@@ -59,13 +61,15 @@ std::vector<const Mark*> in_order(const TraceData& data) {
   for (const Mark& mark : data.marks) {
     if (mark.key) marks.push_back(&mark);
   }
-  std::sort(marks.begin(), marks.end(), [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+  std::sort(marks.begin(), marks.end(),
+            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
   return marks;
 }
 
 /// The first mark after `at`, of marks in order.
 std::vector<const Mark*>::const_iterator after(const std::vector<const Mark*>& marks, Sequence at) {
-  return std::upper_bound(marks.begin(), marks.end(), at, [](Sequence s, const Mark* m) { return s < m->span.from_seq; });
+  return std::upper_bound(marks.begin(), marks.end(), at,
+                          [](Sequence s, const Mark* m) { return s < m->span.from_seq; });
 }
 
 const Mark* last_before(const std::vector<const Mark*>& marks, Sequence at) {
@@ -105,8 +109,7 @@ void judge(const TraceData& data, ReleaseRow& row) {
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
   // Without a next operator on that thread there is no moment to miss.
   const bool in_time = row.gone && (!mark.settled_seq.valid() || row.gone->seq <= mark.settled_seq);
-  const bool within_step =
-      row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
+  const bool within_step = row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
   const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
   if (read_zero || (in_time && within_step)) {
     row.verdict = Verdict::kFreed;
@@ -199,14 +202,22 @@ Releases analyze_releases(const TraceData& data) {
 
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kFreed: return "freed";
-    case Verdict::kLate: return "late";
-    case Verdict::kNever: return "never";
-    case Verdict::kEarly: return "early";
-    case Verdict::kCounted: return "counted";
-    case Verdict::kPersistent: return "persistent";
-    case Verdict::kNoGather: return "no_gather";
-    case Verdict::kUnknown: return "unknown";
+    case Verdict::kFreed:
+      return "freed";
+    case Verdict::kLate:
+      return "late";
+    case Verdict::kNever:
+      return "never";
+    case Verdict::kEarly:
+      return "early";
+    case Verdict::kCounted:
+      return "counted";
+    case Verdict::kPersistent:
+      return "persistent";
+    case Verdict::kNoGather:
+      return "no_gather";
+    case Verdict::kUnknown:
+      return "unknown";
   }
   return "";
 }

@@ -45,10 +45,10 @@ struct ReleaseRow {
   /// When the bytes went: at or after the release. nullopt: they are there to the end of the trace, or the storage is
   /// not in it.
   std::optional<Gone> gone;
-  const Step* step = nullptr;       ///< nullptr: after the last step, or the trace has none
-  std::vector<const Mark*> reads;   ///< after this release, before the next gather of the key
+  const Step* step = nullptr;      ///< nullptr: after the last step, or the trace has none
+  std::vector<const Mark*> reads;  ///< after this release, before the next gather of the key
   std::optional<Holders> holders;
-  OperatorCount operators_held;     ///< of the releasing thread, from the release until the bytes went
+  OperatorCount operators_held;  ///< of the releasing thread, from the release until the bytes went
 
   /// Where "at the release" is: the end of the release operator.
   [[nodiscard]] Sequence at() const { return mark->span.ended() ? mark->span.to_seq : mark->span.from_seq; }

@@ -1,12 +1,31 @@
 #include "analyzer/run_facts.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
+namespace {
+
+/// Diagnostics that differ in an address only are alike.
+std::string without_addresses(std::string_view text) {
+  std::string rest;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!text.substr(at).starts_with("0x")) {
+      rest += text[at++];
+      continue;
+    }
+    at += 2;
+    while (at < text.size() && std::isxdigit(static_cast<unsigned char>(text[at])) != 0) ++at;
+  }
+  return rest;
+}
+
+}  // namespace
 
 RunFacts run_facts(const TraceData& data, const Releases& releases) {
   RunFacts facts;
@@ -41,11 +60,13 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   }
   for (const Sample& sample : data.samples) facts.unexplained += sample.unexplained;
 
-  std::map<std::pair<std::string, std::string>, std::int64_t> diagnostics;
+  std::map<std::pair<StringId, std::string>, std::size_t> alike;
   for (const Diagnostic& diagnostic : data.diagnostics) {
-    ++diagnostics[{std::string(data.text(diagnostic.code)), std::string(data.text(diagnostic.text))}];
+    const std::string text(data.text(diagnostic.text));
+    const auto [at, fresh] = alike.try_emplace({diagnostic.code, without_addresses(text)}, facts.diagnostics.size());
+    if (fresh) facts.diagnostics.push_back({std::string(data.text(diagnostic.code)), text, 0});
+    ++facts.diagnostics[at->second].count;
   }
-  for (const auto& [what, count] : diagnostics) facts.diagnostics.push_back({what.first, what.second, count});
 
   const auto start = data.meta_integer(meta::kStartNs);
   const auto end = data.meta_integer(meta::kEndNs);

@@ -17,25 +17,25 @@ struct LossFact {
 };
 
 struct DiagnosticFact {
-  std::string code, text;
+  std::string code, text;  ///< text: of the first
   std::int64_t count = 0;
 };
 
 struct RunFacts {
-  std::string state;                     ///< 'recording', 'finished', 'recovered'; empty if the trace does not say
+  std::string state;  ///< 'recording', 'finished', 'recovered'; empty if the trace does not say
   std::string command, exit, torch, python, detail, tool_version;
   std::int64_t pid = 0, rank = -1, world_size = -1;
-  std::int64_t steps = 0;                ///< that ended
+  std::int64_t steps = 0;  ///< that ended
   std::optional<std::int64_t> records;
   std::int64_t lost = 0;
-  std::vector<LossFact> losses;          ///< by reason
+  std::vector<LossFact> losses;               ///< by reason
   std::optional<std::int64_t> sequence_gaps;  ///< records that the total order has and the trace has not
-  std::int64_t releases_with_bytes = 0;  ///< final, not persistent, bytes left right after
-  std::int64_t censuses = 0;             ///< of those releases
-  std::int64_t unexplained = 0;          ///< over all censuses
-  std::vector<DiagnosticFact> diagnostics;  ///< alike ones together
-  std::optional<double> seconds;         ///< from start to the last record
-  std::optional<double> recorder_cores;  ///< the recorder's processor time by that
+  std::int64_t releases_with_bytes = 0;       ///< final, not persistent, bytes left right after
+  std::int64_t censuses = 0;                  ///< of those releases
+  std::int64_t unexplained = 0;               ///< over all censuses
+  std::vector<DiagnosticFact> diagnostics;    ///< those that differ in addresses only together
+  std::optional<double> seconds;              ///< from start to the last record
+  std::optional<double> recorder_cores;       ///< the recorder's processor time by that
 };
 
 [[nodiscard]] RunFacts run_facts(const TraceData& data, const Releases& releases);

@@ -19,7 +19,8 @@ struct FrameText {
 /// True for files of torch itself, of Python's standard library and for code without a file: nobody's mistake is there.
 [[nodiscard]] bool is_library_file(std::string_view path);
 
-/// True for code that a compiler wrote: it has a map to the model's source in the trace, or lies where torch keeps such.
+/// True for code that a compiler wrote: it has a map to the model's source in the trace, or lies where torch keeps
+/// such.
 [[nodiscard]] bool is_generated_file(const TraceData& data, StringId file);
 
 /// Innermost frame first; empty for the zero id.

@@ -8,9 +8,9 @@
 namespace dcmt::analyzer {
 
 enum class GoneBy {
-  kResize,       ///< the storage was resized to nothing
-  kStorageEnd,   ///< its last reference went
-  kBlockFree,    ///< its block was freed under it
+  kResize,      ///< the storage was resized to nothing
+  kStorageEnd,  ///< its last reference went
+  kBlockFree,   ///< its block was freed under it
 };
 
 /// When and by whom a storage's bytes went.

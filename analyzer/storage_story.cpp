@@ -54,19 +54,26 @@ std::optional<StorageStory> storage_story(const TraceData& data, const Releases&
 
 std::string_view name_of(EndedBy by) {
   switch (by) {
-    case EndedBy::kRelease: return "release";
-    case EndedBy::kLastReference: return "last_reference";
-    case EndedBy::kOther: return "other";
-    case EndedBy::kAlive: break;
+    case EndedBy::kRelease:
+      return "release";
+    case EndedBy::kLastReference:
+      return "last_reference";
+    case EndedBy::kOther:
+      return "other";
+    case EndedBy::kAlive:
+      break;
   }
   return "alive";
 }
 
 std::string_view name_of(GoneBy by) {
   switch (by) {
-    case GoneBy::kResize: return "resize";
-    case GoneBy::kStorageEnd: return "storage_end";
-    case GoneBy::kBlockFree: break;
+    case GoneBy::kResize:
+      return "resize";
+    case GoneBy::kStorageEnd:
+      return "storage_end";
+    case GoneBy::kBlockFree:
+      break;
   }
   return "block_free";
 }

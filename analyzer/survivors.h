@@ -9,8 +9,8 @@
 namespace dcmt::analyzer {
 
 struct SurvivorSite {
-  FrameId site;   ///< where they were born
-  Bytes bytes;    ///< at the end of the step
+  FrameId site;  ///< where they were born
+  Bytes bytes;   ///< at the end of the step
   std::int64_t storages = 0;
   StorageId largest;
 };
@@ -18,9 +18,9 @@ struct SurvivorSite {
 struct StepSurvivors {
   Step step;
   std::int64_t storages = 0, storages_next = 0;
-  Bytes bytes;                        ///< born in the step, alive at its end
-  std::optional<Bytes> bytes_next;    ///< of them, alive at the end of the next step; nullopt without one
-  std::vector<SurvivorSite> sites;    ///< of those alive one step later (of the last step: at its end), most bytes first
+  Bytes bytes;                      ///< born in the step, alive at its end
+  std::optional<Bytes> bytes_next;  ///< of them, alive at the end of the next step; nullopt without one
+  std::vector<SurvivorSite> sites;  ///< of those alive one step later (of the last step: at its end), most bytes first
 };
 
 /// One entry for every step that ended.

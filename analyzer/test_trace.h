@@ -61,9 +61,10 @@ class TestTrace {
   TestTrace(const TestTrace&) = delete;
   TestTrace& operator=(const TestTrace&) = delete;
 
-  StackOf stack;                           ///< of all events from here on
-  std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"}, {"detail", "full"},
-                                                {"torch", "2.11.0"}, {"python", "3.11.2"}, {"command", "python train.py"}};
+  StackOf stack;  ///< of all events from here on
+  std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"},
+                                                {"detail", "full"},    {"torch", "2.11.0"},
+                                                {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
 
   [[nodiscard]] std::int64_t last_seq() const { return seq_; }
@@ -167,7 +168,8 @@ class TestTrace {
     marks_.push_back(mark);
   }
   /// A census of a release: one tensor, one Python object, these variables; `unexplained` more references.
-  std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals, std::int64_t unexplained = 0) {
+  std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
+                      std::int64_t unexplained = 0) {
     MarkState mark = new_mark("census", handle);
     mark.parent = release_mark;
     mark.trigger = "release";
@@ -288,18 +290,30 @@ class TestTrace {
     note(writer.write(ThreadRow{1, 4711, text("MainThread"), moment(1)}));
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       const OpRow& op = ops_[i];
-      note(writer.write(OperatorRow{static_cast<RowId>(i) + 1, 1, op.parent, text(op.name), op.scope, op.ordinal,
+      note(writer.write(OperatorRow{static_cast<RowId>(i) + 1,
+                                    1,
+                                    op.parent,
+                                    text(op.name),
+                                    op.scope,
+                                    op.ordinal,
                                     {moment(op.from), moment(op.to)}}));
     }
     for (std::size_t i = 0; i < storages_.size(); ++i) {
       const StorageState& s = storages_[i];
       const auto id = static_cast<RowId>(i) + 1;
       const auto address = static_cast<std::int64_t>(0x1000 + 0x100 * i);
-      note(writer.write(StorageRow{id, address, s.bytes, "created", place(s.birth), place(s.end),
-                                   {moment(s.birth.seq), moment(s.end.seq)}}));
-      note(writer.write(BlockRow{id, address + 0x40, s.bytes, "cpu", id, place(s.block_birth), place(s.block_end),
+      note(writer.write(StorageRow{
+          id, address, s.bytes, "created", place(s.birth), place(s.end), {moment(s.birth.seq), moment(s.end.seq)}}));
+      note(writer.write(BlockRow{id,
+                                 address + 0x40,
+                                 s.bytes,
+                                 "cpu",
+                                 id,
+                                 place(s.block_birth),
+                                 place(s.block_end),
                                  {moment(s.block_birth.seq), moment(s.block_end.seq)}}));
-      note(writer.write(TensorRow{id, id, address + 0x80, id, place(s.birth), {moment(s.birth.seq), moment(s.end.seq)}}));
+      note(writer.write(
+          TensorRow{id, id, address + 0x80, id, place(s.birth), {moment(s.birth.seq), moment(s.end.seq)}}));
     }
     for (std::size_t i = 0; i < marks_.size(); ++i) {
       const MarkState& m = marks_[i];
@@ -388,15 +402,15 @@ class TestTrace {
         row.model_text = text(local.model_text);
         DCMT_RETURN_IF_ERROR(writer.write(row));
         if (local.file.find("torchinductor") != std::string::npos) {
-          DCMT_RETURN_IF_ERROR(writer.write(SourceLineRow{row.file, local.line, row.model_file, row.model_line, row.model_text,
-                                                          text("stack text")}));
+          DCMT_RETURN_IF_ERROR(writer.write(
+              SourceLineRow{row.file, local.line, row.model_file, row.model_line, row.model_text, text("stack text")}));
         }
       }
       const auto unexplained = census.unexplained;
       DCMT_RETURN_IF_ERROR(writer.write(SampleRow{++sample_id, census.mark, "storage", storage, 0, 1, 1, 0}));
       DCMT_RETURN_IF_ERROR(writer.write(SampleRow{++sample_id, census.mark, "tensor", storage, storage, 1, 1, 0}));
-      DCMT_RETURN_IF_ERROR(
-          writer.write(SampleRow{++sample_id, census.mark, "object", storage, storage, names + unexplained, names, unexplained}));
+      DCMT_RETURN_IF_ERROR(writer.write(
+          SampleRow{++sample_id, census.mark, "object", storage, storage, names + unexplained, names, unexplained}));
     }
     return {};
   }
@@ -422,7 +436,8 @@ inline constexpr char kGenerated[] = "/tmp/torchinductor_user/xq/cxq7.py";
 inline void add_zero3_graph(TestTrace& trace, std::int64_t layers, std::int64_t bytes, bool fixed) {
   const StackOf model{{"/home/user/model.py", "forward", 41}, {"/home/user/train.py", "main", 12}};
   const auto in_wrapper = [&](std::int64_t line) {
-    trace.stack = {{kGenerated, "Runner.call", line}, {"/usr/lib/python3/dist-packages/torch/_dynamo/eval_frame.py", "fn", 900}};
+    trace.stack = {{kGenerated, "Runner.call", line},
+                   {"/usr/lib/python3/dist-packages/torch/_dynamo/eval_frame.py", "fn", 900}};
     trace.stack.insert(trace.stack.end(), model.begin(), model.end());
   };
   std::vector<TestTrace::Handle> buffers(static_cast<std::size_t>(layers));
@@ -446,8 +461,17 @@ inline void add_zero3_graph(TestTrace& trace, std::int64_t layers, std::int64_t 
     });
     if (fixed) continue;
     const auto names = [&](std::int64_t number) { return "buf" + std::to_string(number); };
-    LocalOf local{names(4 * k), "Runner.call", kGenerated, names(4 * k) + " = torch.ops.zero3.wait_allgather.default(...)",
-                  95 + 10 * k, std::nullopt, 214, "/home/user/model.py", "x = F.linear(x, self.weight)", 41, 0x7000 + 16 * k};
+    LocalOf local{names(4 * k),
+                  "Runner.call",
+                  kGenerated,
+                  names(4 * k) + " = torch.ops.zero3.wait_allgather.default(...)",
+                  95 + 10 * k,
+                  std::nullopt,
+                  214,
+                  "/home/user/model.py",
+                  "x = F.linear(x, self.weight)",
+                  41,
+                  0x7000 + 16 * k};
     LocalOf alias = local;
     alias.name = names(4 * k + 1);
     alias.assignment = alias.name + " = " + local.name;

@@ -13,7 +13,8 @@ std::vector<Step> steps_of(const TraceData& data) {
   for (const Mark& mark : data.marks) {
     if (mark.kind == MarkKind::kStep) marks.push_back(&mark);
   }
-  std::sort(marks.begin(), marks.end(), [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+  std::sort(marks.begin(), marks.end(),
+            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
   std::vector<Step> steps;
   Sequence previous(1);
   TimeNs previous_ns(data.meta_integer(meta::kStartNs).value_or(0));
@@ -71,13 +72,15 @@ const Mark* PhaseIndex::at(Sequence at) const {
 }
 
 const Operator* named_operator(const TraceData& data, OperatorId id) {
-  const Operator* op = data.operators.find(id);
-  while (op != nullptr && op->scope == OperatorScope::kFunction) {
-    const Operator* parent = data.operators.find(op->parent);
-    if (parent == nullptr || parent->scope != OperatorScope::kFunction) break;
-    op = parent;
+  const Operator* innermost = data.operators.find(id);
+  const Operator* named = innermost;
+  for (const Operator* op = innermost; op != nullptr; op = data.operators.find(op->parent)) {
+    const std::string_view name = data.text(op->name);
+    if (op->scope != OperatorScope::kFunction || name.starts_with("autograd::engine::")) break;
+    // Operators are called library::name; compiled regions and dispatch modes around them are not.
+    if (name.find("::") != std::string_view::npos) named = op;
   }
-  return op;
+  return named;
 }
 
 Sequence last_sequence(const TraceData& data) {

@@ -41,8 +41,9 @@ class PhaseIndex {
   std::vector<Segment> segments_;
 };
 
-/// The operator a person would name for an event inside `op`: the outermost plain operator, below backward nodes and
-/// the program's own ranges (an all-gather rather than the empty() inside it). nullptr for the zero id.
+/// The operator a person would name for an event inside `op`: the outermost plain operator, below backward nodes,
+/// compiled regions and the program's own ranges (an all-gather rather than the empty() inside it). nullptr for the
+/// zero id.
 [[nodiscard]] const Operator* named_operator(const TraceData& data, OperatorId op);
 
 /// Finds what --at names: a sequence number, "peak", "end", "step:N" (its end), or a mark's name ("name#2": its second

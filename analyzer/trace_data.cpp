@@ -82,13 +82,13 @@ constexpr Name<OperatorScope> kScopes[] = {
     {"function", OperatorScope::kFunction}, {"backward", OperatorScope::kBackward}, {"user", OperatorScope::kUser}};
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
-constexpr Name<HolderKind> kHolders[] = {
-    {"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject}, {"local", HolderKind::kLocal},
-    {"cell", HolderKind::kCell},     {"free", HolderKind::kFree},                  {"eval_stack", HolderKind::kEvalStack}};
+constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject},
+                                         {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
+                                         {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack}};
 
 struct FlagName {
   std::string_view text;
-  bool MarkFlags::* flag;
+  bool MarkFlags::*flag;
 };
 constexpr FlagName kFlags[] = {
     {"final", &MarkFlags::final},
@@ -122,10 +122,12 @@ Expected<TraceData> TraceData::load(Database& database) {
   TraceData data;
   data.path = database.path();
   DCMT_RETURN_IF_ERROR(database.execute("BEGIN"));
-  const Status read = data.load_rows(database);
-  const Status end = database.execute("COMMIT");
-  DCMT_RETURN_IF_ERROR(read);
-  DCMT_RETURN_IF_ERROR(end);
+  if (const Status read = data.load_rows(database); !read.ok()) {
+    // The rows are what failed; that the transaction may not end either would only hide it.
+    static_cast<void>(database.execute("ROLLBACK"));
+    return read.error();
+  }
+  DCMT_RETURN_IF_ERROR(database.execute("COMMIT"));
   data.build_indexes();
   return data;
 }
@@ -148,9 +150,10 @@ Status TraceData::load_rows(Database& database) {
       read_rows(database, "SELECT id, file, function, line FROM frame ORDER BY id", [&](const Statement& row) {
         frames.push_back({FrameId(row.integer(0)), StringId(row.integer(1)), StringId(row.integer(2)), row.integer(3)});
       }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, parent, frame FROM stack ORDER BY id", [&](const Statement& row) {
-    stacks.push_back({StackId(row.integer(0)), StackId(row.integer(1)), FrameId(row.integer(2))});
-  }));
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database, "SELECT id, parent, frame FROM stack ORDER BY id", [&](const Statement& row) {
+        stacks.push_back({StackId(row.integer(0)), StackId(row.integer(1)), FrameId(row.integer(2))});
+      }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
       "SELECT id, parent, thread, name, scope, ordinal, from_seq, to_seq, from_ns, to_ns FROM operator ORDER BY id",
@@ -182,21 +185,21 @@ Status TraceData::load_rows(Database& database) {
         block.span = in.span();
         blocks.push_back(block);
       }));
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database,
-      "SELECT id, bytes, seen, thread, operator, stack, end_thread, end_operator, end_stack, from_seq, to_seq, from_ns, "
-      "to_ns FROM storage ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
-        Storage storage;
-        storage.id = in.id<StorageId>();
-        storage.bytes = in.id<Bytes>();
-        storage.first_seen = in.text() == "first_seen";
-        storage.birth = in.actor();
-        storage.end = in.actor();
-        storage.span = in.span();
-        storages.push_back(storage);
-      }));
+  DCMT_RETURN_IF_ERROR(read_rows(database,
+                                 "SELECT id, bytes, seen, thread, operator, stack, end_thread, end_operator, "
+                                 "end_stack, from_seq, to_seq, from_ns, "
+                                 "to_ns FROM storage ORDER BY id",
+                                 [&](const Statement& row) {
+                                   Cursor in(row);
+                                   Storage storage;
+                                   storage.id = in.id<StorageId>();
+                                   storage.bytes = in.id<Bytes>();
+                                   storage.first_seen = in.text() == "first_seen";
+                                   storage.birth = in.actor();
+                                   storage.end = in.actor();
+                                   storage.span = in.span();
+                                   storages.push_back(storage);
+                                 }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
       "SELECT id, object, storage, thread, operator, stack, from_seq, to_seq, from_ns, to_ns FROM tensor ORDER BY id",

@@ -98,7 +98,18 @@ struct Tensor {
 };
 
 enum class MarkKind : std::uint8_t {
-  kStep, kPhase, kUser, kGather, kWait, kPersist, kRelease, kRead, kCensus, kResize, kRepoint, kOther,
+  kStep,
+  kPhase,
+  kUser,
+  kGather,
+  kWait,
+  kPersist,
+  kRelease,
+  kRead,
+  kCensus,
+  kResize,
+  kRepoint,
+  kOther,
 };
 
 struct MarkFlags {
@@ -109,7 +120,7 @@ struct MarkFlags {
 /// A parameter: its number within its graph.
 struct Key {
   std::int64_t graph = 0, key = 0;
-  friend auto operator<=>(const Key&, const Key&) = default;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct Mark {

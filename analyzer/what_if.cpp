@@ -29,9 +29,8 @@ std::vector<Gap> gaps_of_all(const std::vector<const ReleaseRow*>& releases, Gap
   }
   // Two keys may share one storage (tied parameters): a block is not freed twice. Of gaps that overlap, the one that
   // begins last counts, because the storage is needed until then.
-  std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
-    return std::tie(a.block, a.from) < std::tie(b.block, b.from);
-  });
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap& a, const Gap& b) { return std::tie(a.block, a.from) < std::tie(b.block, b.from); });
   std::vector<Gap> apart;
   for (const Gap& gap : gaps) {
     if (!apart.empty() && apart.back().block == gap.block && (!apart.back().to.valid() || apart.back().to > gap.from)) {
@@ -85,9 +84,8 @@ WhatIf what_if(const TraceData& data, StringId device, const std::vector<const R
   result.needed_at_peak = Bytes(result.measured.bytes.value - result.dead_at_peak.value);
   result.predicted = peak_of(data, device, gaps);
   result.predicted_last_use = peak_of(data, device, gaps_at_last_use(data, releases));
-  result.last_use_known = std::any_of(releases.begin(), releases.end(), [](const ReleaseRow* row) {
-    return row->residual && !row->reads.empty();
-  });
+  result.last_use_known = std::any_of(releases.begin(), releases.end(),
+                                      [](const ReleaseRow* row) { return row->residual && !row->reads.empty(); });
   return result;
 }
 

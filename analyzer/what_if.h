@@ -25,10 +25,10 @@ namespace dcmt::analyzer {
 /// The measured peak and what it would be.
 struct WhatIf {
   Peak measured;
-  Bytes dead_at_peak;         ///< of the measured peak: bytes kept past their release
-  Bytes needed_at_peak;       ///< the rest
-  Peak predicted;             ///< with every residual storage freed at its release
-  Peak predicted_last_use;    ///< with every residual storage freed at its last known use
+  Bytes dead_at_peak;           ///< of the measured peak: bytes kept past their release
+  Bytes needed_at_peak;         ///< the rest
+  Peak predicted;               ///< with every residual storage freed at its release
+  Peak predicted_last_use;      ///< with every residual storage freed at its last known use
   bool last_use_known = false;  ///< some storage was seen read after its release; else both predictions are the same
 };
 

@@ -97,7 +97,9 @@ class RandomPlan {
   [[nodiscard]] std::int64_t defect_peak() const { return defect_peak_; }
 
  private:
-  std::int64_t pick(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random_); }
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
 
   void count(std::int64_t healthy, std::int64_t defect) {
     healthy_ += healthy;
@@ -120,7 +122,8 @@ class RandomPlan {
     }
   }
 
-  void run_graph(TestTrace& trace, const std::vector<std::int64_t>& sizes, const std::vector<bool>& persistent, std::int64_t prefetch) {
+  void run_graph(TestTrace& trace, const std::vector<std::int64_t>& sizes, const std::vector<bool>& persistent,
+                 std::int64_t prefetch) {
     const auto layers = static_cast<std::int64_t>(sizes.size());
     std::vector<TestTrace::Handle> handles(sizes.size());
     std::int64_t gathered = 0;

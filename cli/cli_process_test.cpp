@@ -29,7 +29,8 @@ class Process : public ::testing::Test {
   Outcome run(const std::string& arguments, const std::string& environment = "") {
     const auto out = trace.folder() / "stdout";
     const auto err = trace.folder() / "stderr";
-    const std::string command = environment + " '" DCMT_PROGRAM "' " + arguments + " >" + out.string() + " 2>" + err.string();
+    const std::string command =
+        environment + " '" DCMT_PROGRAM "' " + arguments + " >" + out.string() + " 2>" + err.string();
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
@@ -63,7 +64,8 @@ TEST_F(Process, UsageErrors) {
 }
 
 TEST_F(Process, HelpHasExamples) {
-  for (const std::string command : {"", "report ", "show ", "show peak ", "show releases ", "show live ", "show storage ", "doctor "}) {
+  for (const std::string command :
+       {"", "report ", "show ", "show peak ", "show releases ", "show live ", "show storage ", "doctor "}) {
     const Outcome outcome = run(command + "--help");
     EXPECT_EQ(outcome.exit, 0) << command;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
@@ -98,8 +100,8 @@ TEST_F(Process, FindingsFailOnlyWhereAsked) {
 
 TEST_F(Process, EveryViewRunsAndWritesJson) {
   const std::string path = defect();
-  for (const std::string arguments : {"report ", "show peak ", "show releases ", "show live --at peak ", "show live --at step:1 --by kind ",
-                                      "show storage "}) {
+  for (const std::string arguments : {"report ", "show peak ", "show releases ", "show live --at peak ",
+                                      "show live --at step:1 --by kind ", "show storage "}) {
     const std::string full = arguments + path + (arguments == "show storage " ? " 1" : "");
     const Outcome text = run(full);
     EXPECT_EQ(text.exit, 0) << text.err;

@@ -23,7 +23,7 @@ struct Options {
   std::optional<std::int64_t> rank;
   bool json = false;
   std::string at = "end";
-  analyzer::GroupBy by = analyzer::GroupBy::kSite;
+  std::string by = "site";
   std::int64_t storage = 0;
 };
 
@@ -61,7 +61,7 @@ int show(std::string_view command, const Options& options, const Show& show_one)
 }
 
 Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
-  return Shown{peak_json(trace), peak_text(trace, options.by, style)};
+  return Shown{peak_json(trace), peak_text(trace, kGroupNames.at(options.by), style)};
 }
 
 Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const Style& style) {
@@ -71,11 +71,12 @@ Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const St
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
   const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.what_if.measured.seq);
   if (!at) {
-    return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at + "'. --at takes a sequence number up to " +
+    return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at +
+                                        "'. --at takes a sequence number up to " +
                                         std::to_string(analyzer::last_sequence(*trace.data).value) +
                                         ", peak, end, step:N or the name of a mark."};
   }
-  return Shown{live_json(trace, *at), live_text(trace, *at, options.by, style)};
+  return Shown{live_json(trace, *at), live_text(trace, *at, kGroupNames.at(options.by), style)};
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -87,8 +88,8 @@ Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, c
   return Shown{storage_json(trace, *story), storage_text(trace, *story, style)};
 }
 
-CLI::App* add_view(CLI::App& show_command, std::string name, std::string help, std::shared_ptr<Options> options, Show show_one,
-                   int& exit_code) {
+CLI::App* add_view(CLI::App& show_command, std::string name, std::string help, std::shared_ptr<Options> options,
+                   Show show_one, int& exit_code) {
   CLI::App* view = show_command.add_subcommand(name, help);
   view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
   view->add_option("--rank", options->rank, "Only the trace of this rank");
@@ -99,8 +100,8 @@ CLI::App* add_view(CLI::App& show_command, std::string name, std::string help, s
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
   view->add_option("--by", options->by, "Group by site, operator, phase or kind")
-      ->transform(CLI::CheckedTransformer(kGroupNames))
-      ->default_str("site");
+      ->check(CLI::IsMember({"site", "operator", "phase", "kind"}))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -121,7 +122,8 @@ void add_show_command(CLI::App& app, int& exit_code) {
   view->footer("Example:\n  dc-memtrace show peak out/ --by phase");
 
   auto releases = std::make_shared<Options>();
-  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases, show_releases, exit_code);
+  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases, show_releases,
+                  exit_code);
   view->footer(
       "Verdicts: freed (before the thread's next operator), late (by the end of the step), never (alive at its end),\n"
       "early (read before the next gather), counted (uses were left), persistent, no gather.\n\n"

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/text.h"
 
@@ -55,7 +57,8 @@ std::optional<std::string> output_of(const std::string& program, const std::vect
   std::string output;
   if (failed == 0) {
     char buffer[4096];
-    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+      output.append(buffer, static_cast<std::size_t>(got));
   }
   close(ends[0]);
   if (failed != 0) return std::nullopt;
@@ -64,9 +67,10 @@ std::optional<std::string> output_of(const std::string& program, const std::vect
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(output) : std::nullopt;
 }
 
-int minor_of(const std::string& version) {
-  const std::size_t dot = version.find('.');
-  return version.starts_with("3.") ? std::atoi(version.c_str() + dot + 1) : -1;
+int minor_of(std::string_view version) {
+  int minor = -1;
+  if (version.starts_with("3.")) std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return minor;
 }
 
 Check check_system() {
@@ -138,8 +142,9 @@ Check check_shared_memory() {
   const auto block = static_cast<std::int64_t>(memory.f_frsize);
   const auto free = static_cast<std::int64_t>(memory.f_bavail) * block;
   check.ok = free >= kSpoolBytes && access("/dev/shm", W_OK) == 0;
-  check.found = fmt::format("{} free of {}; each traced process takes {}", rounded_bytes(free),
-                            rounded_bytes(static_cast<std::int64_t>(memory.f_blocks) * block), rounded_bytes(kSpoolBytes));
+  check.found =
+      fmt::format("{} free of {}; each traced process takes {}", rounded_bytes(free),
+                  rounded_bytes(static_cast<std::int64_t>(memory.f_blocks) * block), rounded_bytes(kSpoolBytes));
   if (!check.ok) check.fix = "make it larger (a container: --shm-size) and writable";
   return check;
 }
@@ -155,7 +160,8 @@ std::optional<PythonFacts> ask_python(const std::string& python) {
   if (!answer) return std::nullopt;
   const auto json = nlohmann::json::parse(*answer, nullptr, false);
   if (!json.is_object()) return std::nullopt;
-  PythonFacts facts{json.value("executable", ""), json.value("version", ""), json.value("implementation", ""), std::nullopt};
+  PythonFacts facts{json.value("executable", ""), json.value("version", ""), json.value("implementation", ""),
+                    std::nullopt};
   if (json.contains("torch") && json["torch"].is_string()) facts.torch = json["torch"].get<std::string>();
   return facts;
 }

@@ -10,9 +10,9 @@ namespace dcmt::cli {
 struct Check {
   std::string name;
   bool ok = false;
-  bool needed = true;   ///< recording needs it; else it only limits something
-  std::string found;    ///< what is there
-  std::string fix;      ///< what to do; empty if ok
+  bool needed = true;  ///< recording needs it; else it only limits something
+  std::string found;   ///< what is there
+  std::string fix;     ///< what to do; empty if ok
 };
 
 struct Diagnosis {

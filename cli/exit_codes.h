@@ -7,20 +7,24 @@ namespace dcmt::cli {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFindings = 1,       ///< findings, or a failed check, where asked to fail
+  kExitFindings = 1,  ///< findings, or a failed check, where asked to fail
   kExitUsage = 2,
-  kExitBadInput = 3,       ///< a file, table or trace that cannot be used
-  kExitCannotRecord = 4,   ///< recording or attaching is impossible here
+  kExitBadInput = 3,      ///< a file, table or trace that cannot be used
+  kExitCannotRecord = 4,  ///< recording or attaching is impossible here
   kExitNotComparable = 5,
 };
 
 constexpr int exit_code_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return kExitUsage;
+    case ErrorCode::kUsage:
+      return kExitUsage;
     case ErrorCode::kBadInput:
-    case ErrorCode::kIo: return kExitBadInput;
-    case ErrorCode::kCannotRecord: return kExitCannotRecord;
-    case ErrorCode::kNotComparable: return kExitNotComparable;
+    case ErrorCode::kIo:
+      return kExitBadInput;
+    case ErrorCode::kCannotRecord:
+      return kExitCannotRecord;
+    case ErrorCode::kNotComparable:
+      return kExitNotComparable;
   }
   return kExitBadInput;
 }

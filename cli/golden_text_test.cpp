@@ -19,7 +19,8 @@ using testing::TestTrace;
 constexpr std::int64_t kBytes = 1'048'584;
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
   return text;
 }
 
@@ -74,7 +75,8 @@ TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
   trace.stack = {{"/home/user/hooks.py", "after_forward", 8}, {"/home/user/train.py", "main", 19}};
   const auto release = trace.release(1, a, {}, [&] { trace.resize_to_zero(a); });
   trace.stack = {{"/home/user/train.py", "main", 20}};
-  trace.op("MmBackward0", [&] { trace.op("aten::mm", [&] { trace.read(release, 1, a, "aten::mm"); }); }, "backward");
+  trace.op(
+      "MmBackward0", [&] { trace.op("aten::mm", [&] { trace.read(release, 1, a, "aten::mm"); }); }, "backward");
   trace.step(1);
   trace.loss("no_room", 3);
   trace.diagnostic("provider_off", "the python provider is off: CPython 3.9 is not supported");

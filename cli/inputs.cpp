@@ -45,7 +45,8 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 
 }  // namespace
 
-Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank) {
+Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths,
+                                               std::optional<std::int64_t> rank) {
   std::vector<LoadedTrace> traces;
   for (const std::string& path : paths) {
     std::vector<std::string> files{path};
@@ -65,7 +66,8 @@ Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& p
       return a.analysis.facts.rank < b.analysis.facts.rank;
     });
   }
-  if (traces.empty()) return Error{ErrorCode::kBadInput, "no trace of rank " + std::to_string(rank.value_or(0)) + " there."};
+  if (traces.empty())
+    return Error{ErrorCode::kBadInput, "no trace of rank " + std::to_string(rank.value_or(0)) + " there."};
   return traces;
 }
 

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -23,14 +22,17 @@ class Schema {
  public:
   Schema() {
     std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/docs/json.md");
-    const std::regex head("^#+ .*`([a-z_ ]+)`.*$");
-    const std::regex row(R"(^\| `([a-z_]+)` \| ([a-z_ ]+) \|.*$)");
     std::string line;
     std::string shape;
-    std::smatch match;
     while (std::getline(file, line)) {
-      if (std::regex_match(line, match, head)) shape = match[1];
-      if (std::regex_match(line, match, row)) shapes_[shape][match[1]] = match[2];
+      const std::size_t from = line.find('`');
+      const std::size_t to = line.find('`', from + 1);
+      if (from == std::string::npos || to == std::string::npos) continue;
+      const std::string name = line.substr(from + 1, to - from - 1);
+      if (line.starts_with("#")) shape = name;
+      if (!line.starts_with("| `")) continue;
+      const std::size_t type = to + 4;  // past "` | "
+      shapes_[shape][name] = line.substr(type, line.find(" |", type) - type);
     }
   }
 

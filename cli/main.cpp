@@ -13,12 +13,14 @@ namespace {
 using namespace dcmt::cli;
 
 int usage_error(const std::string& message, const std::string& help) {
-  std::cerr << "dc-memtrace: " << message << (message.ends_with('.') ? "" : ".") << " See: " << help << " --help\n";
+  const bool ended = message.ends_with('.') || message.ends_with('?');
+  std::cerr << "dc-memtrace: " << message << (ended ? "" : ".") << " See: " << help << " --help\n";
   return kExitUsage;
 }
 
 bool is_command(std::string_view word) {
-  return std::any_of(commands().begin(), commands().end(), [&](const Command& command) { return command.name == word; });
+  return std::any_of(commands().begin(), commands().end(),
+                     [&](const Command& command) { return command.name == word; });
 }
 
 /// The deepest subcommand that was named, as a person types it.

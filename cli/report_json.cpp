@@ -6,7 +6,49 @@
 namespace dcmt::cli {
 namespace {
 
-using namespace analyzer;
+using analyzer::Actor;
+using analyzer::Analysis;
+using analyzer::Block;
+using analyzer::Count;
+using analyzer::Cycle;
+using analyzer::describe_frame;
+using analyzer::describe_site;
+using analyzer::DiagnosticFact;
+using analyzer::Finding;
+using analyzer::FindingItem;
+using analyzer::frames_of;
+using analyzer::FrameText;
+using analyzer::Gone;
+using analyzer::Group;
+using analyzer::group_blocks;
+using analyzer::GroupBy;
+using analyzer::HolderName;
+using analyzer::HolderPath;
+using analyzer::Holders;
+using analyzer::is_gathered;
+using analyzer::Key;
+using analyzer::kNoThread;
+using analyzer::live_blocks;
+using analyzer::LossFact;
+using analyzer::Mark;
+using analyzer::name_of;
+using analyzer::named_operator;
+using analyzer::Operator;
+using analyzer::OperatorCount;
+using analyzer::Peak;
+using analyzer::ReleaseRow;
+using analyzer::Releases;
+using analyzer::RunFacts;
+using analyzer::Step;
+using analyzer::StepSurvivors;
+using analyzer::Storage;
+using analyzer::StorageStory;
+using analyzer::SurvivorSite;
+using analyzer::Tensor;
+using analyzer::TraceData;
+using analyzer::Verdict;
+using analyzer::what_if;
+using analyzer::WhatIf;
 
 template <class Id>
 Json id_json(Id id) {
@@ -315,9 +357,7 @@ Json release_totals(const Releases& releases) {
   return json;
 }
 
-Json trace_head(const LoadedTrace& trace) {
-  return {{"path", trace.path}, {"rank", trace.analysis.facts.rank}};
-}
+Json trace_head(const LoadedTrace& trace) { return {{"path", trace.path}, {"rank", trace.analysis.facts.rank}}; }
 
 }  // namespace
 

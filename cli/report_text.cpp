@@ -13,12 +13,47 @@
 namespace dcmt::cli {
 namespace {
 
-using namespace analyzer;
+using analyzer::Analysis;
+using analyzer::Count;
+using analyzer::describe_frame;
+using analyzer::describe_site;
+using analyzer::DiagnosticFact;
+using analyzer::Finding;
+using analyzer::FindingItem;
+using analyzer::Frame;
+using analyzer::frames_of;
+using analyzer::FrameText;
+using analyzer::Gone;
+using analyzer::GoneBy;
+using analyzer::HolderKind;
+using analyzer::HolderName;
+using analyzer::HolderPath;
+using analyzer::Holders;
+using analyzer::is_library_file;
+using analyzer::LossFact;
+using analyzer::Mark;
+using analyzer::name_of;
+using analyzer::named_operator;
+using analyzer::Operator;
+using analyzer::OperatorCount;
+using analyzer::OperatorScope;
+using analyzer::Peak;
+using analyzer::ReleaseRow;
+using analyzer::RunFacts;
+using analyzer::short_path;
+using analyzer::site_of;
+using analyzer::StepSurvivors;
+using analyzer::Subject;
+using analyzer::TraceData;
+using analyzer::Verdict;
+using analyzer::what_if;
+using analyzer::WhatIf;
 
 constexpr std::size_t kLabel = 12;     // columns of a finding's labels
 constexpr std::size_t kNumbers = 16;   // columns of the peak's byte counts
 constexpr std::size_t kMostPaths = 3;  // holder paths shown of one census
 constexpr std::size_t kMostFrames = 3;
+constexpr std::int64_t kMostNotes = 5;
 constexpr std::size_t kAssignment = 56;  // characters of a source line
 
 std::string labelled(std::string_view label, std::string_view text, const Style& style) {
@@ -33,7 +68,8 @@ std::string cut(std::string_view text, std::size_t longest) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -119,41 +155,52 @@ std::string lines_of_residual(const TraceData& data, const Finding& finding, con
   if (release.declared && release.remaining) {
     countdown = fmt::format(" (use count {} → {})", *release.remaining + 1, *release.remaining);
   }
-  std::string released = fmt::format("{}, {}: final{}, not persistent", data.text(release.name), key_text(finding.items), countdown);
+  std::string released =
+      fmt::format("{}, {}: final{}, not persistent", data.text(release.name), key_text(finding.items), countdown);
   if (const std::string steps = step_text(finding); !steps.empty()) released += " · " + steps;
   text += labelled("released", released, style);
   const bool metadata = std::all_of(finding.items.begin(), finding.items.end(),
                                     [](const FindingItem& item) { return item.row->metadata_only; });
-  text += labelled("", metadata ? "only the registered tensor was emptied; the shared storage kept its bytes"
-                                : fmt::format("the storage kept {} of {} bytes", grouped(first.bytes.value),
-                                              grouped(release.bytes.value_or(first.bytes).value)),
+  text += labelled("",
+                   metadata ? "only the registered tensor was emptied; the shared storage kept its bytes"
+                            : fmt::format("the storage kept {} of {} bytes", grouped(first.bytes.value),
+                                          grouped(release.bytes.value_or(first.bytes).value)),
                    style);
   if (finding.holders) {
-    const std::string suffix = finding.more_alike > 0 ? fmt::format("{} more alike", grouped(finding.more_alike)) : "";
+    const std::string suffix =
+        finding.more_alike > 0 ? fmt::format("   {} more alike", grouped(finding.more_alike)) : "";
     text += holder_lines(data, *finding.holders, suffix, style);
   } else {
     text += labelled("held by", "not known: no census was taken at these releases", style);
   }
   text += labelled("because", finding.why, style);
 
-  const auto gone = std::find_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return i.gone; });
-  const auto alive = std::count_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return !i.gone; });
+  const auto gone =
+      std::find_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return i.gone; });
+  const auto alive =
+      std::count_if(finding.items.begin(), finding.items.end(), [](const FindingItem& i) { return !i.gone; });
   if (gone != finding.items.end()) {
     const Holders* holders = gone->row->holders ? &*gone->row->holders : nullptr;
     text += labelled("freed", fmt::format("{}: {}", gone_text(data, *gone->gone, holders), held_for(finding)), style);
   }
   if (alive > 0) {
-    text += labelled(gone == finding.items.end() ? "freed" : "", fmt::format("{} not freed to the end of the trace", grouped(alive)), style);
+    text += labelled(gone == finding.items.end() ? "freed" : "",
+                     fmt::format("{} not freed to the end of the trace", grouped(alive)), style);
   }
   if (finding.holders) {
     text += labelled("counts", count_text(*finding.holders), style);
     if (finding.censuses > 1) {
-      text += labelled("", fmt::format("over {}: {} explained + {} unexplained", counted(finding.censuses, "census", "censuses"),
-                                       grouped(finding.explained), grouped(finding.unexplained)), style);
+      text += labelled(
+          "",
+          fmt::format("over {}: {} explained + {} unexplained", counted(finding.censuses, "census", "censuses"),
+                      grouped(finding.explained), grouped(finding.unexplained)),
+          style);
     }
   }
-  text += labelled("reads", fmt::format("after the release: none seen; {} of {} are in the trace",
-                                        grouped(finding.coverage.in_trace), operators_text(finding.coverage)), style);
+  text += labelled("reads",
+                   fmt::format("after the release: none seen ({} of {} are in the trace)",
+                               grouped(finding.coverage.in_trace), operators_text(finding.coverage)),
+                   style);
   text += labelled("proof", "not proved: reads are observed, not prevented", style);
   return text;
 }
@@ -183,22 +230,26 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
   const Mark& read = *first.reads.front();
   std::string head = operator_text(data, read);
   if (read.ordinal) head += fmt::format(", operator {}", grouped(*read.ordinal));
-  head += first.bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", exact_bytes(first.bytes.value));
+  head += first.bytes.value == 0 ? ": the storage had no bytes"
+                                 : fmt::format(": {} still there", exact_bytes(first.bytes.value));
   std::string text;
   std::string what = key_text(finding.items);
   if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
   text += labelled("parameter", what, style);
   text += stack_lines(data, "first read", head, read.by.stack, style);
-  text += stack_lines(data, "released", fmt::format("{}, {} before", data.text(first.release->name),
-                                                    duration(first.until_ns.value - first.since_ns.value)),
+  text += stack_lines(data, "released",
+                      fmt::format("{}, {} before", data.text(first.release->name),
+                                  duration(first.until_ns.value - first.since_ns.value)),
                       first.release->by.stack, style);
   if (first.gather != nullptr) {
-    text += stack_lines(data, "gathered", fmt::format("{}, cycle {}", data.text(first.gather->name),
-                                                      std::max<std::int64_t>(1, first.gather->cycle)),
-                        first.gather->by.stack, style);
+    text += stack_lines(
+        data, "gathered",
+        fmt::format("{}, cycle {}", data.text(first.gather->name), std::max<std::int64_t>(1, first.gather->cycle)),
+        first.gather->by.stack, style);
   }
   text += labelled("because", finding.why, style);
-  text += labelled("reads", fmt::format("{} after the release, before the next gather", counted(finding.reads, "read")), style);
+  text += labelled("reads", fmt::format("{} after the release, before the next gather", counted(finding.reads, "read")),
+                   style);
   return text;
 }
 
@@ -208,30 +259,35 @@ std::string lines_of_never(const TraceData& data, const Finding& finding, const 
   if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
   std::string text = stack_lines(data, "gathered", what, first.gather->by.stack, style);
   if (first.release != nullptr) {
-    text += labelled("released", fmt::format("{} ran, {} uses left of {}", data.text(first.release->name),
-                                             first.release->remaining.value_or(0), first.release->declared.value_or(0)), style);
+    text += labelled("released",
+                     fmt::format("{} ran, {} uses left of {}", data.text(first.release->name),
+                                 first.release->remaining.value_or(0), first.release->declared.value_or(0)),
+                     style);
   } else {
     text += labelled("released", "never", style);
   }
   text += labelled("because", finding.why, style);
-  text += labelled("freed", first.gone ? fmt::format("{}, {} after the gather", gone_text(data, *first.gone, nullptr),
-                                                     duration(first.until_ns.value - first.since_ns.value))
-                                       : "not to the end of the trace", style);
+  text += labelled("freed",
+                   first.gone ? fmt::format("{}, {} after the gather", gone_text(data, *first.gone, nullptr),
+                                            duration(first.until_ns.value - first.since_ns.value))
+                              : "not to the end of the trace",
+                   style);
   return text;
 }
 
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
   const TraceData& data = *trace.data;
-  const std::string holder = is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
-  std::string text = fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
-                                 joined(finding.classes, ", "),
-                                 is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding),
-                                 holder);
+  const std::string holder =
+      is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
+  std::string text = fmt::format(
+      "{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)), joined(finding.classes, ", "),
+      is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding), holder);
   if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
   if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
   if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, style);
   text += labelled("fix", finding.fix, style);
-  text += labelled("next", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value), style);
+  text += labelled(
+      "next", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value), style);
   return text;
 }
 
@@ -249,7 +305,8 @@ std::string headline(const Analysis& analysis) {
   std::string text;
   if (residual > 0) text += counted(residual, "release") + " freed nothing. ";
   if (what_if.dead_at_peak.value > 0) {
-    const double share = static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
+    const double share =
+        static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
     text += fmt::format("{} of the peak is dead; without it the peak is {}, not {}. ", percent(share, 0),
                         rounded_bytes(what_if.predicted.bytes.value), rounded_bytes(what_if.measured.bytes.value));
   } else if (residual > 0) {
@@ -272,8 +329,9 @@ std::string clean_line(const LoadedTrace& trace) {
   const std::int64_t peak = trace.analysis.what_if.measured.bytes.value;
   std::string text = fmt::format("No finding. Peak {} ({})", exact_bytes(peak), rounded_bytes(peak));
   if (trace.analysis.what_if.measured.seq.valid()) text += " on " + where_of_peak(trace);
-  text += final_releases == 0 ? "; no parameter was released in this trace"
-                              : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
+  text += final_releases == 0
+              ? "; no parameter was released in this trace"
+              : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
   return text + ".";
 }
 
@@ -298,8 +356,56 @@ std::string peak_lines(const LoadedTrace& trace, const Style& style) {
     return (list.size() == 1 ? "finding " : "findings ") + joined(list, ", ");
   };
   text += row("  needed", what_if.needed_at_peak.value, share(what_if.needed_at_peak));
-  text += row("  dead but held", what_if.dead_at_peak.value, style.bad(share(what_if.dead_at_peak)) + "   " + findings(numbers));
+  text += row("  dead but held", what_if.dead_at_peak.value,
+              style.bad(share(what_if.dead_at_peak)) + "   " + findings(numbers));
   text += row("  predicted", what_if.predicted.bytes.value, "          without " + findings(residual));
+  return text;
+}
+
+std::string holder_head(const TraceData& data, const HolderPath& path) {
+  std::vector<std::string> names;
+  for (const HolderName& name : path.names) {
+    names.emplace_back(name.name.valid() ? data.text(name.name) : std::string_view("(evaluation stack)"));
+  }
+  std::string text = fmt::format("{}: {}", data.text(path.function), joined(names, ", "));
+  if (names.size() > 1) text += " (one object)";
+  if (!path.certain) text += " (unproven)";
+  return text;
+}
+
+/// Where the names were given, what becomes of them, and the model's line.
+std::string holder_places(const TraceData& data, const HolderPath& path, const Style& style) {
+  struct Line {
+    std::string place, source, fate;
+  };
+  std::vector<Line> lines;
+  for (const HolderName& name : path.names) {
+    if (!name.name.valid() || !name.line) continue;
+    std::string fate;
+    if (name.delete_line) {
+      fate = fmt::format("deleted at line {}", *name.delete_line);
+    } else if (name.kind == HolderKind::kLocal) {
+      fate = "no delete before the return";
+      if (path.return_line) fate += fmt::format(" (line {})", *path.return_line);
+    }
+    lines.push_back({fmt::format("{}:{}", short_path(data.text(path.file)), *name.line),
+                     cut(data.text(name.assignment), kAssignment), std::move(fate)});
+  }
+  if (path.model_file.valid()) {
+    lines.push_back({fmt::format("{}:{}", short_path(data.text(path.model_file)), path.model_line.value_or(0)),
+                     cut(data.text(path.model_text), kAssignment), "the model's line"});
+  }
+  std::size_t places = 0;
+  std::size_t sources = 0;
+  for (const Line& line : lines) {
+    places = std::max(places, width(line.place));
+    sources = std::max(sources, width(line.source));
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    text += labelled("", fmt::format("{}   {}   {}", left(line.place, places), left(line.source, sources), line.fate),
+                     style);
+  }
   return text;
 }
 
@@ -367,42 +473,20 @@ std::string where_of_peak(const LoadedTrace& trace) {
 
 std::string holder_lines(const TraceData& data, const Holders& holders, std::string_view suffix, const Style& style) {
   std::string text;
-  std::string_view label = "held by";
   for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {
-    const HolderPath& path = holders.paths[i];
-    std::vector<std::string> names;
-    for (const HolderName& name : path.names) {
-      names.emplace_back(name.name.valid() ? data.text(name.name) : std::string_view("(evaluation stack)"));
-    }
-    std::string line = fmt::format("{}: {}", data.text(path.function), joined(names, ", "));
-    if (names.size() > 1) line += " (one object)";
-    if (!path.certain) line += " (unproven)";
-    if (i == 0 && !suffix.empty()) line += "   " + std::string(suffix);
-    text += labelled(label, line, style);
-    label = "";
-    for (const HolderName& name : path.names) {
-      if (!name.name.valid() || !name.line) continue;
-      std::string place = fmt::format("{}:{}", short_path(data.text(path.file)), *name.line);
-      std::string fate;
-      if (name.delete_line) {
-        fate = fmt::format("deleted at line {}", *name.delete_line);
-      } else if (name.kind == HolderKind::kLocal) {
-        fate = "no delete before the return";
-        if (path.return_line) fate += fmt::format(" (line {})", *path.return_line);
-      }
-      text += labelled("", fmt::format("{}   {}   {}", left(place, 22), left(cut(data.text(name.assignment), kAssignment), 24), fate), style);
-    }
-    if (path.model_file.valid()) {
-      const std::string place = fmt::format("{}:{}", short_path(data.text(path.model_file)), path.model_line.value_or(0));
-      text += labelled("", fmt::format("{}   {}", left(place, 22), data.text(path.model_text)), style);
-    }
+    text += labelled(i == 0 ? "held by" : "", holder_head(data, holders.paths[i]) + (i == 0 ? std::string(suffix) : ""),
+                     style);
+    text += holder_places(data, holders.paths[i], style);
   }
   if (holders.paths.size() > kMostPaths) {
-    text += labelled("", fmt::format("and {} more", counted(static_cast<std::int64_t>(holders.paths.size() - kMostPaths), "frame")), style);
+    const auto more = static_cast<std::int64_t>(holders.paths.size() - kMostPaths);
+    text += labelled("", fmt::format("and {}", counted(more, "more frame")), style);
   }
   if (holders.paths.empty()) {
-    text += labelled("held by", holders.tensors.empty() ? "nobody that the census saw"
-                                                        : counted(static_cast<std::int64_t>(holders.tensors.size()), "tensor") + " without a named holder", style);
+    const auto tensors = static_cast<std::int64_t>(holders.tensors.size());
+    text += labelled(
+        "held by", tensors == 0 ? "nobody that the census saw" : counted(tensors, "tensor") + " without a named holder",
+        style);
   }
   return text;
 }
@@ -422,7 +506,8 @@ std::string count_text(const Holders& holders) {
     if (number == 0) continue;
     std::string name(name_of(subject));
     if (number > 1) name = fmt::format("{} {}s", number, name);
-    parts.push_back(fmt::format("{}: {} = {} explained + {} unexplained", name, sum.count, sum.explained, sum.unexplained));
+    parts.push_back(
+        fmt::format("{}: {} = {} explained + {} unexplained", name, sum.count, sum.explained, sum.unexplained));
   }
   return parts.empty() ? "none read" : joined(parts, " · ");
 }
@@ -431,16 +516,20 @@ std::string gone_text(const TraceData& data, const Gone& gone, const Holders* ho
   std::string text = gone.by == GoneBy::kResize      ? "by a resize to 0"
                      : gone.by == GoneBy::kBlockFree ? "by a free of its block"
                                                      : "by the last reference";
-  const Frame* frame = data.frames.find(site_of(data, gone.actor.stack));
-  if (frame == nullptr) return text;
-  if (holders != nullptr) {
-    for (const HolderPath& path : holders->paths) {
-      if (path.function == frame->function && path.file == frame->file && path.return_line == frame->line) {
-        return text + fmt::format(", at the return of {}", data.text(path.function));
-      }
+  const Frame* site = data.frames.find(site_of(data, gone.actor.stack));
+  if (site == nullptr) return text;
+  // The holder's frame ended if it is no longer on the stack, or stands at its return.
+  if (holders != nullptr && !holders->paths.empty()) {
+    const HolderPath& path = holders->paths.front();
+    bool running = false;
+    for (const FrameText& frame : frames_of(data, gone.actor.stack)) {
+      if (frame.function != data.text(path.function) || frame.file != data.text(path.file)) continue;
+      running = frame.line != path.return_line;
+      break;
     }
+    if (!running) return text + fmt::format(", at the return of {}", data.text(path.function));
   }
-  return text + fmt::format(", at {}", describe_frame(data, frame->id));
+  return text + fmt::format(", at {}", describe_frame(data, site->id));
 }
 
 std::string footer_text(const LoadedTrace& trace, const Style& style) {
@@ -450,7 +539,8 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   if (facts.records) parts.push_back(counted(*facts.records, "record") + fmt::format(", {} lost", grouped(facts.lost)));
   if (!facts.records && facts.lost > 0) parts.push_back(fmt::format("{} lost", counted(facts.lost, "record")));
   if (facts.sequence_gaps.value_or(0) > 0) parts.push_back(counted(*facts.sequence_gaps, "gap") + " in the sequence");
-  if (facts.releases_with_bytes > 0) parts.push_back(fmt::format("census {}/{}", facts.censuses, facts.releases_with_bytes));
+  if (facts.releases_with_bytes > 0)
+    parts.push_back(fmt::format("census {}/{}", facts.censuses, facts.releases_with_bytes));
   if (facts.unexplained > 0) parts.push_back(fmt::format("{} unexplained", counted(facts.unexplained, "reference")));
   if (facts.recorder_cores) parts.push_back(fmt::format("recorder {:.1f} core", *facts.recorder_cores));
   if (facts.state == "recording") parts.emplace_back("still recording");
@@ -458,12 +548,18 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   if (!facts.exit.empty() && facts.exit != "exit 0") parts.push_back("the program ended with " + facts.exit);
   std::string text = style.dim(joined(parts, " · ")) + "\n";
   for (const LossFact& loss : facts.losses) {
-    text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"), loss.reason);
+    text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"),
+                        loss.reason);
   }
+  std::int64_t shown = 0;
   for (const DiagnosticFact& fact : facts.diagnostics) {
     if (fact.code == "object_patched") continue;
-    text += fmt::format("note: {}{}\n", fact.text, fact.count > 1 ? fmt::format(" ({} times)", fact.count) : "");
+    if (++shown > kMostNotes) continue;
+    text +=
+        fmt::format("note: {}{}\n", fact.text, fact.count > 1 ? fmt::format(" ({} alike)", grouped(fact.count)) : "");
   }
+  if (shown > kMostNotes)
+    text += fmt::format("note: {}; all: --json\n", counted(shown - kMostNotes, "more kind", "more kinds"));
   return text;
 }
 

@@ -11,21 +11,52 @@
 namespace dcmt::cli {
 namespace {
 
-using namespace analyzer;
+using analyzer::Actor;
+using analyzer::Block;
+using analyzer::Cycle;
+using analyzer::describe_site;
+using analyzer::EndedBy;
+using analyzer::Gone;
+using analyzer::Group;
+using analyzer::group_blocks;
+using analyzer::GroupBy;
+using analyzer::Holders;
+using analyzer::is_gathered;
+using analyzer::live_blocks;
+using analyzer::Mark;
+using analyzer::MarkFlags;
+using analyzer::MarkKind;
+using analyzer::name_of;
+using analyzer::named_operator;
+using analyzer::Operator;
+using analyzer::ReleaseRow;
+using analyzer::Step;
+using analyzer::step_at;
+using analyzer::Storage;
+using analyzer::StorageStory;
+using analyzer::TraceData;
+using analyzer::Verdict;
+using analyzer::what_if;
+using analyzer::WhatIf;
 
 constexpr std::size_t kMostGroups = 20;
 
 std::string_view name_of_group_column(GroupBy by) {
   switch (by) {
-    case GroupBy::kSite: return "allocated at";
-    case GroupBy::kOperator: return "operator";
-    case GroupBy::kPhase: return "phase";
-    case GroupBy::kKind: break;
+    case GroupBy::kSite:
+      return "allocated at";
+    case GroupBy::kOperator:
+      return "operator";
+    case GroupBy::kPhase:
+      return "phase";
+    case GroupBy::kKind:
+      break;
   }
   return "kind";
 }
 
-std::string group_table(const LoadedTrace& trace, const std::vector<const Block*>& live, GroupBy by, const Style& style) {
+std::string group_table(const LoadedTrace& trace, const std::vector<const Block*>& live, GroupBy by,
+                        const Style& style) {
   std::int64_t total = 0;
   for (const Block* block : live) total += block->bytes.value;
   const std::vector<Group> groups = group_blocks(*trace.data, trace.analysis.phases, live, by);
@@ -38,8 +69,9 @@ std::string group_table(const LoadedTrace& trace, const std::vector<const Block*
   if (groups.size() > kMostGroups) {
     std::int64_t rest = 0;
     for (std::size_t i = kMostGroups; i < groups.size(); ++i) rest += groups[i].bytes.value;
-    text += fmt::format("  and {} with {}; all of them: --json\n",
-                        counted(static_cast<std::int64_t>(groups.size() - kMostGroups), "more group"), exact_bytes(rest));
+    text +=
+        fmt::format("  and {} with {}; all of them: --json\n",
+                    counted(static_cast<std::int64_t>(groups.size() - kMostGroups), "more group"), exact_bytes(rest));
   }
   return text;
 }
@@ -71,9 +103,12 @@ std::string flags_text(const ReleaseRow& row) {
 
 std::string verdict_text(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kCounted: return "counted";
-    case Verdict::kNoGather: return "no gather";
-    default: return std::string(name_of(verdict));
+    case Verdict::kCounted:
+      return "counted";
+    case Verdict::kNoGather:
+      return "no gather";
+    default:
+      return std::string(name_of(verdict));
   }
 }
 
@@ -84,7 +119,8 @@ std::string gone_after(const ReleaseRow& row) {
   if (!row.gone) return row.mark->bytes_after == Bytes(0) ? "at once" : "not to the end";
   if (row.gone->seq <= row.at()) return "at once";
   const std::string time = duration(row.gone->ns.value - row.at_ns().value);
-  return fmt::format("{}{}, {}", row.operators_held.exact() ? "" : "≥ ", counted(row.operators_held.at_least, "op"), time);
+  return fmt::format("{}{}, {}", row.operators_held.exact() ? "" : "≥ ", counted(row.operators_held.at_least, "op"),
+                     time);
 }
 
 std::string actor_text(const TraceData& data, const Actor& actor) {
@@ -96,15 +132,24 @@ std::string actor_text(const TraceData& data, const Actor& actor) {
 
 std::string_view kind_text(MarkKind kind) {
   switch (kind) {
-    case MarkKind::kGather: return "gathered";
-    case MarkKind::kWait: return "waited for";
-    case MarkKind::kPersist: return "made persistent";
-    case MarkKind::kRead: return "read";
-    case MarkKind::kResize: return "resized";
-    case MarkKind::kRepoint: return "tensor re-pointed";
-    case MarkKind::kRelease: return "released";
-    case MarkKind::kCensus: return "census";
-    default: return "mark";
+    case MarkKind::kGather:
+      return "gathered";
+    case MarkKind::kWait:
+      return "waited for";
+    case MarkKind::kPersist:
+      return "made persistent";
+    case MarkKind::kRead:
+      return "read";
+    case MarkKind::kResize:
+      return "resized";
+    case MarkKind::kRepoint:
+      return "tensor re-pointed";
+    case MarkKind::kRelease:
+      return "released";
+    case MarkKind::kCensus:
+      return "census";
+    default:
+      return "mark";
   }
 }
 
@@ -116,8 +161,9 @@ std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) 
   std::string text = style.bold(fmt::format("peak allocated  {}", exact_bytes(what_if.measured.bytes.value))) + "   " +
                      where_of_peak(trace) + fmt::format(" · seq {}\n", grouped(what_if.measured.seq.value));
   if (what_if.dead_at_peak.value > 0) {
-    text += fmt::format("  needed {} · dead but held {} · predicted without it {}\n", exact_bytes(what_if.needed_at_peak.value),
-                        exact_bytes(what_if.dead_at_peak.value), exact_bytes(what_if.predicted.bytes.value));
+    text += fmt::format("  needed {} · dead but held {} · predicted without it {}\n",
+                        exact_bytes(what_if.needed_at_peak.value), exact_bytes(what_if.dead_at_peak.value),
+                        exact_bytes(what_if.predicted.bytes.value));
     if (what_if.last_use_known) {
       text += fmt::format("  with what was read after its release freed at its last known use: {}\n",
                           exact_bytes(what_if.predicted_last_use.bytes.value));
@@ -130,7 +176,8 @@ std::string live_text(const LoadedTrace& trace, Sequence at, GroupBy by, const S
   const std::vector<const Block*> live = live_blocks(*trace.data, trace.analysis.device, at);
   std::int64_t bytes = 0;
   for (const Block* block : live) bytes += block->bytes.value;
-  std::string text = style.bold(fmt::format("alive  {} in {}", exact_bytes(bytes), counted(static_cast<std::int64_t>(live.size()), "block"))) +
+  std::string text = style.bold(fmt::format("alive  {} in {}", exact_bytes(bytes),
+                                            counted(static_cast<std::int64_t>(live.size()), "block"))) +
                      "   " + moment_text(trace, at) + "\n";
   return live.empty() ? text : text + group_table(trace, live, by, style);
 }
@@ -139,26 +186,31 @@ std::string releases_text(const LoadedTrace& trace, const Style& style) {
   const TraceData& data = *trace.data;
   const std::vector<ReleaseRow>& rows = trace.analysis.releases.rows;
   if (rows.empty()) return "No release in this trace.\n";
-  Table table({"step", "operator", "graph", "id", "cycle", "uses left", "before", "after", "next op", "verdict", "gone after", "", "storage"},
+  Table table({"step", "operator", "graph", "id", "cycle", "uses left", "before", "after", "next op", "verdict",
+               "gone after", "", "storage"},
               {true, false, true, true, true, true, true, true, true, false, false, false, true});
   for (const ReleaseRow& row : rows) {
     const Mark& mark = *row.mark;
     table.add({row.step != nullptr ? std::to_string(row.step->number) : "-", std::string(data.text(mark.name)),
                std::to_string(row.key.graph), std::to_string(row.key.key), std::to_string(mark.cycle),
-               mark.remaining ? std::to_string(*mark.remaining) : "-", bytes_or_dash(mark.bytes), bytes_or_dash(mark.bytes_after),
-               bytes_or_dash(mark.bytes_settled), verdict_text(row.verdict), gone_after(row), flags_text(row),
-               mark.storage.valid() ? std::to_string(mark.storage.value) : "-"});
+               mark.remaining ? std::to_string(*mark.remaining) : "-", bytes_or_dash(mark.bytes),
+               bytes_or_dash(mark.bytes_after), bytes_or_dash(mark.bytes_settled), verdict_text(row.verdict),
+               gone_after(row), flags_text(row), mark.storage.valid() ? std::to_string(mark.storage.value) : "-"});
   }
   std::string text = table.text(style, "");
   std::int64_t persistent = 0;
   std::int64_t open = 0;
   for (const Cycle& cycle : trace.analysis.releases.cycles) {
-    const bool final = std::any_of(cycle.releases.begin(), cycle.releases.end(), [](const ReleaseRow* r) { return r->mark->flags.final; });
+    const bool final = std::any_of(cycle.releases.begin(), cycle.releases.end(),
+                                   [](const ReleaseRow* r) { return r->mark->flags.final; });
     persistent += cycle.persistent ? 1 : 0;
     open += !final && !cycle.persistent ? 1 : 0;
   }
-  text += fmt::format("{}: {} persistent, {} without a final release. All details: --json; one storage: dc-memtrace show storage {} ID\n",
-                      counted(static_cast<std::int64_t>(trace.analysis.releases.cycles.size()), "gather"), persistent, open, trace.path);
+  text += fmt::format(
+      "{}: {} persistent, {} without a final release. All details: --json; one storage: dc-memtrace show storage {} "
+      "ID\n",
+      counted(static_cast<std::int64_t>(trace.analysis.releases.cycles.size()), "gather"), persistent, open,
+      trace.path);
   return text;
 }
 
@@ -174,26 +226,34 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
     std::string what, who;
   };
   std::vector<Line> lines;
-  lines.push_back({storage.span.from_seq, storage.span.from_ns, storage.first_seen ? "first seen" : "born", actor_text(data, storage.birth)});
+  lines.push_back({storage.span.from_seq, storage.span.from_ns, storage.first_seen ? "first seen" : "born",
+                   actor_text(data, storage.birth)});
   for (const Mark* mark : story.marks) {
     std::string what(kind_text(mark->kind));
-    if (mark->key) what += fmt::format(" id {}{}", mark->key->key, mark->key->graph != 0 ? fmt::format(" of graph {}", mark->key->graph) : "");
-    if (mark->kind == MarkKind::kResize) what += fmt::format(" to {}", exact_bytes(mark->bytes.value_or(Bytes(0)).value));
+    if (mark->key)
+      what += fmt::format(" id {}{}", mark->key->key,
+                          mark->key->graph != 0 ? fmt::format(" of graph {}", mark->key->graph) : "");
+    if (mark->kind == MarkKind::kResize)
+      what += fmt::format(" to {}", exact_bytes(mark->bytes.value_or(Bytes(0)).value));
     if (mark->kind == MarkKind::kRelease) {
       what += mark->flags.final ? " (final)" : fmt::format(" ({} uses left)", mark->remaining.value_or(0));
       what += fmt::format(": {} → {} B", bytes_or_dash(mark->bytes), bytes_or_dash(mark->bytes_after));
     }
     if (mark->kind == MarkKind::kRead) what += fmt::format(": {}", exact_bytes(mark->bytes.value_or(Bytes(0)).value));
     std::string who = mark->name.valid() ? std::string(data.text(mark->name)) : "";
-    if (mark->by.stack.valid()) who += fmt::format("{}at {}", who.empty() ? "" : ", ", describe_site(data, mark->by.stack));
+    if (mark->by.stack.valid())
+      who += fmt::format("{}at {}", who.empty() ? "" : ", ", describe_site(data, mark->by.stack));
     lines.push_back({mark->span.from_seq, mark->span.from_ns, std::move(what), std::move(who)});
   }
-  if (storage.span.ended()) lines.push_back({storage.span.to_seq, storage.span.to_ns, "last reference gone", actor_text(data, storage.end)});
+  if (storage.span.ended())
+    lines.push_back({storage.span.to_seq, storage.span.to_ns, "last reference gone", actor_text(data, storage.end)});
   for (const Block* block : story.blocks) {
-    lines.push_back({block->span.from_seq, block->span.from_ns, fmt::format("block of {} allocated", exact_bytes(block->bytes.value)),
+    lines.push_back({block->span.from_seq, block->span.from_ns,
+                     fmt::format("block of {} allocated", exact_bytes(block->bytes.value)),
                      actor_text(data, block->birth)});
     if (block->span.ended()) {
-      lines.push_back({block->span.to_seq, block->span.to_ns, fmt::format("block of {} freed", exact_bytes(block->bytes.value)),
+      lines.push_back({block->span.to_seq, block->span.to_ns,
+                       fmt::format("block of {} freed", exact_bytes(block->bytes.value)),
                        actor_text(data, block->end)});
     }
   }
@@ -204,8 +264,12 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
 
   const Gone* gone = story.gone ? &*story.gone : nullptr;
   switch (story.ended_by) {
-    case EndedBy::kAlive: text += "Its bytes are there to the end of the trace.\n"; break;
-    case EndedBy::kRelease: text += "Freed by its release; references that were left hold no bytes.\n"; break;
+    case EndedBy::kAlive:
+      text += "Its bytes are there to the end of the trace.\n";
+      break;
+    case EndedBy::kRelease:
+      text += "Freed by its release; references that were left hold no bytes.\n";
+      break;
     case EndedBy::kLastReference:
       if (story.final_release != nullptr && gone->seq > story.final_release->at()) {
         text += fmt::format("Freed by its last reference, {} after the final release, which freed nothing.\n",
@@ -214,7 +278,9 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
         text += "Freed by its last reference.\n";
       }
       break;
-    case EndedBy::kOther: text += "Freed outside of a release, while references were left.\n"; break;
+    case EndedBy::kOther:
+      text += "Freed outside of a release, while references were left.\n";
+      break;
   }
   for (const Holders& holders : story.censuses) {
     text += "\n" + style.bold(fmt::format("census at seq {}", grouped(holders.census->span.from_seq.value))) + "\n" +

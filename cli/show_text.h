@@ -14,6 +14,7 @@ namespace dcmt::cli {
 /// What is alive right after `at`, grouped.
 [[nodiscard]] std::string live_text(const LoadedTrace& trace, Sequence at, analyzer::GroupBy by, const Style& style);
 [[nodiscard]] std::string releases_text(const LoadedTrace& trace, const Style& style);
-[[nodiscard]] std::string storage_text(const LoadedTrace& trace, const analyzer::StorageStory& story, const Style& style);
+[[nodiscard]] std::string storage_text(const LoadedTrace& trace, const analyzer::StorageStory& story,
+                                       const Style& style);
 
 }  // namespace dcmt::cli

@@ -41,7 +41,8 @@ std::string duration(std::int64_t ns) {
 
 std::string counted(std::int64_t number, std::string_view singular, std::string_view plural) {
   if (number == 1) return fmt::format("1 {}", singular);
-  return plural.empty() ? fmt::format("{} {}s", grouped(number), singular) : fmt::format("{} {}", grouped(number), plural);
+  return plural.empty() ? fmt::format("{} {}s", grouped(number), singular)
+                        : fmt::format("{} {}", grouped(number), plural);
 }
 
 std::size_t width(std::string_view text) {

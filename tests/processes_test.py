@@ -48,7 +48,7 @@ def test_children_by_exec_are_recorded_and_forks_are_not(tmp_path):
         "mine = torch.ones(50_000)\n"
         f"subprocess.run([sys.executable, '-c', {TRAIN!r}], check=True)\n"
         "if os.fork() == 0:\n"
-        "    torch.ones(70_000)\n"
+        "    torch.empty(70_000)\n"
         "    os._exit(0)\n"
         "os.wait()\n"
         "after = torch.ones(60_000)\n"

@@ -18,7 +18,7 @@ LIBTORCH = recorded.BUILD / "bin" / "libtorch_train"
 
 def run_plain(name: str, *arguments: str) -> dict:
     if name == "libtorch":
-        result = subprocess.run([LIBTORCH, *arguments], capture_output=True, text=True, timeout=600)
+        result = subprocess.run([LIBTORCH, *arguments], capture_output=True, text=True, timeout=180)
     else:
         result = recorded.python(*PROGRAMS[name], *arguments)
     assert result.returncode == 0, result.stderr

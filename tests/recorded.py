@@ -24,13 +24,13 @@ def environment(**more: str) -> dict[str, str]:
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs dc-memtrace; output is captured as text."""
     options.setdefault("env", environment())
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
 
 
 def python(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs the tests' Python without the tool."""
     options.setdefault("env", environment())
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
 
 
 def record(folder: pathlib.Path, *command: object, detail: str = "lifetimes", **options) -> subprocess.CompletedProcess:

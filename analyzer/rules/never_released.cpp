@@ -9,9 +9,8 @@ namespace dcmt::analyzer::rules {
 namespace {
 
 bool finally_released(const Cycle& cycle) {
-  return std::any_of(cycle.releases.begin(), cycle.releases.end(), [](const ReleaseRow* row) {
-    return row->mark->flags.final || row->mark->flags.persistent;
-  });
+  return std::any_of(cycle.releases.begin(), cycle.releases.end(),
+                     [](const ReleaseRow* row) { return row->mark->flags.final || row->mark->flags.persistent; });
 }
 
 /// What happens after the last operator is the program's end, which releases nothing any more.
@@ -24,7 +23,8 @@ Sequence end_of_work(const TraceData& data) {
 bool ended_by_itself(const TraceData& data) { return data.meta_text(meta::kExit).starts_with("exit"); }
 
 /// The moment by which a release should have come; nullopt if the program was cut off before it.
-std::optional<Sequence> due(const TraceData& data, const std::vector<Step>& steps, const Cycle& cycle, Sequence work_end) {
+std::optional<Sequence> due(const TraceData& data, const std::vector<Step>& steps, const Cycle& cycle,
+                            Sequence work_end) {
   const Step* step = step_at(steps, cycle.gather->span.from_seq);
   if (step != nullptr && step->to.valid()) return step->to;
   if (cycle.next_gather != nullptr) return cycle.next_gather->span.from_seq;
@@ -65,8 +65,8 @@ std::optional<FindingItem> judge(const TraceData& data, const std::vector<Step>&
 struct Origin {
   StringId gather_operator;
   FrameId site;
-  bool counted = false;  ///< released at times, but never finally
-  friend auto operator<=>(const Origin&, const Origin&) = default;
+  bool counted = false;                                             ///< released at times, but never finally
+  friend auto operator<=>(const Origin&, const Origin&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace
@@ -91,8 +91,9 @@ std::vector<Finding> never_released(const TraceData& data, const Releases& relea
     complete_from_items(data, finding);
     finding.why = origin.counted ? "the use count never came to zero: fewer releases ran than were declared"
                                  : "no release of the parameter ran before the end of the step";
-    finding.fix = origin.counted ? "declare as many uses as there are releases"
-                                 : "release the parameter after its last use, or sweep what is left before the next forward";
+    finding.fix = origin.counted
+                      ? "declare as many uses as there are releases"
+                      : "release the parameter after its last use, or sweep what is left before the next forward";
     findings.push_back(std::move(finding));
   }
   return findings;

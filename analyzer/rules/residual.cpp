@@ -10,7 +10,7 @@ namespace {
 struct Alike {
   StringId release_operator, function, file;
   bool looked = false, explained = false, generated_local = false;
-  friend auto operator<=>(const Alike&, const Alike&) = default;
+  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
@@ -51,8 +51,7 @@ FindingItem item_of(const ReleaseRow& row) {
 std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
   if (!key.looked) return "no census was taken at these releases: who holds the storages is not known";
   if (key.generated_local) {
-    return "the compiled wrapper has a name for the buffer that it does not delete before it returns (typical of "
-           "operators registered as never-reuse)";
+    return "the compiled wrapper does not delete that name before it returns (typical of never-reuse operators)";
   }
   if (key.function.valid()) return "a variable of " + std::string(data.text(key.function)) + " still names the tensor";
   if (finding.unexplained > 0) return "something that the census does not see holds a reference";
@@ -104,7 +103,8 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   for (const ReleaseRow* row : rows) {
     Alike key = alike(*row);
     if (!key.looked) {
-      if (const auto same = known.find(row->key); same != known.end() && same->second.release_operator == key.release_operator) {
+      if (const auto same = known.find(row->key);
+          same != known.end() && same->second.release_operator == key.release_operator) {
         key = same->second;
       }
     }

@@ -10,7 +10,7 @@ namespace {
 struct Alike {
   StringId reader, release_operator;
   FrameId reader_site, release_site;
-  friend auto operator<=>(const Alike&, const Alike&) = default;
+  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 const Mark* first_read(const ReleaseRow& row) {

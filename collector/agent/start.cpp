@@ -34,7 +34,7 @@ bool is_compile_worker() noexcept {
   if (bytes <= 0) return false;
   line[bytes] = '\0';
   for (const char* word = line; word < line + bytes; word += strlen(word) + 1) {
-    if (strstr(word, "compile_worker") != nullptr) return true;
+    if (strstr(word, "/torch/_inductor/compile_worker/") != nullptr) return true;
   }
   return false;
 }
