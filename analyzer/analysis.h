@@ -8,6 +8,7 @@
 #include "analyzer/live_set.h"
 #include "analyzer/releases.h"
 #include "analyzer/run_facts.h"
+#include "analyzer/step_peaks.h"
 #include "analyzer/survivors.h"
 #include "analyzer/trace_data.h"
 #include "analyzer/what_if.h"
@@ -21,6 +22,7 @@ struct Analysis {
   PhaseIndex phases;
   Releases releases;
   WhatIf what_if;
+  std::vector<StepPeak> steps;
   std::vector<Finding> findings;  ///< most bytes dead at the peak first, then most byte·seconds
   std::vector<StepSurvivors> survivors;
   RunFacts facts;

@@ -205,7 +205,7 @@ class TestTrace {
 
   /// Writes the trace and returns its path.
   std::string save(const std::string& name = "rank0.dcmt") {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     const Status written = write(path);
     EXPECT_TRUE(written.ok()) << written.error().message;
     return path;

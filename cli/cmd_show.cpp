@@ -88,8 +88,8 @@ Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, c
   return Shown{storage_json(trace, *story), storage_text(trace, *story, style)};
 }
 
-CLI::App* add_view(CLI::App& show_command, std::string name, std::string help, std::shared_ptr<Options> options,
-                   Show show_one, int& exit_code) {
+CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::string& help,
+                   const std::shared_ptr<Options>& options, const Show& show_one, int& exit_code) {
   CLI::App* view = show_command.add_subcommand(name, help);
   view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
   view->add_option("--rank", options->rank, "Only the trace of this rank");

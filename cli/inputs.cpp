@@ -25,9 +25,11 @@ Expected<LoadedTrace> load(const std::string& path) {
 
 Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 #ifdef DCMT_HAVE_RUN
-  // A run that is still being recorded cannot be finished, but it can be looked at.
   const Status finished = finish_interrupted_run(folder);
-  if (!finished.ok() && finished.error().code != ErrorCode::kCannotRecord) return finished.error();
+  if (!finished.ok()) {
+    if (finished.error().code != ErrorCode::kCannotRecord) return finished.error();
+    print_error(finished.error());  // it cannot be finished yet, but it can be looked at
+  }
 #endif
   std::vector<std::string> files;
   std::error_code error;

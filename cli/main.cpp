@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -10,7 +12,12 @@
 
 namespace {
 
-using namespace dcmt::cli;
+using dcmt::cli::add_all_commands;
+using dcmt::cli::closest_command;
+using dcmt::cli::Command;
+using dcmt::cli::commands;
+using dcmt::cli::kExitOk;
+using dcmt::cli::kExitUsage;
 
 int usage_error(const std::string& message, const std::string& help) {
   const bool ended = message.ends_with('.') || message.ends_with('?');
@@ -33,9 +40,7 @@ std::string called(const CLI::App& app) {
   return text;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int dispatch(int argc, char** argv) {
   int exit_code = kExitOk;
   CLI::App app("Memory lifetimes of PyTorch programs: what outlives its release, and who holds it", "dc-memtrace");
   app.set_version_flag("--version", "dc-memtrace " DCMT_VERSION);
@@ -64,4 +69,16 @@ int main(int argc, char** argv) {
     return usage_error(error.what(), called(app));
   }
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const std::exception& error) {
+    // Only running out of memory gets here.
+    std::fprintf(stderr, "dc-memtrace: %s\n", error.what());
+    return dcmt::cli::kExitBadInput;
+  }
 }

@@ -47,7 +47,6 @@ using analyzer::SurvivorSite;
 using analyzer::Tensor;
 using analyzer::TraceData;
 using analyzer::Verdict;
-using analyzer::what_if;
 using analyzer::WhatIf;
 
 template <class Id>
@@ -288,6 +287,18 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"items", std::move(items)}};
 }
 
+Json steps_json(const std::vector<analyzer::StepPeak>& steps) {
+  Json json = Json::array();
+  for (const analyzer::StepPeak& step : steps) {
+    json.push_back({{"step", step.step},
+                    {"begin_bytes", step.begin.value},
+                    {"peak_bytes", step.peak.value},
+                    {"predicted_begin_bytes", step.predicted_begin.value},
+                    {"predicted_peak_bytes", step.predicted_peak.value}});
+  }
+  return json;
+}
+
 Json survivors_json(const TraceData& data, const std::vector<StepSurvivors>& steps) {
   Json json = Json::array();
   for (const StepSurvivors& survivors : steps) {
@@ -386,6 +397,7 @@ Json report_json(const LoadedTrace& trace) {
   json["releases"] = release_totals(analysis.releases);
   json["findings"] = Json::array();
   for (const Finding& finding : analysis.findings) json["findings"].push_back(finding_json(data, finding));
+  json["steps"] = steps_json(analysis.steps);
   json["survivors"] = survivors_json(data, analysis.survivors);
   json["facts"] = facts_json(analysis.facts);
   return json;

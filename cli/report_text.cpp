@@ -46,7 +46,6 @@ using analyzer::StepSurvivors;
 using analyzer::Subject;
 using analyzer::TraceData;
 using analyzer::Verdict;
-using analyzer::what_if;
 using analyzer::WhatIf;
 
 constexpr std::size_t kLabel = 12;     // columns of a finding's labels

@@ -36,7 +36,6 @@ using analyzer::Storage;
 using analyzer::StorageStory;
 using analyzer::TraceData;
 using analyzer::Verdict;
-using analyzer::what_if;
 using analyzer::WhatIf;
 
 constexpr std::size_t kMostGroups = 20;

@@ -88,7 +88,7 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
         (spool,) = pathlib.Path(state["spool_folder"]).glob("*.spool")
 
         busy = recorded.tool("report", folder)
-        assert busy.returncode == 4 and f"{job} still runs" in busy.stderr
+        assert busy.returncode == 0 and f"{job} still runs" in busy.stderr
 
         time.sleep(0.3)
         os.kill(job, signal.SIGKILL)

@@ -23,24 +23,24 @@ def runs(tmp_path_factory):
     return run(folder / "defect"), run(folder / "fixed", "--fixed")
 
 
-def above_start(steps: list[dict], field: str) -> list[int]:
-    """Bytes of each plan's peak above what was allocated when its step began."""
-    plans = [step for step in steps if 0 < step["step"] <= PLANS]
-    assert len(plans) == PLANS
-    return [step[field] - step["start_bytes"] for step in plans]
+def above_begin(steps: list[dict], predicted: bool = False) -> list[int]:
+    """Bytes of each plan's peak above what was allocated when its step began; the set-up is a step before them."""
+    assert len(steps) == PLANS + 1
+    prefix = "predicted_" if predicted else ""
+    return [step[f"{prefix}peak_bytes"] - step[f"{prefix}begin_bytes"] for step in steps[1:]]
 
 
 def test_measured_peaks_are_those_of_the_simulation(runs):
     for lines, seen in runs:
-        assert above_start(seen["steps"], "peak_bytes") == [line["peak"] for line in lines]
+        assert above_begin(seen["steps"]) == [line["peak"] for line in lines]
 
 
 def test_predictions_are_the_measured_peaks_of_the_fixed_run(runs):
     (_, defect), (lines, fixed) = runs
-    predicted = above_start(defect["steps"], "predicted_bytes")
+    predicted = above_begin(defect["steps"], predicted=True)
     assert predicted == [line["peak"] for line in lines]
-    assert predicted == above_start(fixed["steps"], "peak_bytes")
-    assert predicted == above_start(fixed["steps"], "predicted_bytes")
+    assert predicted == above_begin(fixed["steps"])
+    assert predicted == above_begin(fixed["steps"], predicted=True)
 
 
 def test_held_bytes_are_those_of_the_simulation(runs):

@@ -21,8 +21,6 @@ bool make_gate() noexcept {
 }
 
 void open_gate() noexcept { g_gate->store(static_cast<std::uint32_t>(GateState::kOpen), std::memory_order_release); }
-void close_gate() noexcept {
-  g_gate->store(static_cast<std::uint32_t>(GateState::kClosed), std::memory_order_release);
-}
+void close_gate() noexcept { g_gate->store(static_cast<std::uint32_t>(GateState::kClosed), std::memory_order_release); }
 
 }  // namespace dcmt::agent

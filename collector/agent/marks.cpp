@@ -39,9 +39,7 @@ std::uint64_t phase_begin(const char* name) {
 void phase_end(std::uint64_t phase) {
   write_mark(wire::RecordType::kMarkEnd, wire::MarkKind::kPhase, nullptr, phase, 0);
 }
-void step(std::int64_t number) {
-  write_mark(wire::RecordType::kMarkPoint, wire::MarkKind::kStep, nullptr, 0, number);
-}
+void step(std::int64_t number) { write_mark(wire::RecordType::kMarkPoint, wire::MarkKind::kStep, nullptr, 0, number); }
 
 void gather(std::int64_t graph, std::int64_t key, void* tensor, void* object) {
   if (g_torch != nullptr && recording()) g_torch->gather(graph, key, tensor, object);
@@ -62,9 +60,9 @@ void census(void* tensor, void* object) {
   if (g_torch != nullptr && recording()) g_torch->census(tensor, object);
 }
 
-constinit const dcmt_marks g_marks = {sizeof(dcmt_marks), DCMT_MARKS_VERSION, is_recording, mark,   phase_begin,
-                                      phase_end,          step,               gather,       wait,   persist,
-                                      release_begin,      release_end,        census};
+constinit const dcmt_marks g_marks = {
+    sizeof(dcmt_marks), DCMT_MARKS_VERSION, is_recording, mark, phase_begin, phase_end, step, gather, wait, persist,
+    release_begin,      release_end,        census};
 
 }  // namespace
 

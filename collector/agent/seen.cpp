@@ -68,8 +68,8 @@ std::uint64_t intern(const char* text, std::size_t bytes) noexcept {
   const std::uint64_t id = hash_bytes(text, bytes, 0);
   if (!first_sight(id)) return id;
   const std::size_t padded = (bytes + 7) & ~std::size_t{7};
-  auto* record = static_cast<wire::StringRecord*>(
-      begin_record(wire::RecordType::kString, sizeof(wire::StringRecord) + padded, 0));
+  auto* record =
+      static_cast<wire::StringRecord*>(begin_record(wire::RecordType::kString, sizeof(wire::StringRecord) + padded, 0));
   if (record == nullptr) {
     forget(id);
     return id;
@@ -94,8 +94,8 @@ void forget(std::uint64_t id) noexcept {
 
 void diagnose(wire::DiagnosticCode code, const char* text) noexcept {
   const std::uint64_t id = intern(text, strlen(text));
-  auto* record = static_cast<wire::DiagnosticRecord*>(begin_record(
-      wire::RecordType::kDiagnostic, sizeof(wire::DiagnosticRecord), static_cast<std::uint32_t>(code)));
+  auto* record = static_cast<wire::DiagnosticRecord*>(
+      begin_record(wire::RecordType::kDiagnostic, sizeof(wire::DiagnosticRecord), static_cast<std::uint32_t>(code)));
   if (record == nullptr) return;
   record->text = id;
   commit_record(record);

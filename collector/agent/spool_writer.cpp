@@ -86,8 +86,8 @@ void write_chunk_preamble(bool first) noexcept {
   clock->header.tsc = cycles();
   publish(&clock->header);
   if (t_state.lost != 0) {
-    auto* lost = reinterpret_cast<wire::LostRecord*>(append(
-        wire::RecordType::kLost, sizeof(wire::LostRecord), static_cast<std::uint32_t>(wire::LossReason::kNoRoom)));
+    auto* lost = reinterpret_cast<wire::LostRecord*>(append(wire::RecordType::kLost, sizeof(wire::LostRecord),
+                                                            static_cast<std::uint32_t>(wire::LossReason::kNoRoom)));
     lost->count = t_state.lost;
     lost->since_tsc = t_state.lost_since;
     publish(&lost->header);
@@ -165,7 +165,8 @@ const char* show_spool(const char* folder) noexcept {
   }
   char hidden[kMaxPath];
   char shown[kMaxPath];
-  if (!spool_path(hidden, folder, ".%ld.new") || !spool_path(shown, folder, "%ld.spool") || rename(hidden, shown) != 0) {
+  if (!spool_path(hidden, folder, ".%ld.new") || !spool_path(shown, folder, "%ld.spool") ||
+      rename(hidden, shown) != 0) {
     return "the spool could not be renamed";
   }
   return nullptr;

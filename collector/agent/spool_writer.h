@@ -9,10 +9,10 @@
 namespace dcmt::agent {
 
 struct SpoolOptions {
-  const char* folder;          ///< private folder made by the recorder
+  const char* folder;  ///< private folder made by the recorder
   std::uint32_t chunk_count;
-  std::uint32_t detail;        ///< 1 lifetimes, 2 full
-  std::int32_t rank;           ///< -1 if none
+  std::uint32_t detail;  ///< 1 lifetimes, 2 full
+  std::int32_t rank;     ///< -1 if none
   std::int32_t world_size;
 };
 

@@ -61,8 +61,10 @@ void load_provider(const char* libraries, const char* name) noexcept {
     const char* why = dlerror();
     char text[512];
     snprintf(text, sizeof text, "%s does not load here: %s", name, why != nullptr ? why : "no reason given");
-    if (strstr(name, "torch") != nullptr) refuse(text);
-    else diagnose(wire::DiagnosticCode::kProviderOff, text);
+    if (strstr(name, "torch") != nullptr)
+      refuse(text);
+    else
+      diagnose(wire::DiagnosticCode::kProviderOff, text);
     return;
   }
   auto start = reinterpret_cast<void (*)()>(dlsym(handle, "dcmt_provider_start"));
@@ -78,8 +80,8 @@ void start() noexcept {
 
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
-  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_full ? 2u : 1u,
-                             integer(getenv("RANK"), -1), integer(getenv("WORLD_SIZE"), -1)};
+  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_full ? 2u : 1u, integer(getenv("RANK"), -1),
+                             integer(getenv("WORLD_SIZE"), -1)};
   if (!make_gate() || !make_seen_table()) {
     leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");
     return;

@@ -9,15 +9,15 @@
 namespace dcmt::agent {
 
 struct ThreadState {
-  std::uint32_t inside;            ///< depth of Inside guards
-  std::uint32_t tid;               ///< 0 until first asked for
-  std::uint32_t number;            ///< the agent's thread number + 1; 0 until the first record
-  std::uint32_t used;              ///< bytes written into the chunk
-  char* chunk;                     ///< nullptr: none
+  std::uint32_t inside;  ///< depth of Inside guards
+  std::uint32_t tid;     ///< 0 until first asked for
+  std::uint32_t number;  ///< the agent's thread number + 1; 0 until the first record
+  std::uint32_t used;    ///< bytes written into the chunk
+  char* chunk;           ///< nullptr: none
   spool::ChunkDescriptor* descriptor;
-  std::uint64_t lost_since;        ///< tsc of the first record lost since the last LostRecord
-  std::uint32_t lost;              ///< records lost since then
-  void* torch;                     ///< torch_thread_slot()
+  std::uint64_t lost_since;  ///< tsc of the first record lost since the last LostRecord
+  std::uint32_t lost;        ///< records lost since then
+  void* torch;               ///< torch_thread_slot()
 };
 static_assert(sizeof(ThreadState) <= 64);
 static_assert(std::is_trivially_destructible_v<ThreadState>);

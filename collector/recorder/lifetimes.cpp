@@ -197,6 +197,7 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   live->row.end = *where;
+  live->row.end_ordinal = record.header.aux;
   const RowId id = live->row.id;
   DCMT_RETURN_IF_ERROR(storages_.end(journal_.writer, record.storage, journal_.now));
   block_owners_.erase(id);

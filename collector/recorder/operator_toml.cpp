@@ -1,11 +1,11 @@
 #include "collector/recorder/operator_toml.h"
 
+#include <toml++/toml.h>
 #include <array>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <toml++/toml.h>
 
 namespace dcmt::recorder {
 namespace {
@@ -17,7 +17,8 @@ Error bad(const std::string& path, const toml::source_region& where, const std::
 Expected<std::string> line_of(const std::string& path, const toml::table& row) {
   static const std::set<std::string_view> kKnown = {"pattern", "role", "graph", "key", "count", "tensor"};
   for (const auto& [name, value] : row) {
-    if (!kKnown.contains(name.str())) return bad(path, name.source(), "unknown field '" + std::string(name.str()) + "'");
+    if (!kKnown.contains(name.str()))
+      return bad(path, name.source(), "unknown field '" + std::string(name.str()) + "'");
     if (!value.is_string()) return bad(path, value.source(), "'" + std::string(name.str()) + "' must be a string");
     const auto& text = value.as_string()->get();
     if (text.empty() || text.find_first_of("\t\n") != std::string::npos) {

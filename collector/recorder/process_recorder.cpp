@@ -23,8 +23,9 @@ std::string shell_quote(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-./=:,@%+") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-./=:,@%+") == std::string::npos;
     if (plain) {
       line += word;
       continue;
@@ -74,8 +75,7 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::stri
   Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
   if (!writer.ok()) return writer.error();
 
-  std::unique_ptr<ProcessRecorder> recorder(
-      new ProcessRecorder(std::move(*reader), std::move(*writer), trace_path));
+  std::unique_ptr<ProcessRecorder> recorder(new ProcessRecorder(std::move(*reader), std::move(*writer), trace_path));
   const spool::ProcessFacts& facts = recorder->reader_.facts();
   const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
   Expected<std::unique_ptr<Assembler>> assembler =

@@ -248,8 +248,10 @@ void reap(std::map<pid_t, int>& exits) {
 Expected<RunResult> run(const RunOptions& options) {
   const std::string agent = options.libraries + "/libdcmt_agent.so";
   if (access(agent.c_str(), R_OK) != 0) {
-    return Error{ErrorCode::kCannotRecord, agent + ": the agent is missing. This build has no collector: configure it with a "
-                                                   "Python that has torch (DCMT_PYTHON), or run dc-memtrace doctor."};
+    return Error{ErrorCode::kCannotRecord,
+                 agent +
+                     ": the agent is missing. This build has no collector: configure it with a "
+                     "Python that has torch (DCMT_PYTHON), or run dc-memtrace doctor."};
   }
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
@@ -339,8 +341,12 @@ Status finish_interrupted_run(const std::string& folder) {
     if (!peek.ok()) return peek.error();
     const std::int64_t pid = peek->facts().pid;
     if (process_start(pid) != 0) {
-      return {ErrorCode::kCannotRecord,
-              fmt::format("{}: its recorder is gone but process {} still runs. Report again when it has ended.", folder, pid)};
+      return {
+          ErrorCode::kCannotRecord,
+          fmt::format(
+              "{}: its recorder is gone but process {} still runs; this is what was recorded before. Report again when "
+              "it has ended.",
+              folder, pid)};
     }
     const auto known = run->traces.find(pid);
     const std::string name = known != run->traces.end() ? known->second : fmt::format("pid{}.dcmt", pid);

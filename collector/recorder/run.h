@@ -21,9 +21,9 @@ struct RunOptions {
 };
 
 struct RunResult {
-  int job_exit = 0;                   ///< the job's exit code; 128 + signal; 126, 127 as shells do
-  std::vector<std::string> traces;    ///< finished traces
-  std::vector<std::string> notes;     ///< one line each: what was not recorded and why
+  int job_exit = 0;                 ///< the job's exit code; 128 + signal; 126, 127 as shells do
+  std::vector<std::string> traces;  ///< finished traces
+  std::vector<std::string> notes;   ///< one line each: what was not recorded and why
 };
 
 /// Runs the command to its end. An error means that the command was not started.

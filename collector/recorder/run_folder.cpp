@@ -32,7 +32,8 @@ Status prepare_run_folder(const std::string& folder, bool replace) {
     const bool ours = name == "run.json" || name.find(".dcmt") != std::string::npos;
     if (!ours) continue;
     if (!replace) {
-      return {ErrorCode::kUsage, folder + " already holds a run. Choose another folder with -o, or add --force to replace it."};
+      return {ErrorCode::kUsage,
+              folder + " already holds a run. Choose another folder with -o, or add --force to replace it."};
     }
     fs::remove(entry.path(), error);
   }

@@ -15,7 +15,7 @@ struct RunState {
   std::int64_t recorder_pid = 0;
   std::uint64_t recorder_start = 0;  ///< start time of that process in clock ticks: a pid alone can be somebody else's
   std::vector<std::string> command;
-  std::string state;                 ///< "recording" | "finished" | "recovered"
+  std::string state;                           ///< "recording" | "finished" | "recovered"
   std::map<std::int64_t, std::string> traces;  ///< pid of the traced process -> file name in the folder
 };
 

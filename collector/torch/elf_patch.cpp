@@ -41,8 +41,8 @@ int protection_of(std::uintptr_t address) {
     std::uintptr_t high = 0;
     char flags[5] = {};
     if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 && address >= low && address < high) {
-      protection = (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) |
-                   (flags[2] == 'x' ? PROT_EXEC : 0);
+      protection =
+          (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
       break;
     }
   }
@@ -83,11 +83,11 @@ struct Request {
 };
 
 struct Relocations {
-  const ElfW(Rela)* table = nullptr;
+  const ElfW(Rela) * table = nullptr;
   std::size_t count = 0;
 };
 
-void patch_table(const Relocations& relocations, const ElfW(Sym)* symbols, const char* names, ElfW(Addr) base,
+void patch_table(const Relocations& relocations, const ElfW(Sym) * symbols, const char* names, ElfW(Addr) base,
                  const char* object, Request& request) {
   for (std::size_t i = 0; i < relocations.count; ++i) {
     const ElfW(Rela)& entry = relocations.table[i];
@@ -130,13 +130,26 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
     const auto pointer = dynamic->d_un.d_ptr;
     switch (dynamic->d_tag) {
-      case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(pointer); break;
-      case DT_STRTAB: names = reinterpret_cast<const char*>(pointer); break;
-      case DT_JMPREL: jump.table = reinterpret_cast<const ElfW(Rela)*>(pointer); break;
-      case DT_PLTRELSZ: jump.count = dynamic->d_un.d_val / sizeof(ElfW(Rela)); break;
-      case DT_RELA: data.table = reinterpret_cast<const ElfW(Rela)*>(pointer); break;
-      case DT_RELASZ: data.count = dynamic->d_un.d_val / sizeof(ElfW(Rela)); break;
-      default: break;
+      case DT_SYMTAB:
+        symbols = reinterpret_cast<const ElfW(Sym)*>(pointer);
+        break;
+      case DT_STRTAB:
+        names = reinterpret_cast<const char*>(pointer);
+        break;
+      case DT_JMPREL:
+        jump.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
+        break;
+      case DT_PLTRELSZ:
+        jump.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELA:
+        data.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
+        break;
+      case DT_RELASZ:
+        data.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      default:
+        break;
     }
   }
   if (symbols == nullptr || names == nullptr) return 0;

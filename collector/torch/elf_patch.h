@@ -8,7 +8,7 @@ namespace dcmt::torch_provider {
 
 /// One import to redirect in loaded objects.
 struct ImportPatch {
-  const char* symbol;       ///< mangled name
+  const char* symbol;  ///< mangled name
   void* replacement;
   const char* only_object;  ///< nullptr: every object; else only the one whose file name begins with this
 };

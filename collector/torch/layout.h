@@ -18,11 +18,11 @@ inline constexpr std::size_t kStoragePyObject = 80;
 inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
 
 // Slots of virtual tables, counted from the table's symbol (offset to top, type info, then functions).
-inline constexpr std::size_t kTensorSlotRelease = 4;    ///< release_resources
-inline constexpr std::size_t kTensorSlotDetach = 31;     ///< shallow_copy_and_detach(const VariableVersion&, bool)
-inline constexpr std::size_t kTensorSlotDetachMove = 32; ///< shallow_copy_and_detach(VariableVersion&&, bool)
-inline constexpr std::size_t kTensorSlotCopyFrom = 33;   ///< shallow_copy_from
-inline constexpr std::size_t kStorageSlotDelete = 3;    ///< deleting destructor
+inline constexpr std::size_t kTensorSlotRelease = 4;      ///< release_resources
+inline constexpr std::size_t kTensorSlotDetach = 31;      ///< shallow_copy_and_detach(const VariableVersion&, bool)
+inline constexpr std::size_t kTensorSlotDetachMove = 32;  ///< shallow_copy_and_detach(VariableVersion&&, bool)
+inline constexpr std::size_t kTensorSlotCopyFrom = 33;    ///< shallow_copy_from
+inline constexpr std::size_t kStorageSlotDelete = 3;      ///< deleting destructor
 inline constexpr std::size_t kStorageSlotRelease = 4;
 
 inline std::uint64_t word(const void* object, std::size_t offset) noexcept {

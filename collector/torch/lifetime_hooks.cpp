@@ -117,11 +117,11 @@ void storage_ends(const void* storage, wire::RecordType type) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
   if (follow_end(storage)) {
-    const bool watched = storage_is_watched(storage);
     const std::uint64_t stack = python_stack();
     write_running_ops();
-    auto* record = static_cast<wire::StorageRecord*>(
-        agent::begin_record(type, sizeof(wire::StorageRecord), watched ? 1 : 0));
+    const TorchThread* thread = torch_thread();
+    const auto ordinal = static_cast<std::uint32_t>(thread != nullptr ? thread->ordinal : 0);
+    auto* record = static_cast<wire::StorageRecord*>(agent::begin_record(type, sizeof(wire::StorageRecord), ordinal));
     if (record != nullptr) {
       record->storage = reinterpret_cast<std::uint64_t>(storage);
       record->data = layout::data_of(storage);

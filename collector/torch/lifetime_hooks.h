@@ -5,7 +5,8 @@
 
 namespace dcmt::torch_provider {
 
-/// Installs all hooks. False, with the reason in `why`, if torch does not export what they need; nothing is hooked then.
+/// Installs all hooks. False, with the reason in `why`, if torch does not export what they need; nothing is hooked
+/// then.
 bool install_lifetime_hooks(const char** why) noexcept;
 
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.

@@ -49,7 +49,8 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
     if (inputs[i].isTensor()) {
       look_at(function, i, inputs[i].toTensor(), thread->ordinal);
     } else if (inputs[i].isTensorList()) {
-      for (const c10::IValue& element : inputs[i].toListRef()) look_at(function, i, element.toTensor(), thread->ordinal);
+      for (const c10::IValue& element : inputs[i].toListRef())
+        look_at(function, i, element.toTensor(), thread->ordinal);
     }
   }
   return nullptr;
@@ -59,9 +60,8 @@ void switch_reads(bool wanted) {
   const at::CallbackHandle handle = g_reads_handle.load(std::memory_order_relaxed);
   if (wanted == (handle != at::INVALID_CALLBACK_HANDLE)) return;
   if (wanted) {
-    g_reads_handle.store(at::addGlobalCallback(at::RecordFunctionCallback(&on_inputs)
-                                                   .needsInputs(true)
-                                                   .scopes({at::RecordScope::FUNCTION})));
+    g_reads_handle.store(at::addGlobalCallback(
+        at::RecordFunctionCallback(&on_inputs).needsInputs(true).scopes({at::RecordScope::FUNCTION})));
   } else {
     g_reads_handle.store(at::INVALID_CALLBACK_HANDLE);
     at::removeCallback(handle);
@@ -70,9 +70,12 @@ void switch_reads(bool wanted) {
 
 wire::OpScope scope_of(const at::RecordFunction& function) {
   switch (function.scope()) {
-    case at::RecordScope::BACKWARD_FUNCTION: return wire::OpScope::kBackward;
-    case at::RecordScope::USER_SCOPE: return wire::OpScope::kUser;
-    default: return wire::OpScope::kFunction;
+    case at::RecordScope::BACKWARD_FUNCTION:
+      return wire::OpScope::kBackward;
+    case at::RecordScope::USER_SCOPE:
+      return wire::OpScope::kUser;
+    default:
+      return wire::OpScope::kFunction;
   }
 }
 
@@ -117,9 +120,9 @@ void on_end(const at::RecordFunction&, at::ObserverContext*) {
 }  // namespace
 
 void start_operator_events() {
-  at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
-                            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                                     at::RecordScope::USER_SCOPE}));
+  at::addGlobalCallback(
+      at::RecordFunctionCallback(&on_begin, &on_end)
+          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
 }
 
 TensorShape tensor_shape(const void* tensor) noexcept {

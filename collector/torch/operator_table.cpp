@@ -26,11 +26,16 @@ std::vector<OperatorRow> load_operator_table() {
     std::getline(fields, row.key, '\t');
     std::getline(fields, row.count, '\t');
     std::getline(fields, row.tensor, '\t');
-    if (role == "gather") row.role = OperatorRole::kGather;
-    else if (role == "wait") row.role = OperatorRole::kWait;
-    else if (role == "persist") row.role = OperatorRole::kPersist;
-    else if (role == "release") row.role = OperatorRole::kRelease;
-    else continue;
+    if (role == "gather")
+      row.role = OperatorRole::kGather;
+    else if (role == "wait")
+      row.role = OperatorRole::kWait;
+    else if (role == "persist")
+      row.role = OperatorRole::kPersist;
+    else if (role == "release")
+      row.role = OperatorRole::kRelease;
+    else
+      continue;
     table.push_back(row);
   }
   return table;

@@ -14,8 +14,8 @@ struct OperatorRow {
   OperatorRole role;
   std::string graph;
   std::string key;
-  std::string count;    ///< release: the declared count of uses
-  std::string tensor;   ///< gather, wait: argument that is the storage's tensor; empty: the output
+  std::string count;   ///< release: the declared count of uses
+  std::string tensor;  ///< gather, wait: argument that is the storage's tensor; empty: the output
 };
 
 /// Reads the file named by the environment; lines of tab-separated fields in the order above. Empty if there is none.

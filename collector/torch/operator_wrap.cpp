@@ -115,8 +115,12 @@ class CycleKernel final : public c10::OperatorKernel {
       case OperatorRole::kWait:
         if (tensor != nullptr) key_waited(key, tensor, name_id(), flags);
         break;
-      case OperatorRole::kPersist: key_persistent(key, name_id(), flags); break;
-      case OperatorRole::kRelease: key_release_ends(key, declared, name_id(), flags); break;
+      case OperatorRole::kPersist:
+        key_persistent(key, name_id(), flags);
+        break;
+      case OperatorRole::kRelease:
+        key_release_ends(key, declared, name_id(), flags);
+        break;
     }
   }
 
@@ -165,10 +169,11 @@ bool wrap_for(WantedOperator& wanted, c10::DispatchKey key) {
 
   QuietWarnings quiet;
   const c10::WarningUtils::WarningHandlerGuard warnings(&quiet);
-  auto library = std::make_unique<torch::Library>(torch::Library::IMPL, full_name.substr(0, colon), key, "dc-memtrace", 0);
-  library->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
-                                  wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, wanted.places,
-                                  full_name)));
+  auto library =
+      std::make_unique<torch::Library>(torch::Library::IMPL, full_name.substr(0, colon), key, "dc-memtrace", 0);
+  library->impl(name.c_str(),
+                torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
+                    wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, wanted.places, full_name)));
   wrapping().libraries.push_back(std::move(library));
   return true;
 }

@@ -67,8 +67,8 @@ void census(void* tensor, void* object) noexcept {
   if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0, 0);
 }
 
-const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider), gather, wait, persist, release_begin,
-                                        release_end, census};
+const agent::TorchProvider kProvider = {
+    sizeof(agent::TorchProvider), gather, wait, persist, release_begin, release_end, census};
 
 void start() {
   agent::set_torch_version(TORCH_VERSION);

@@ -31,8 +31,8 @@ struct KeySlot {
   std::int32_t declared;
   std::int32_t remaining;
   bool persistent;
-  bool gathered;                     ///< a cycle is open: gathered and not finally released
-  std::atomic<bool> released;        ///< the storage outlived its final release
+  bool gathered;               ///< a cycle is open: gathered and not finally released
+  std::atomic<bool> released;  ///< the storage outlived its final release
   std::uint32_t reads;
   std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
 };

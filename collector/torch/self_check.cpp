@@ -39,8 +39,8 @@ const char* self_check() {
   if (layout::storage_of(impl) != storage || layout::storage_of(view.unsafeGetTensorImpl()) != storage) {
     return wrong("tensor objects");
   }
-  if (layout::strong_count(impl) != tensor.use_count() || layout::strong_count(storage) != tensor.storage().use_count() ||
-      layout::strong_count(storage) != 2) {
+  if (layout::strong_count(impl) != tensor.use_count() ||
+      layout::strong_count(storage) != tensor.storage().use_count() || layout::strong_count(storage) != 2) {
     return wrong("reference counts");
   }
   if (layout::data_of(storage) != address(storage->data()) || layout::bytes_of(storage) != storage->nbytes() ||

@@ -19,8 +19,8 @@ void write_running_ops() noexcept {
   for (; thread->written < known; ++thread->written) {
     RunningOp& op = thread->running[thread->written];
     const std::uint64_t name = agent::intern(op.name, strlen(op.name));
-    auto* record = static_cast<wire::OpRecord*>(
-        agent::begin_record(wire::RecordType::kOpBegin, sizeof(wire::OpRecord), op.scope));
+    auto* record =
+        static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpBegin, sizeof(wire::OpRecord), op.scope));
     if (record == nullptr) return;
     record->name = name;
     record->ordinal = op.ordinal;

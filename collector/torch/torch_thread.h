@@ -6,22 +6,22 @@
 namespace dcmt::torch_provider {
 
 struct RunningOp {
-  const char* name;       ///< valid while the operator runs
+  const char* name;  ///< valid while the operator runs
   std::uint64_t ordinal;
-  std::uint32_t scope;    ///< wire::OpScope
+  std::uint32_t scope;  ///< wire::OpScope
 };
 
 struct TorchThread {
   static constexpr std::uint32_t kMaxDepth = 64;
   static constexpr std::uint32_t kMaxPending = 32;
 
-  std::uint64_t ordinal;       ///< operators begun on this thread
-  std::uint32_t depth;         ///< running operators, also those beyond kMaxDepth
-  std::uint32_t written;       ///< how many of `running`, from the outermost, have their OpBegin written
-  std::uint32_t in_detach;     ///< depth of shallow copies: a tensor is born there before it has its storage
-  const void* detached;        ///< the last tensor born so
-  std::uint32_t in_cycle_op;   ///< depth of wrapped gather/wait/release operators
-  std::int32_t declared;       ///< uses declared by an explicit release that has begun
+  std::uint64_t ordinal;      ///< operators begun on this thread
+  std::uint32_t depth;        ///< running operators, also those beyond kMaxDepth
+  std::uint32_t written;      ///< how many of `running`, from the outermost, have their OpBegin written
+  std::uint32_t in_detach;    ///< depth of shallow copies: a tensor is born there before it has its storage
+  const void* detached;       ///< the last tensor born so
+  std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
+  std::int32_t declared;      ///< uses declared by an explicit release that has begun
   std::uint32_t pending_count;
   std::uint32_t pending[kMaxPending];  ///< key slots whose final release waits for the next operator
   RunningOp running[kMaxDepth];

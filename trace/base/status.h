@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}     // NOLINT(google-explicit-constructor)
+  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Expected(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
@@ -66,7 +66,7 @@ class [[nodiscard]] Expected {
 }  // namespace dcmt
 
 /// Returns the error of `expr` (a Status) from the calling function, if there is one.
-#define DCMT_RETURN_IF_ERROR(expr)                            \
-  do {                                                        \
+#define DCMT_RETURN_IF_ERROR(expr)                                                             \
+  do {                                                                                         \
     if (::dcmt::Status dcmt_status_ = (expr); !dcmt_status_.ok()) return dcmt_status_.error(); \
   } while (false)

@@ -30,7 +30,7 @@ struct Header {
   std::uint64_t chunk_bytes;
   std::uint32_t pid;
   std::uint32_t parent_pid;
-  std::uint64_t tsc_hz;              ///< 0 if unknown
+  std::uint64_t tsc_hz;  ///< 0 if unknown
   std::uint64_t start_tsc;
   std::uint64_t start_monotonic_ns;
   std::uint64_t start_real_ns;
@@ -40,11 +40,11 @@ struct Header {
   std::uint32_t detail;              ///< 1 lifetimes, 2 full
   char torch_version[32];
   char python_version[32];
-  char message[512];                 ///< one line for a person when state is kRefused
+  char message[512];                                ///< one line for a person when state is kRefused
   alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
   alignas(64) std::atomic<std::uint32_t> chunk_hint;
-  std::atomic<std::uint32_t> threads;               ///< thread numbers handed out
-  alignas(64) std::atomic<std::uint64_t> lost;      ///< records that found no room
+  std::atomic<std::uint32_t> threads;           ///< thread numbers handed out
+  alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

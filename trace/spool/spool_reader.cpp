@@ -18,9 +18,7 @@ std::string text_of(const char* field, std::size_t capacity) {
   return {field, end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - field) : capacity};
 }
 
-Error bad(const std::string& path, const std::string& why) {
-  return {ErrorCode::kBadInput, path + ": " + why};
-}
+Error bad(const std::string& path, const std::string& why) { return {ErrorCode::kBadInput, path + ": " + why}; }
 
 }  // namespace
 
@@ -84,9 +82,9 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
   reader.chunk_count_ = static_cast<std::uint32_t>(std::min<std::size_t>(declared, whole));
   reader.damaged_ = declared - reader.chunk_count_;
   reader.chunks_.resize(reader.chunk_count_);
-  reader.facts_ = {header.pid,        header.parent_pid, header.rank,
-                   header.world_size, header.detail,     header.tsc_hz,
-                   header.start_tsc,  header.start_monotonic_ns, header.start_real_ns};
+  reader.facts_ = {header.pid,          header.parent_pid, header.rank,      header.world_size,
+                   header.detail,       header.tsc_hz,     header.start_tsc, header.start_monotonic_ns,
+                   header.start_real_ns};
   return reader;
 }
 
@@ -102,9 +100,7 @@ std::string SpoolReader::python_version() const {
 }
 std::string SpoolReader::message() const { return text_of(header().message, sizeof Header::message); }
 std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_order_relaxed); }
-std::uint64_t SpoolReader::last_taken_sequence() const {
-  return header().next_seq.load(std::memory_order_relaxed) - 1;
-}
+std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 
 ChunkDescriptor& SpoolReader::descriptor(std::uint32_t index) const {
   return reinterpret_cast<ChunkDescriptor*>(base_ + kHeaderBytes)[index];
@@ -225,7 +221,8 @@ void SpoolReader::give_back() {
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
     Chunk& chunk = chunks_[i];
     ChunkDescriptor& shared = descriptor(i);
-    if (chunk.batches != 0 || shared.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(ChunkState::kFull) ||
+    if (chunk.batches != 0 ||
+        shared.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(ChunkState::kFull) ||
         shared.committed.load(std::memory_order_acquire) != chunk.taken) {
       continue;
     }

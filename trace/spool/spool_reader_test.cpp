@@ -91,7 +91,8 @@ TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenTold) {
 }
 
 TEST_F(SpoolReaderTest, ContinuesAfterWhatIsKnown) {
-  for (std::uint64_t seq = 1; seq <= 6; ++seq) add(static_cast<std::uint32_t>(seq % 2), static_cast<std::uint32_t>(seq % 2), seq);
+  for (std::uint64_t seq = 1; seq <= 6; ++seq)
+    add(static_cast<std::uint32_t>(seq % 2), static_cast<std::uint32_t>(seq % 2), seq);
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   reader->skip_to(4);
@@ -113,7 +114,8 @@ TEST_F(SpoolReaderTest, GivesBackOnlyFullChunksThatWereHandedOut) {
 }
 
 TEST_F(SpoolReaderTest, CutAtEveryPlaceNeverCrashesAndKeepsWhatIsWhole) {
-  for (std::uint64_t seq = 1; seq <= 40; ++seq) add(static_cast<std::uint32_t>(seq % kChunks), static_cast<std::uint32_t>(seq % kChunks), seq);
+  for (std::uint64_t seq = 1; seq <= 40; ++seq)
+    add(static_cast<std::uint32_t>(seq % kChunks), static_cast<std::uint32_t>(seq % kChunks), seq);
   std::vector<std::size_t> sizes;
   for (std::size_t size = 0; size <= chunks_offset(kChunks) + 1024; size += 1) sizes.push_back(size);
   for (std::size_t chunk = 1; chunk <= kChunks; ++chunk) {

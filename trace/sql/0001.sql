@@ -48,6 +48,7 @@ CREATE TABLE storage(
   seen TEXT NOT NULL,               -- 'first_seen': the birth is the first sight, the constructor has no hook
   thread INTEGER, operator INTEGER, stack INTEGER,          -- of the birth
   end_thread INTEGER, end_operator INTEGER, end_stack INTEGER,  -- of the last reference going
+  end_ordinal INTEGER,              -- operators begun on end_thread by then
   from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
 
 CREATE TABLE tensor(                -- a stay of one tensor object on one storage

@@ -66,6 +66,7 @@ struct StorageRow {
   std::string_view seen;  ///< static text
   Place birth;
   Place end;
+  RowId end_ordinal = 0;  ///< operators begun on the thread by the end
   Span span;
 };
 

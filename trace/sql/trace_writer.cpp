@@ -69,7 +69,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO block(id, address, bytes, device, storage, thread, operator, stack, free_thread,"
     " free_operator, free_stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO storage(id, address, bytes, seen, thread, operator, stack, end_thread, end_operator,"
-    " end_stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO tensor(id, object, address, storage, thread, operator, stack, from_seq, to_seq, from_ns,"
     " to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after,"
@@ -192,6 +192,7 @@ Status TraceWriter::write(const StorageRow& row) {
       .text(row.seen)
       .place(row.birth)
       .place(row.end)
+      .reference(row.end_ordinal)
       .span(row.span)
       .run();
 }

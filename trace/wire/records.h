@@ -131,7 +131,7 @@ struct RepointRecord {
 static_assert(sizeof(RepointRecord) == 72);
 
 struct StorageRecord {
-  RecordHeader header;
+  RecordHeader header;  ///< aux: operators begun on this thread so far (its low 32 bits)
   std::uint64_t storage;
   std::uint64_t data;
   std::uint64_t bytes;
@@ -150,9 +150,9 @@ struct ResizeRecord {
 static_assert(sizeof(ResizeRecord) == 64);
 
 struct BlockRecord {
-  RecordHeader header;   ///< aux: device (0 CPU)
+  RecordHeader header;  ///< aux: device (0 CPU)
   std::uint64_t address;
-  std::uint64_t bytes;   ///< requested bytes; 0 in a free
+  std::uint64_t bytes;  ///< requested bytes; 0 in a free
   std::uint64_t stack;
 };
 static_assert(sizeof(BlockRecord) == 48);
@@ -181,29 +181,29 @@ struct MarkRecord {
 static_assert(sizeof(MarkRecord) == 56);
 
 /// Flags of a KeyRecord.
-inline constexpr std::uint32_t kKeyFinal = 1u << 0;       ///< this release brought the use count to zero
-inline constexpr std::uint32_t kKeyPersistent = 1u << 1;  ///< the key is persistent: releases only count
-inline constexpr std::uint32_t kKeyMismatch = 1u << 2;    ///< declared count differs from the first one of the cycle
-inline constexpr std::uint32_t kKeyNoGather = 1u << 3;    ///< a release without a gather in this cycle
-inline constexpr std::uint32_t kKeyExplicit = 1u << 4;    ///< from an explicit mark, not a wrapped operator
-inline constexpr std::uint32_t kKeyStorageDead = 1u << 5; ///< the storage had died when this was written
-inline constexpr std::uint32_t kKeyUnwound = 1u << 6;     ///< the operator threw
+inline constexpr std::uint32_t kKeyFinal = 1u << 0;        ///< this release brought the use count to zero
+inline constexpr std::uint32_t kKeyPersistent = 1u << 1;   ///< the key is persistent: releases only count
+inline constexpr std::uint32_t kKeyMismatch = 1u << 2;     ///< declared count differs from the first one of the cycle
+inline constexpr std::uint32_t kKeyNoGather = 1u << 3;     ///< a release without a gather in this cycle
+inline constexpr std::uint32_t kKeyExplicit = 1u << 4;     ///< from an explicit mark, not a wrapped operator
+inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had died when this was written
+inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator threw
 
 /// A gather, wait, persist or release of one key = (graph, parameter).
 struct KeyRecord {
   RecordHeader header;  ///< aux: flags above
   std::int64_t graph;
   std::int64_t key;
-  std::uint64_t op;         ///< string id of the operator's (or mark's) name
-  std::uint64_t tensor;     ///< gather, wait: the output; release: 0
-  std::uint64_t storage;    ///< the key's storage
+  std::uint64_t op;       ///< string id of the operator's (or mark's) name
+  std::uint64_t tensor;   ///< gather, wait: the output; release: 0
+  std::uint64_t storage;  ///< the key's storage
   std::uint64_t data;
-  std::uint64_t bytes;      ///< bytes of that storage at this moment
-  std::int32_t declared;    ///< release: the declared count of uses
-  std::int32_t remaining;   ///< release: uses left after this one
-  std::uint64_t cycle;      ///< gather cycles of this key so far, starts at 1
+  std::uint64_t bytes;     ///< bytes of that storage at this moment
+  std::int32_t declared;   ///< release: the declared count of uses
+  std::int32_t remaining;  ///< release: uses left after this one
+  std::uint64_t cycle;     ///< gather cycles of this key so far, starts at 1
   std::uint64_t stack;
-  std::uint64_t ordinal;    ///< the thread's operator number
+  std::uint64_t ordinal;  ///< the thread's operator number
 };
 static_assert(sizeof(KeyRecord) == 112);
 
@@ -213,8 +213,8 @@ struct ReadRecord {
   std::int64_t key;
   std::uint64_t storage;
   std::uint64_t tensor;
-  std::uint64_t bytes;    ///< bytes of the storage at the read: 0 means the data was gone
-  std::uint64_t op;       ///< string id
+  std::uint64_t bytes;  ///< bytes of the storage at the read: 0 means the data was gone
+  std::uint64_t op;     ///< string id
   std::uint64_t ordinal;
   std::uint64_t stack;
 };
@@ -223,14 +223,14 @@ static_assert(sizeof(ReadRecord) == 88);
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kStepEnd = 2, kCall = 3 };
 
 /// Flags of a census record.
-inline constexpr std::uint32_t kCensusUnstable = 1u << 0;       ///< counts changed while looking
-inline constexpr std::uint32_t kCensusOtherThreads = 1u << 1;   ///< frames of other Python threads were not seen
-inline constexpr std::uint32_t kCensusSharingLossy = 1u << 2;   ///< the sharing set may be incomplete
+inline constexpr std::uint32_t kCensusUnstable = 1u << 0;      ///< counts changed while looking
+inline constexpr std::uint32_t kCensusOtherThreads = 1u << 1;  ///< frames of other Python threads were not seen
+inline constexpr std::uint32_t kCensusSharingLossy = 1u << 2;  ///< the sharing set may be incomplete
 
 /// Begin and end of a census of one storage. The begin's `census` value names it in all its records.
 struct CensusRecord {
-  RecordHeader header;          ///< aux: begin: CensusTrigger; end: flags above
-  std::uint64_t census;         ///< id, unique in the process, starts at 1
+  RecordHeader header;   ///< aux: begin: CensusTrigger; end: flags above
+  std::uint64_t census;  ///< id, unique in the process, starts at 1
   std::uint64_t storage;
   std::uint64_t bytes;
   std::int64_t graph;
@@ -243,14 +243,14 @@ struct CensusRecord {
 static_assert(sizeof(CensusRecord) == 96);
 
 struct CensusTensorRecord {
-  RecordHeader header;           ///< aux: 1 if this is not the storage's own data start (a view with an offset)
+  RecordHeader header;  ///< aux: 1 if this is not the storage's own data start (a view with an offset)
   std::uint64_t census;
   std::uint64_t tensor;
-  std::uint64_t count;           ///< strong count of the tensor
-  std::uint64_t python_object;   ///< address of its Python object, 0 if none
-  std::uint64_t python_count;    ///< reference count of that object
+  std::uint64_t count;          ///< strong count of the tensor
+  std::uint64_t python_object;  ///< address of its Python object, 0 if none
+  std::uint64_t python_count;   ///< reference count of that object
   std::uint64_t elements;
-  std::uint64_t offset;          ///< storage offset in elements
+  std::uint64_t offset;  ///< storage offset in elements
 };
 static_assert(sizeof(CensusTensorRecord) == 80);
 
@@ -258,16 +258,16 @@ enum class LocalKind : std::uint32_t { kLocal = 1, kCell = 2, kFree = 3, kEvalSt
 
 /// One Python reference found in a frame.
 struct CensusLocalRecord {
-  RecordHeader header;     ///< aux: LocalKind
+  RecordHeader header;  ///< aux: LocalKind
   std::uint64_t census;
-  std::uint64_t object;    ///< the Python object that is named
-  std::uint64_t code;      ///< CodeRecord id of the frame
-  std::int32_t offset;     ///< byte offset of the frame's current instruction
-  std::int32_t line;       ///< its line
-  std::int32_t index;      ///< index into localsplus; eval stack: depth
-  std::uint32_t depth;     ///< 0 = innermost frame
-  std::uint64_t name;      ///< string id of the variable, 0 on the eval stack
-  std::uint64_t tid;       ///< kernel thread id of the frame's thread
+  std::uint64_t object;  ///< the Python object that is named
+  std::uint64_t code;    ///< CodeRecord id of the frame
+  std::int32_t offset;   ///< byte offset of the frame's current instruction
+  std::int32_t line;     ///< its line
+  std::int32_t index;    ///< index into localsplus; eval stack: depth
+  std::uint32_t depth;   ///< 0 = innermost frame
+  std::uint64_t name;    ///< string id of the variable, 0 on the eval stack
+  std::uint64_t tid;     ///< kernel thread id of the frame's thread
 };
 static_assert(sizeof(CensusLocalRecord) == 80);
 
@@ -307,10 +307,10 @@ struct LostRecord {
 static_assert(sizeof(LostRecord) == 40);
 
 enum class DiagnosticCode : std::uint32_t {
-  kProviderOff = 1,     ///< a source of facts was switched off (text says which and why)
-  kObjectPatched = 2,   ///< an object loaded later was patched
-  kSharingLossy = 3,    ///< the table of recent tensors overflowed
-  kWrapDisplaced = 4,   ///< someone registered a kernel over ours
+  kProviderOff = 1,    ///< a source of facts was switched off (text says which and why)
+  kObjectPatched = 2,  ///< an object loaded later was patched
+  kSharingLossy = 3,   ///< the table of recent tensors overflowed
+  kWrapDisplaced = 4,  ///< someone registered a kernel over ours
   kKeyTableFull = 5,
   kNote = 6,
 };

@@ -24,10 +24,10 @@ typedef struct dcmt_marks {
 
   int (*recording)(void); /* 1 while records are taken */
 
-  void (*mark)(const char* name);               /* a moment */
-  uint64_t (*phase_begin)(const char* name);    /* a span; hand the result to phase_end on the same thread */
+  void (*mark)(const char* name);            /* a moment */
+  uint64_t (*phase_begin)(const char* name); /* a span; hand the result to phase_end on the same thread */
   void (*phase_end)(uint64_t phase);
-  void (*step)(int64_t number);                 /* the step that was running ends here; switches automatic steps off */
+  void (*step)(int64_t number); /* the step that was running ends here; switches automatic steps off */
 
   /* A parameter's cycle. `key` names the parameter within `graph` (0 if there is one graph only). `tensor` is a
    * c10::TensorImpl*, `object` a PyObject* of a torch.Tensor (in CPython: id(tensor)); give one, NULL for the other. */
