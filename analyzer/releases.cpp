@@ -19,24 +19,30 @@ class OrdinalIndex {
     }
   }
 
-  /// Operators of `thread` with a number above `after_ordinal` that began before `until` (zero: ever).
-  [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t after_ordinal,
-                                      Sequence until) const {
+  /// Operators that `thread` began after `from` and before `until` (zero: ever). `from_ordinal` had begun by `from`;
+  /// `until_ordinal` by `until`, if that is known.
+  [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t from_ordinal, Sequence until,
+                                      std::optional<std::int64_t> until_ordinal) const {
     OperatorCount count;
     const auto found = points_.find(thread);
     if (found == points_.end()) return count;
     const std::vector<Point>& points = found->second;
     auto at =
         std::upper_bound(points.begin(), points.end(), from, [](Sequence s, const Point& p) { return s < p.seq; });
-    std::int64_t highest = after_ordinal;
+    const std::int64_t base = at == points.begin() ? from_ordinal : std::max(from_ordinal, std::prev(at)->ordinal);
+    std::int64_t highest = base;
     for (; at != points.end() && (!until.valid() || at->seq < until); ++at) {
-      if (at->ordinal <= after_ordinal) continue;
+      if (at->ordinal <= base) continue;
       if (at->is_operator) ++count.in_trace;
       highest = std::max(highest, at->ordinal);
     }
-    count.at_least = highest - after_ordinal;
+    count.at_least = highest - base;
+    if (until_ordinal && *until_ordinal >= highest) {
+      count.at_least = *until_ordinal - base;
+      count.at_most = count.at_least;
+    }
     for (; at != points.end() && !count.at_most; ++at) {
-      if (at->is_operator && at->ordinal > highest) count.at_most = at->ordinal - 1 - after_ordinal;
+      if (at->is_operator && at->ordinal > highest) count.at_most = at->ordinal - 1 - base;
     }
     if (!count.at_most && count.in_trace == count.at_least) count.at_most = count.at_least;
     return count;
@@ -166,7 +172,11 @@ Releases analyze_releases(const TraceData& data) {
     if (mark->flags.final) {
       row.holders = holders_of_release(data, *mark);
       const Sequence until = row.gone ? row.gone->seq : Sequence();
-      if (mark->ordinal) row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until);
+      const bool same_thread = row.gone && row.gone->actor.thread == mark->by.thread;
+      if (mark->ordinal) {
+        row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
+                                              same_thread ? row.gone->ordinal : std::nullopt);
+      }
     }
     result.rows.push_back(std::move(row));
   }

@@ -92,6 +92,19 @@ TEST(Releases, LateWithinTheStepCountsItsOperators) {
   EXPECT_GT(story->gone->seq, story->final_release->at());
 }
 
+TEST(Releases, OperatorsInsideTheReleaseAreNotCountedAsHeld) {
+  TestTrace trace;
+  const auto a = gathered(trace, 0);
+  trace.release(0, a, {}, [&] { trace.op("aten::set_"); });
+  trace.op("aten::add");
+  trace.op("aten::add");
+  trace.drop(a);
+  const TraceData data = trace.load();
+  const Releases releases = analyze_releases(data);
+  EXPECT_TRUE(releases.rows.front().operators_held.exact());
+  EXPECT_EQ(releases.rows.front().operators_held.at_least, 2);
+}
+
 TEST(Releases, NeverWhenItOutlivesTheStep) {
   TestTrace trace;
   const auto a = gathered(trace, 0);

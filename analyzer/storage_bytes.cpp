@@ -23,9 +23,12 @@ Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at) {
 std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence after) {
   std::optional<Gone> gone;
   const auto consider = [&](GoneBy by, Sequence seq, TimeNs ns, const Actor& actor) {
-    if (seq > after && (!gone || seq < gone->seq)) gone = Gone{by, seq, ns, actor};
+    if (seq > after && (!gone || seq < gone->seq)) gone = Gone{by, seq, ns, actor, std::nullopt};
   };
-  if (storage.span.ended()) consider(GoneBy::kStorageEnd, storage.span.to_seq, storage.span.to_ns, storage.end);
+  if (storage.span.ended()) {
+    consider(GoneBy::kStorageEnd, storage.span.to_seq, storage.span.to_ns, storage.end);
+    if (gone) gone->ordinal = storage.end_ordinal;
+  }
   for (const Mark* mark : data.marks_by_storage.of(storage.id)) {
     if (mark->kind == MarkKind::kResize && mark->bytes == Bytes(0)) {
       consider(GoneBy::kResize, mark->span.from_seq, mark->span.from_ns, mark->by);

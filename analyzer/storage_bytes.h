@@ -19,6 +19,7 @@ struct Gone {
   Sequence seq;
   TimeNs ns;
   Actor actor;
+  std::optional<std::int64_t> ordinal;  ///< operators begun on the actor's thread by then, where known
 };
 
 /// Bytes of the storage right after the event at `at`: those of its birth, changed by its resizes, none before its

@@ -223,6 +223,7 @@ class TestTrace {
     std::int64_t seq = 0;
     std::int64_t op = 0;
     StackOf stack;
+    std::int64_t ordinal = 0;
   };
   struct OpRow {
     std::string name, scope;
@@ -248,7 +249,7 @@ class TestTrace {
     std::int64_t seq;
   };
 
-  Event event() { return {++seq_, open_ops_.empty() ? 0 : open_ops_.back(), stack}; }
+  Event event() { return {++seq_, open_ops_.empty() ? 0 : open_ops_.back(), stack, ordinal_}; }
   MarkState new_mark(const std::string& kind, std::optional<Handle> handle) {
     MarkState mark;
     mark.kind = kind;
@@ -302,8 +303,16 @@ class TestTrace {
       const StorageState& s = storages_[i];
       const auto id = static_cast<RowId>(i) + 1;
       const auto address = static_cast<std::int64_t>(0x1000 + 0x100 * i);
-      note(writer.write(StorageRow{
-          id, address, s.bytes, "created", place(s.birth), place(s.end), {moment(s.birth.seq), moment(s.end.seq)}}));
+      StorageRow row;
+      row.id = id;
+      row.address = address;
+      row.bytes = s.bytes;
+      row.seen = "created";
+      row.birth = place(s.birth);
+      row.end = place(s.end);
+      row.end_ordinal = s.end.ordinal;
+      row.span = {moment(s.birth.seq), moment(s.end.seq)};
+      note(writer.write(row));
       note(writer.write(BlockRow{id,
                                  address + 0x40,
                                  s.bytes,

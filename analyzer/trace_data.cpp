@@ -187,8 +187,7 @@ Status TraceData::load_rows(Database& database) {
       }));
   DCMT_RETURN_IF_ERROR(read_rows(database,
                                  "SELECT id, bytes, seen, thread, operator, stack, end_thread, end_operator, "
-                                 "end_stack, from_seq, to_seq, from_ns, "
-                                 "to_ns FROM storage ORDER BY id",
+                                 "end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns FROM storage ORDER BY id",
                                  [&](const Statement& row) {
                                    Cursor in(row);
                                    Storage storage;
@@ -197,6 +196,7 @@ Status TraceData::load_rows(Database& database) {
                                    storage.first_seen = in.text() == "first_seen";
                                    storage.birth = in.actor();
                                    storage.end = in.actor();
+                                   storage.end_ordinal = in.optional_integer();
                                    storage.span = in.span();
                                    storages.push_back(storage);
                                  }));

@@ -87,6 +87,7 @@ struct Storage {
   Bytes bytes;  ///< at birth
   bool first_seen = false;
   Actor birth, end;
+  std::optional<std::int64_t> end_ordinal;  ///< operators begun on the ending thread by then
   Span span;
 };
 

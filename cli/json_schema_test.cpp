@@ -43,7 +43,7 @@ class Schema {
     }
     if (type.starts_with("list of ")) {
       ASSERT_TRUE(value.is_array()) << where;
-      for (const Json& item : value) check(item, type.substr(8), where + "[]");
+      for (const Json& item : value) check(item, type.substr(8), where);
     } else if (type == "integer") {
       EXPECT_TRUE(value.is_number_integer()) << where << " " << value;
     } else if (type == "number") {

@@ -1,4 +1,5 @@
-// Costs of single calls, taken with the cycle counter: percentiles in nanoseconds, the clock's own cost taken off.
+// Costs of short calls, taken with the cycle counter: of each call for percentiles, of many together for the typical
+// cost, because some counters advance in steps of ten nanoseconds.
 #pragma once
 
 #include <time.h>
@@ -41,6 +42,14 @@ void time_each(std::uint64_t* out, std::size_t count, Call&& call) {
   }
 }
 
+/// Cycles of `count` calls together: finer than the steps in which some counters advance.
+template <class Call>
+std::uint64_t time_all(std::size_t count, Call&& call) {
+  const std::uint64_t from = cycles();
+  for (std::size_t i = 0; i < count; ++i) call();
+  return cycles() - from;
+}
+
 /// The value below which `share` (0 to 1) of `values` lie; reorders them. 0 if there are none.
 inline double percentile(std::vector<std::uint64_t>& values, double share) {
   if (values.empty()) return 0;
@@ -49,11 +58,16 @@ inline double percentile(std::vector<std::uint64_t>& values, double share) {
   return static_cast<double>(values[static_cast<std::size_t>(rank)]);
 }
 
-/// Median cycles of time_each() around nothing.
+/// Cycles that one reading of time_each() holds of its own: the average in the median of some batches.
 inline double clock_cycles() {
-  std::vector<std::uint64_t> empty(100'000);
-  time_each(empty.data(), empty.size(), [] { asm volatile("" ::: "memory"); });
-  return percentile(empty, 0.5);
+  std::vector<std::uint64_t> batches(100);
+  std::vector<std::uint64_t> readings(1024);
+  for (std::uint64_t& batch : batches) {
+    batch = 0;
+    time_each(readings.data(), readings.size(), [] { asm volatile("" ::: "memory"); });
+    for (const std::uint64_t reading : readings) batch += reading;
+  }
+  return percentile(batches, 0.5) / static_cast<double>(readings.size());
 }
 
 }  // namespace dcmt::bench

@@ -17,9 +17,8 @@ void make_record(std::uint64_t& block, bool with_stack) {
   const agent::PythonProvider* python = agent::python_provider();
   const std::uint64_t stack = with_stack && python != nullptr ? python->capture_stack() : 0;
   const bool free = (++block & 1u) == 0;
-  auto* record = static_cast<wire::BlockRecord*>(
-      agent::begin_record(free ? wire::RecordType::kBlockFree : wire::RecordType::kBlockAlloc,
-                          sizeof(wire::BlockRecord), 0));
+  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(
+      free ? wire::RecordType::kBlockFree : wire::RecordType::kBlockAlloc, sizeof(wire::BlockRecord), 0));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uintptr_t>(&block);
   record->bytes = free ? 0 : 64;
@@ -31,20 +30,17 @@ void make_record(std::uint64_t& block, bool with_stack) {
 
 extern "C" {
 
-/// Times `count` (even) records into `costs` (cycles each). Returns 0, or 1 if the process is not recorded.
-DCMT_AGENT_API int dcmt_probe_records(int with_stack, std::uint32_t count, std::uint64_t* costs) {
+/// Makes `count` (even) records and times each of them into `costs` (cycles), or, if that is null, all of them
+/// together into `total`. Returns 0, or 1 if the process is not recorded.
+DCMT_AGENT_API int dcmt_probe_records(int with_stack, std::uint32_t count, std::uint64_t* costs, std::uint64_t* total) {
   if (!agent::recording() || agent::python_provider() == nullptr) return 1;
   std::uint64_t block = 0;
-  bench::time_each(costs, count, [&block, with_stack] { make_record(block, with_stack != 0); });
-  return 0;
-}
-
-/// Times `count` stack captures alone.
-DCMT_AGENT_API int dcmt_probe_captures(std::uint32_t count, std::uint64_t* costs) {
-  const agent::PythonProvider* python = agent::python_provider();
-  if (!agent::recording() || python == nullptr) return 1;
-  const agent::Inside inside;
-  bench::time_each(costs, count, [python] { python->capture_stack(); });
+  const auto record = [&block, with_stack] { make_record(block, with_stack != 0); };
+  if (costs != nullptr) {
+    bench::time_each(costs, count, record);
+  } else {
+    *total = bench::time_all(count, record);
+  }
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -73,7 +74,9 @@ struct Shared {
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto of = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
@@ -105,19 +108,18 @@ int print_result(const std::string& trace, const Job& job, double drain_s, doubl
       query(*database, "SELECT (SELECT count(*) FROM storage) + (SELECT count(*) FROM tensor) + count(*) FROM block");
   const std::int64_t operators = query(*database, "SELECT count(*) FROM operator");
   // dbstat is a compile-time choice of SQLite; -1 where it is missing.
-  const std::int64_t lifetime_bytes = query(
-      *database,
-      "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN"
-      " (SELECT name FROM sqlite_schema WHERE tbl_name IN ('storage', 'tensor', 'block'))");
+  const std::int64_t lifetime_bytes =
+      query(*database,
+            "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN"
+            " (SELECT name FROM sqlite_schema WHERE tbl_name IN ('storage', 'tensor', 'block'))");
   std::printf(
       "{\"records\": %lld, \"per_second\": %lld, \"drain_s\": %.6f, \"finish_s\": %.6f, \"cpu_s\": %.6f, "
       "\"lost\": %llu, \"lifetimes\": %lld, \"operators\": %lld, \"lifetime_bytes\": %lld, \"file_bytes\": %llu, "
       "\"peak_rss_kib\": %lld, \"trace\": \"%s\"}\n",
       static_cast<long long>(records), static_cast<long long>(job.per_second), drain_s, finish_s, cpu_s,
       static_cast<unsigned long long>(lost), static_cast<long long>(lifetimes), static_cast<long long>(operators),
-      static_cast<long long>(lifetime_bytes),
-      static_cast<unsigned long long>(std::filesystem::file_size(trace)), static_cast<long long>(peak_rss_kib()),
-      trace.c_str());
+      static_cast<long long>(lifetime_bytes), static_cast<unsigned long long>(std::filesystem::file_size(trace)),
+      static_cast<long long>(peak_rss_kib()), trace.c_str());
   return 0;
 }
 

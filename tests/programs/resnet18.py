@@ -10,7 +10,7 @@ import torchvision
 import training_report
 
 BATCH = 4
-IMAGE = 64
+IMAGE = 32
 CLASSES = 10
 
 

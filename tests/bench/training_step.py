@@ -1,0 +1,78 @@
+"""A seeded CPU training loop that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
+
+gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. mlp: layers so small that the step is all
+dispatch, the most unfavourable case for anything that looks at every operator and allocation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import time
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
+
+import torch  # noqa: E402
+
+
+def gpt2_step():
+    import transformers
+
+    config = transformers.GPT2Config(
+        n_layer=2, n_embd=128, n_head=4, vocab_size=1000, n_positions=64, bos_token_id=0, eos_token_id=0
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    tokens = torch.randint(config.vocab_size, (4, config.n_positions))
+    return optimizer, lambda: model(input_ids=tokens, labels=tokens).loss
+
+
+def mlp_step():
+    layers = []
+    for _ in range(8):
+        layers += [torch.nn.Linear(64, 64), torch.nn.ReLU()]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(64, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    inputs, labels = torch.randn(32, 64), torch.randint(10, (32,))
+    return optimizer, lambda: torch.nn.functional.cross_entropy(model(inputs), labels)
+
+
+MODELS = {"gpt2": gpt2_step, "mlp": mlp_step}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--warm-up", type=int, required=True, help="steps before, not timed")
+    parser.add_argument("--threads", type=int, default=1, help="of torch")
+    parser.add_argument("--profiler", action="store_true", help="under torch.profiler(profile_memory=True)")
+    arguments = parser.parse_args()
+
+    torch.manual_seed(0)
+    torch.set_num_threads(arguments.threads)
+    optimizer, loss_of = MODELS[arguments.model]()
+    profiler = contextlib.nullcontext()
+    if arguments.profiler:
+        profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True)
+
+    seconds = []
+    with profiler:
+        for step in range(arguments.warm_up + arguments.steps):
+            start = time.perf_counter()
+            loss = loss_of()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if step >= arguments.warm_up:
+                seconds.append(time.perf_counter() - start)
+        cpu_before_stop = time.process_time()
+    # What the profiler does when it stops, outside of the steps.
+    stop_cpu_s = time.process_time() - cpu_before_stop
+    print(json.dumps({"seconds": seconds, "stop_cpu_s": stop_cpu_s, "loss": loss.item().hex()}))
+
+
+if __name__ == "__main__":
+    main()

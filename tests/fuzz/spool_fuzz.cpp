@@ -1,0 +1,225 @@
+// Hands the recorder spools that no agent would leave: mutated ones, random ones, ones that change while they are read.
+//
+//   spool_fuzz [--seed FIRST] [--runs N | --seconds S]
+//
+// A run depends on its seed alone and happens in a process of its own, so the seed of a run that fails is known. A
+// spool may be refused with one line; otherwise its trace must be written, open and be whole.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "collector/recorder/process_recorder.h"
+#include "tests/fuzz/random.h"
+#include "tests/fuzz/spool_image.h"
+#include "trace/sql/trace_file.h"
+
+namespace {
+
+using namespace dcmt;  // NOLINT(google-build-using-namespace)
+using recorder::ProcessRecorder;
+
+/// A run takes milliseconds; one that takes this long hangs.
+constexpr unsigned kDeadlineSeconds = 60;
+
+/// How a run ended, as the exit status of its process.
+enum class Outcome : int { kRecorded = 0, kRefused = 3, kWrong = 4 };
+
+Outcome wrong(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  return Outcome::kWrong;
+}
+
+/// The spool file of a run, mapped as the agent that keeps writing into it would have it.
+class SpoolFile {
+ public:
+  SpoolFile(std::string path, const std::string& image) : path_(std::move(path)), bytes_(image.size()) {
+    std::ofstream(path_, std::ios::binary) << image;
+  }
+
+  void change(fuzz::Random& random) const {
+    const int fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    void* base = bytes_ != 0 ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    ::close(fd);
+    if (base == MAP_FAILED) return;
+    fuzz::mutate_in_place(static_cast<char*>(base), bytes_, random);
+    munmap(base, bytes_);
+  }
+
+ private:
+  std::string path_;
+  std::size_t bytes_;
+};
+
+std::string make_image(fuzz::Random& random, bool& pristine) {
+  pristine = false;
+  const std::uint64_t kind = random.below(100);
+  if (kind < 5) {
+    std::string bytes(random.below(200'000), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.bits());
+    return bytes;
+  }
+  std::string image = image_of(kind < 40 ? fuzz::noise(random) : fuzz::story(random), random);
+  pristine = kind >= 95;
+  if (!pristine && kind >= 20) mutate(image, random);
+  return image;
+}
+
+/// The single text or number of a query.
+std::string answer(Database& database, const char* sql) {
+  Expected<Statement> statement = database.prepare(sql);
+  if (!statement.ok()) return statement.error().message;
+  const Expected<bool> row = statement->step();
+  if (!row.ok()) return row.error().message;
+  return *row ? std::string(statement->text(0)) : std::string();
+}
+
+Outcome check_trace(const std::string& path, bool pristine) {
+  Expected<Database> database = open_trace(path);
+  if (!database.ok()) return wrong("the trace does not open: " + database.error().message);
+  if (const std::string whole = answer(*database, "PRAGMA integrity_check"); whole != "ok") return wrong(whole);
+  if (const std::string state = answer(*database, "SELECT value FROM meta WHERE key = 'state'"); state != "finished") {
+    return wrong("the trace's state is '" + state + "'");
+  }
+  for (const char* table :
+       {"string", "thread", "frame", "stack", "operator", "block", "storage", "tensor", "mark", "sample", "edge",
+        "source", "source_line", "diagnostic", "loss", "release", "allocated", "holder"}) {
+    const std::string count = answer(*database, (std::string("SELECT count(*) FROM ") + table).c_str());
+    if (count.find_first_not_of("0123456789") != std::string::npos) return wrong(std::string(table) + ": " + count);
+  }
+  if (pristine) {
+    const std::string missing = answer(
+        *database,
+        "SELECT (SELECT value FROM meta WHERE key = 'last_seq') - (SELECT value FROM meta WHERE key = 'records')");
+    if (missing != "0") return wrong("an unharmed spool lost " + missing + " records");
+  }
+  return Outcome::kRecorded;
+}
+
+Outcome run(std::uint64_t seed, const std::string& folder) {
+  fuzz::Random random(seed);
+  bool pristine = false;
+  const std::string image = make_image(random, pristine);
+  const std::string spool = folder + "/spool";
+  const std::string trace = folder + "/trace.dcmt";
+  const SpoolFile file(spool, image);
+
+  auto recorder = ProcessRecorder::start(spool, trace, {"fuzz"});
+  if (!recorder.ok()) {
+    const std::string& message = recorder.error().message;
+    if (pristine || message.empty() || message.find('\n') != std::string::npos) {
+      return wrong("refused with: '" + message + "'");
+    }
+    return Outcome::kRefused;
+  }
+  for (std::uint64_t i = 0, polls = random.below(4); i < polls; ++i) {
+    const Expected<bool> drained = (*recorder)->poll();
+    if (!drained.ok()) return wrong("poll: " + drained.error().message);
+    if (!pristine && random.chance(50)) file.change(random);
+  }
+  if (random.chance(25)) {
+    // The recorder is killed here and a later report goes on.
+    recorder->reset();
+    recorder = ProcessRecorder::resume(spool, trace, {"fuzz"});
+    if (!recorder.ok()) {
+      // What is left of the spool may be refused by then.
+      return pristine ? wrong("resume: " + recorder.error().message) : Outcome::kRefused;
+    }
+  }
+  if (const Status done = (*recorder)->finish("unknown", "finished"); !done.ok()) {
+    return wrong("finish: " + done.error().message);
+  }
+  recorder->reset();
+  return check_trace(trace, pristine);
+}
+
+/// Runs one seed in a child; returns what became of it.
+Outcome run_apart(std::uint64_t seed, const std::string& folder) {
+  std::filesystem::create_directory(folder);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kDeadlineSeconds);
+    const Outcome outcome = run(seed, folder);
+    std::fflush(nullptr);
+    _exit(static_cast<int>(outcome));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::filesystem::remove_all(folder);
+  if (WIFEXITED(status)) {
+    const auto outcome = static_cast<Outcome>(WEXITSTATUS(status));
+    if (outcome == Outcome::kRecorded || outcome == Outcome::kRefused) return outcome;
+    std::fprintf(stderr, "seed %llu failed: exit %d\n", static_cast<unsigned long long>(seed), WEXITSTATUS(status));
+  } else {
+    std::fprintf(stderr, "seed %llu failed: signal %d%s\n", static_cast<unsigned long long>(seed), WTERMSIG(status),
+                 WTERMSIG(status) == SIGALRM ? " (it hung)" : "");
+  }
+  return Outcome::kWrong;
+}
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint64_t runs = std::numeric_limits<std::uint64_t>::max();
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  bool bounded = false;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--seed") {
+      options.seed = std::strtoull(argv[i + 1], nullptr, 10);
+    } else if (name == "--runs") {
+      options.runs = std::strtoull(argv[i + 1], nullptr, 10);
+      bounded = true;
+    } else if (name == "--seconds") {
+      options.seconds = std::strtod(argv[i + 1], nullptr);
+      bounded = true;
+    } else {
+      return false;
+    }
+  }
+  return bounded && argc % 2 == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) {
+    std::fputs("usage: spool_fuzz [--seed FIRST] (--runs N | --seconds S)\n", stderr);
+    return 2;
+  }
+  std::string folder = (std::filesystem::temp_directory_path() / "dcmt-fuzz-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror("spool_fuzz: no temporary folder");
+    return 1;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  std::uint64_t done = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t failed = 0;
+  for (; done < options.runs && elapsed() < options.seconds; ++done) {
+    const Outcome outcome = run_apart(options.seed + done, folder + "/run");
+    refused += outcome == Outcome::kRefused;
+    failed += outcome == Outcome::kWrong;
+  }
+  std::filesystem::remove_all(folder);
+  std::printf("seeds %llu to %llu: %llu recorded, %llu refused, %llu failed\n",
+              static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.seed + done - 1),
+              static_cast<unsigned long long>(done - refused - failed), static_cast<unsigned long long>(refused),
+              static_cast<unsigned long long>(failed));
+  return failed == 0 ? 0 : 1;
+}
