@@ -69,7 +69,9 @@ class Schema {
     seen_.insert(name);
     for (const auto& [key, type] : shape->second) {
       ASSERT_TRUE(value.contains(key)) << where << ": documented key '" << key << "' is not written";
-      check(value[key], type, where + "." + key);
+      std::string path = where;
+      path += "." + key;
+      check(value[key], type, path);
     }
     for (const auto& [key, item] : value.items()) {
       EXPECT_TRUE(shape->second.contains(key)) << where << ": key '" << key << "' is not documented";

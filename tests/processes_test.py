@@ -65,6 +65,29 @@ def test_children_by_exec_are_recorded_and_forks_are_not(tmp_path):
     assert not any(280_000 in each for each in sizes), "a forked child is silent"
 
 
+def test_a_process_that_executes_itself_has_a_trace_per_image(tmp_path):
+    program = tmp_path / "again.py"
+    program.write_text(
+        "import os, sys, torch\n"
+        "again = len(sys.argv) > 1\n"
+        "torch.ones(60_000 if again else 50_000)\n"
+        "if not again:\n"
+        "    os.execv(sys.executable, [sys.executable, __file__, 'again'])\n"
+    )
+    folder = tmp_path / "out"
+    run(folder, sys.executable, program)
+    sizes = {
+        trace.name: {size for (size,) in recorded.query(trace, "SELECT bytes FROM block WHERE bytes >= 200000")}
+        for trace in recorded.traces(folder)
+    }
+    first, second = sorted(sizes, key=lambda name: name.endswith("-2.dcmt"))
+    assert second == first.replace(".dcmt", "-2.dcmt")
+    assert (sizes[first], sizes[second]) == ({200_000}, {240_000})
+    assert recorded.meta(folder / first)["pid"] == recorded.meta(folder / second)["pid"]
+    assert {recorded.meta(folder / name)["state"] for name in sizes} == {"finished"}
+    assert recorded.meta(folder / second)["exit"] == "exit 0"
+
+
 def test_dataloader_workers_leave_the_trace_whole(tmp_path):
     code = (
         "import torch\n"

@@ -1,11 +1,14 @@
 // The agent's core without torch: threads that record while a reader drains, forked children, a full spool.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -41,7 +44,7 @@ SpoolReader& reader() {
     EXPECT_TRUE(dcmt::agent::make_seen_table());
     EXPECT_EQ(dcmt::agent::open_spool({folder, kChunks, 2, -1, -1}), nullptr);
     EXPECT_EQ(dcmt::agent::show_spool(folder), nullptr);
-    auto opened = SpoolReader::open(std::string(folder) + "/" + std::to_string(getpid()) + ".spool");
+    auto opened = SpoolReader::open(std::string(folder) + "/" + dcmt::agent::spool_name());
     EXPECT_TRUE(opened.ok());
     std::filesystem::remove_all(folder);
     dcmt::agent::open_gate();
@@ -148,6 +151,35 @@ TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
   });
   EXPECT_GT(refused, 0u);
   EXPECT_EQ(declared, refused);
+}
+
+TEST(AgentCore, TheSpoolNamesTheProcessAndItsStart) {
+  EXPECT_EQ(reader().facts().pid, static_cast<std::uint32_t>(getpid()));
+  std::ifstream file("/proc/self/stat");
+  std::string field;
+  for (int index = 0; index < 22; ++index) file >> field;  // this program's name has no space
+  EXPECT_EQ(std::to_string(reader().facts().process_start), field);
+  char start[32];
+  snprintf(start, sizeof start, "-%llx.spool", static_cast<unsigned long long>(reader().facts().start_tsc));
+  EXPECT_EQ(dcmt::agent::spool_name(), std::to_string(getpid()) + start);
+}
+
+TEST(AgentCore, ARecordOfALaterThreadDestructorLeavesNoChunkOpen) {
+  const auto no_record = [](const SequencedRecord&) {};
+  drain(no_record);
+  // Made after the agent's key, so its destructor runs after the agent's.
+  pthread_key_t key = 0;
+  ASSERT_EQ(pthread_key_create(&key, [](void*) { EXPECT_TRUE(record_block(3, 3)); }), 0);
+  const double before = reader().used();
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    std::thread([key] {
+      pthread_setspecific(key, &reader());
+      EXPECT_TRUE(record_block(2, 2));
+    }).join();
+  }
+  drain(no_record);
+  EXPECT_EQ(reader().used(), before);
+  pthread_key_delete(key);
 }
 
 TEST(AgentCore, AForkedChildIsSilent) {

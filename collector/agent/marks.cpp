@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "collector/agent/provider.h"
+#include "collector/agent/spool_writer.h"
 #include "dcmt/marks.h"
 
 namespace dcmt::agent {
@@ -66,7 +67,10 @@ constinit const dcmt_marks g_marks = {
 
 }  // namespace
 
-void register_torch_provider(const TorchProvider* provider) noexcept { g_torch = provider; }
+void register_torch_provider(const TorchProvider* provider) noexcept {
+  g_torch = provider;
+  at_thread_end(provider->thread_end);
+}
 
 }  // namespace dcmt::agent
 

@@ -107,6 +107,7 @@ struct TorchProvider {
   void (*release_begin)(std::int64_t graph, std::int64_t key, std::int32_t users) noexcept;
   void (*release_end)(std::int64_t graph, std::int64_t key) noexcept;
   void (*census)(void* tensor, void* object) noexcept;
+  void (*thread_end)() noexcept;  ///< the calling thread ends; torch_thread_slot() is its to give back
 };
 
 /// Called once by the torch provider when it is loaded and its self-check passed.

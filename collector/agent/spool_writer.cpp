@@ -1,12 +1,15 @@
 #include "collector/agent/spool_writer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "collector/agent/clock.h"
@@ -27,16 +30,58 @@ constinit std::uint32_t g_chunk_count = 0;
 constinit pthread_key_t g_thread_end_key = 0;
 
 constexpr std::size_t kMaxPath = 4096;
+constinit char g_name[64] = {};  ///< of the shown file
 
-/// `<folder>/<name>` with the process id in the name; false if it is too long.
-bool spool_path(char (&out)[kMaxPath], const char* folder, const char* name_format) noexcept {
-  char name[64];
-  snprintf(name, sizeof name, name_format, static_cast<long>(getpid()));
-  const int length = snprintf(out, kMaxPath, "%s/%s", folder, name);
+/// `<folder>/<before><g_name><after>`; false if it is too long.
+bool spool_path(char (&out)[kMaxPath], const char* folder, const char* before, const char* after) noexcept {
+  const int length = snprintf(out, kMaxPath, "%s/%s%s%s", folder, before, g_name, after);
   return length > 0 && static_cast<std::size_t>(length) < kMaxPath;
 }
+bool hidden_path(char (&out)[kMaxPath], const char* folder) noexcept { return spool_path(out, folder, ".", ".new"); }
 
-void on_thread_end(void*) { close_thread_chunk(); }
+/// Start time of this process in clock ticks since boot; 0 if /proc does not say.
+std::uint64_t process_start() noexcept {
+  char line[1024];
+  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t bytes = read(fd, line, sizeof line - 1);
+  close(fd);
+  if (bytes <= 0) return 0;
+  line[bytes] = '\0';
+  // The name in parentheses may hold anything; fields are counted from its end. The start time is the 22nd.
+  const char* field = strrchr(line, ')');
+  for (int index = 2; field != nullptr && index < 22; ++index) {
+    field = strchr(field, ' ');
+    if (field != nullptr) ++field;
+  }
+  return field != nullptr ? strtoull(field, nullptr, 10) : 0;
+}
+
+/// Room for the spool and as much again: the job's own shared memory is not ours to use up.
+bool has_room(int fd, std::size_t bytes) noexcept {
+  struct statfs room {};
+  // A memory file system without a limit says 0 blocks.
+  if (fstatfs(fd, &room) != 0 || room.f_blocks == 0) return true;
+  return static_cast<std::uint64_t>(room.f_bavail) * static_cast<std::uint64_t>(room.f_bsize) >= 2 * bytes;
+}
+
+/// Allocated now: writing into a hole of a full file system would be SIGBUS in the job.
+bool allocate(int fd, std::size_t bytes) noexcept {
+  if (!has_room(fd, bytes)) return false;
+  int failure = 0;
+  do {
+    failure = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  } while (failure == EINTR);
+  return failure == 0;
+}
+
+using ThreadEndHook = void (*)() noexcept;
+constinit ThreadEndHook g_at_thread_end = nullptr;
+
+void on_thread_end(void*) {
+  if (g_at_thread_end != nullptr) g_at_thread_end();
+  close_thread_chunk();
+}
 
 /// A chunk of our own, or -1 if the recorder has none left for us.
 std::int64_t take_chunk() noexcept {
@@ -100,10 +145,9 @@ bool renew_chunk() noexcept {
   const std::int64_t index = take_chunk();
   if (index < 0) return false;
   const bool first = t_state.number == 0;
-  if (first) {
-    t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
-    pthread_setspecific(g_thread_end_key, &t_state);
-  }
+  if (first) t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  // Every time: a later destructor of a thread that ends may record again after on_thread_end().
+  pthread_setspecific(g_thread_end_key, &t_state);
   t_state.chunk = g_chunks + static_cast<std::size_t>(index) * spool::kChunkBytes;
   t_state.descriptor = &g_descriptors[index];
   t_state.descriptor->thread = t_state.number - 1;
@@ -117,13 +161,14 @@ bool renew_chunk() noexcept {
 
 const char* open_spool(const SpoolOptions& options) noexcept {
   const long pid = static_cast<long>(getpid());
+  const std::uint64_t start_tsc = cycles();
+  snprintf(g_name, sizeof g_name, "%ld-%llx.spool", pid, static_cast<unsigned long long>(start_tsc));
   char hidden[kMaxPath];
-  if (!spool_path(hidden, options.folder, ".%ld.new")) return "the spool folder's path is too long";
+  if (!hidden_path(hidden, options.folder)) return "the spool folder's path is too long";
   const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return "the spool could not be created";
   const std::size_t bytes = spool::file_bytes(options.chunk_count);
-  // Allocated now: writing into a hole of a full file system would be SIGBUS in the job.
-  if (posix_fallocate(fd, 0, static_cast<off_t>(bytes)) != 0) {
+  if (!allocate(fd, bytes)) {
     close(fd);
     unlink(hidden);
     return "no room for the spool in shared memory";
@@ -143,9 +188,10 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   header->chunk_bytes = spool::kChunkBytes;
   header->pid = static_cast<std::uint32_t>(pid);
   header->parent_pid = static_cast<std::uint32_t>(getppid());
-  header->start_tsc = cycles();
+  header->start_tsc = start_tsc;
   header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   header->start_real_ns = nanoseconds(CLOCK_REALTIME);
+  header->process_start = process_start();
   header->rank = options.rank;
   header->world_size = options.world_size;
   header->detail = options.detail;
@@ -165,14 +211,17 @@ const char* show_spool(const char* folder) noexcept {
   }
   char hidden[kMaxPath];
   char shown[kMaxPath];
-  if (!spool_path(hidden, folder, ".%ld.new") || !spool_path(shown, folder, "%ld.spool") ||
-      rename(hidden, shown) != 0) {
+  if (!hidden_path(hidden, folder) || !spool_path(shown, folder, "", "") || rename(hidden, shown) != 0) {
     return "the spool could not be renamed";
   }
   return nullptr;
 }
 
+const char* spool_name() noexcept { return g_name; }
+
 spool::Header* spool_header() noexcept { return g_header; }
+
+void at_thread_end(void (*hook)() noexcept) noexcept { g_at_thread_end = hook; }
 
 void close_thread_chunk() noexcept {
   if (t_state.chunk == nullptr || !gate_open()) return;

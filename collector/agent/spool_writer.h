@@ -20,11 +20,18 @@ struct SpoolOptions {
 const char* open_spool(const SpoolOptions& options) noexcept;
 
 /// Completes the header (the cycle counter's rate over the time since open_spool()) and renames the file to
-/// `<folder>/<pid>.spool`, for which the recorder looks. Returns nullptr, or why it could not.
+/// `<folder>/<spool_name()>`, for which the recorder looks. Returns nullptr, or why it could not.
 const char* show_spool(const char* folder) noexcept;
+
+/// The file's name once it is shown: `<pid>-<start_tsc in hex>.spool`, since a process that executes another program
+/// keeps its pid. Empty before open_spool().
+const char* spool_name() noexcept;
 
 /// The spool's header, or nullptr before open_spool().
 spool::Header* spool_header() noexcept;
+
+/// `hook` runs on every thread that has recorded, when it ends.
+void at_thread_end(void (*hook)() noexcept) noexcept;
 
 /// Closes the calling thread's chunk, if it has one. Called when a thread ends.
 void close_thread_chunk() noexcept;

@@ -47,6 +47,8 @@ class PartWriter {
     room = piece_ - used_;
     return record_ != nullptr ? reinterpret_cast<unsigned char*>(record_ + 1) + used_ : nullptr;
   }
+  /// True if a piece found no room.
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
   void advance(std::size_t bytes) noexcept {
     used_ += bytes;
     if (used_ == piece_) close();
@@ -59,6 +61,7 @@ class PartWriter {
     const std::size_t padded = (piece_ + 7) & ~std::size_t{7};
     record_ = static_cast<wire::CodeBodyRecord*>(agent::begin_record(
         wire::RecordType::kCodeBody, sizeof(wire::CodeBodyRecord) + padded, static_cast<std::uint32_t>(part_)));
+    lost_ = lost_ || record_ == nullptr;
     if (record_ != nullptr) {
       record_->code = code_;
       record_->python = DCMT_PYTHON_VERSION;
@@ -81,15 +84,20 @@ class PartWriter {
   std::size_t piece_ = 0;   ///< bytes of the open piece
   std::size_t used_ = 0;    ///< bytes of it that are there
   wire::CodeBodyRecord* record_ = nullptr;
+  bool lost_ = false;
 };
 
-void publish_bytes(wire::CodeBodyPart part, std::uint64_t id, PyObject* bytes) noexcept {
-  if (bytes == nullptr || !PyBytes_Check(bytes)) return;
+// Each publish_ function is false if something found no room: the next sight tries again.
+
+bool publish_bytes(wire::CodeBodyPart part, std::uint64_t id, PyObject* bytes) noexcept {
+  if (bytes == nullptr || !PyBytes_Check(bytes)) return true;
   const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(bytes));
-  PartWriter(part, id, size).write(PyBytes_AS_STRING(bytes), size);
+  PartWriter writer(part, id, size);
+  writer.write(PyBytes_AS_STRING(bytes), size);
+  return !writer.lost();
 }
 
-void publish_instructions(const PyCodeObject* code, std::uint64_t id) noexcept {
+bool publish_instructions(const PyCodeObject* code, std::uint64_t id) noexcept {
   const std::size_t total = dcmt_py_code_bytes(code);
   PartWriter writer(wire::CodeBodyPart::kInstructions, id, total);
   unsigned caches = 0;
@@ -101,9 +109,10 @@ void publish_instructions(const PyCodeObject* code, std::uint64_t id) noexcept {
     writer.advance(room);
     at += room;
   }
+  return !writer.lost();
 }
 
-void publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
+bool publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
   PyObject* const names = code->co_localsplusnames;
   std::size_t total = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) total += Text(PyTuple_GET_ITEM(names, i)).size() + 1;
@@ -113,6 +122,7 @@ void publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
     writer.write(name.data(), name.size());
     writer.write("", 1);
   }
+  return !writer.lost();
 }
 
 /// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Looks only where a
@@ -136,29 +146,32 @@ PyObject* item(PyObject* sequence, Py_ssize_t index) noexcept {
   return PyTuple_CheckExact(sequence) ? PyTuple_GET_ITEM(sequence, index) : PyList_GET_ITEM(sequence, index);
 }
 
-void publish_source_line(std::uint64_t file, PyObject* line, PyObject* text) noexcept {
-  if (!PyLong_CheckExact(line) || !PyUnicode_CheckExact(text)) return;
+bool publish_source_line(std::uint64_t file, PyObject* line, PyObject* text) noexcept {
+  if (!PyLong_CheckExact(line) || !PyUnicode_CheckExact(text)) return true;
   int overflow = 0;
   const long number = PyLong_AsLongAndOverflow(line, &overflow);
-  if (overflow != 0 || number < 0 || number > 0x7FFFFFFF) return;
+  if (overflow != 0 || number < 0 || number > 0x7FFFFFFF) return true;
   const std::uint64_t text_id = Text(text).intern();
   void* const room = agent::begin_record(wire::RecordType::kSourceLine, sizeof(wire::SourceLineRecord),
                                          static_cast<std::uint32_t>(number));
-  if (room == nullptr) return;
+  if (room == nullptr) return false;
   auto* const record = static_cast<wire::SourceLineRecord*>(room);
   record->file = file;
   record->text = text_id;
   agent::commit_record(room);
+  return true;
 }
 
 }  // namespace
 
 void publish_body(PyCodeObject* code, std::uint64_t id) noexcept {
-  if (!agent::first_sight(as_id(mix(id, kBodySeed)))) return;
-  publish_instructions(code, id);
-  publish_bytes(wire::CodeBodyPart::kLineTable, id, code->co_linetable);
-  publish_bytes(wire::CodeBodyPart::kExceptionTable, id, code->co_exceptiontable);
-  publish_names(code, id);
+  const std::uint64_t body = as_id(mix(id, kBodySeed));
+  if (!agent::first_sight(body)) return;
+  const bool whole = publish_instructions(code, id) &&
+                     publish_bytes(wire::CodeBodyPart::kLineTable, id, code->co_linetable) &&
+                     publish_bytes(wire::CodeBodyPart::kExceptionTable, id, code->co_exceptiontable) &&
+                     publish_names(code, id);
+  if (!whole) agent::forget(body);
 }
 
 void publish_source_lines(PyObject* filename) noexcept {
@@ -172,8 +185,13 @@ void publish_source_lines(PyObject* filename) noexcept {
     PyObject* const texts = item(map, 1);
     if (is_sequence(lines) && is_sequence(texts) && Py_SIZE(lines) == Py_SIZE(texts)) {
       const std::uint64_t file = Text(filename).intern();
-      if (agent::first_sight(as_id(mix(file, kLinesSeed)))) {
-        for (Py_ssize_t i = 0; i < Py_SIZE(lines); ++i) publish_source_line(file, item(lines, i), item(texts, i));
+      const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
+      if (agent::first_sight(map_id)) {
+        bool whole = true;
+        for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
+          whole = publish_source_line(file, item(lines, i), item(texts, i));
+        }
+        if (!whole) agent::forget(map_id);
       }
     }
   }

@@ -71,17 +71,22 @@ bool arm(PyCodeObject* code, Entry* entry) noexcept {
   return false;
 }
 
-void publish(const PyCodeObject* code, std::uint64_t id) noexcept {
+/// False if there was no room: the next sight tries again.
+bool publish(const PyCodeObject* code, std::uint64_t id) noexcept {
   const std::uint64_t file = Text(code->co_filename).intern();
   const std::uint64_t function = Text(code->co_qualname).intern();
   void* const room = agent::begin_record(wire::RecordType::kCode, sizeof(wire::CodeRecord),
                                          static_cast<std::uint32_t>(code->co_firstlineno));
-  if (room == nullptr) return;
+  if (room == nullptr) {
+    agent::forget(id);
+    return false;
+  }
   auto* const record = static_cast<wire::CodeRecord*>(room);
   record->id = id;
   record->file = file;
   record->function = function;
   agent::commit_record(room);
+  return true;
 }
 
 }  // namespace
@@ -110,7 +115,7 @@ CodeIdentity identify(PyCodeObject* code, bool have_gil) noexcept {
     return {id, false};
   }
   if (entry->described.load(std::memory_order_relaxed) != id) {
-    if (agent::first_sight(id)) publish(code, id);
+    if (agent::first_sight(id) && !publish(code, id)) return {id, false};
     entry->described.store(id, std::memory_order_relaxed);
   }
   // Not while the error indicator is set (a destructor can run while an exception is on its way): arming sets it when

@@ -61,11 +61,15 @@ std::uint64_t proof_of(const dcmt_py_position* positions, std::uint64_t unarmed)
   return proof;
 }
 
-void publish(std::uint64_t id, const dcmt_py_position* positions, const std::uint64_t* codes, unsigned count,
+/// False if there was no room: the next sight tries again.
+bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uint64_t* codes, unsigned count,
              bool more) noexcept {
   const std::size_t bytes = sizeof(wire::StackRecord) + count * sizeof(wire::StackFrame);
   void* const room = agent::begin_record(wire::RecordType::kStack, bytes, more ? 1 : 0);
-  if (room == nullptr) return;
+  if (room == nullptr) {
+    agent::forget(id);
+    return false;
+  }
   auto* const record = static_cast<wire::StackRecord*>(room);
   record->id = id;
   record->count = count;
@@ -75,6 +79,7 @@ void publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
     frames[i] = {codes[i], positions[i].offset, line > 0 ? line : 0};
   }
   agent::commit_record(room);
+  return true;
 }
 
 }  // namespace
@@ -115,8 +120,8 @@ std::uint64_t capture_stack() noexcept {
   }
   now.id = as_id(hash);
   now.proof = proof_of(positions, now.unarmed);
-  if (agent::first_sight(now.id)) publish(now.id, positions, codes, count, more != 0);
-  remember(key, now);
+  const bool published = !agent::first_sight(now.id) || publish(now.id, positions, codes, count, more != 0);
+  if (published) remember(key, now);
   return now.id;
 }
 

@@ -5,7 +5,6 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/sharing_set.h"
-#include "collector/torch/tensor_shape.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -13,27 +12,64 @@ namespace {
 
 constinit std::atomic<std::uint64_t> g_next_census{1};
 
+/// What is read of one tensor, in one copy.
+struct TensorFacts {
+  std::uint64_t count = 0;
+  std::uint64_t python_object = 0;
+  std::uint64_t python_count = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t offset = 0;
+  bool on_storage = false;  ///< false: it ended, or moved, while we looked
+};
+
 /// The counts that must not change while we look.
 struct Counts {
-  std::uint64_t storage;
-  std::uint64_t tensors[SharingSet::kCapacity];
-  std::uint64_t objects[SharingSet::kCapacity];
+  std::uint64_t storage = 0;
+  TensorFacts tensors[SharingSet::kCapacity];
 };
+
+/// Other threads may end tensors meanwhile, so memory is read through the kernel and believed only if the tensor is
+/// still in the sharing table afterwards.
+TensorFacts read_tensor(const void* tensor, const void* storage) noexcept {
+  TensorFacts facts;
+  char copy[layout::kTensorBytes];
+  if (!read_memory(tensor, copy, sizeof copy)) return facts;
+  facts.count = layout::strong_count(copy);
+  facts.python_object = layout::word(copy, layout::kTensorPyObject);
+  facts.elements = layout::word(copy, layout::kTensorElements);
+  facts.offset = layout::word(copy, layout::kTensorOffset);
+  // ob_refcnt is the first word of every Python object.
+  const auto* object = reinterpret_cast<const void*>(facts.python_object);
+  if (object != nullptr && !read_memory(object, &facts.python_count, sizeof facts.python_count)) return facts;
+  facts.on_storage = layout::storage_of(copy) == storage && sharing_contains(tensor, storage);
+  return facts;
+}
+
+/// References that torch itself holds to a tensor it has boxed for callbacks are nobody's.
+void leave_out_boxed(const void* tensor, TensorFacts& facts) noexcept {
+  const TorchThread* thread = torch_thread();
+  std::uint64_t boxed = 0;
+  for (std::uint32_t i = 0; thread != nullptr && i < thread->boxed_count; ++i) boxed += thread->boxed[i] == tensor;
+  if (boxed == 0 || facts.count <= boxed) return;
+  facts.count -= boxed;
+  // A tensor with one reference more than its Python object's own keeps that object by one reference.
+  if (facts.count == 1 && facts.python_count > 0) --facts.python_count;
+}
 
 void read_counts(const void* storage, const SharingSet& set, Counts& out) noexcept {
   out.storage = layout::strong_count(storage);
   for (std::uint32_t i = 0; i < set.count; ++i) {
-    out.tensors[i] = layout::strong_count(set.tensors[i]);
-    const auto object = layout::word(set.tensors[i], layout::kTensorPyObject);
-    // ob_refcnt is the first word of every Python object.
-    out.objects[i] = object != 0 ? *reinterpret_cast<const std::uint64_t*>(object) : 0;
+    out.tensors[i] = read_tensor(set.tensors[i], storage);
+    leave_out_boxed(set.tensors[i], out.tensors[i]);
   }
 }
 
 bool equal(const Counts& a, const Counts& b, std::uint32_t tensors) noexcept {
   if (a.storage != b.storage) return false;
   for (std::uint32_t i = 0; i < tensors; ++i) {
-    if (a.tensors[i] != b.tensors[i] || a.objects[i] != b.objects[i]) return false;
+    const TensorFacts& x = a.tensors[i];
+    const TensorFacts& y = b.tensors[i];
+    if (x.on_storage != y.on_storage || x.count != y.count || x.python_count != y.python_count) return false;
   }
   return true;
 }
@@ -55,18 +91,17 @@ void write_census(wire::RecordType type, std::uint32_t aux, std::uint64_t census
   agent::commit_record(record);
 }
 
-void write_tensor(std::uint64_t census, const void* tensor, std::uint64_t count, std::uint64_t python_count) noexcept {
-  const TensorShape shape = tensor_shape(tensor);
+void write_tensor(std::uint64_t census, const void* tensor, const TensorFacts& facts) noexcept {
   auto* record = static_cast<wire::CensusTensorRecord*>(agent::begin_record(
-      wire::RecordType::kCensusTensor, sizeof(wire::CensusTensorRecord), shape.offset != 0 ? 1 : 0));
+      wire::RecordType::kCensusTensor, sizeof(wire::CensusTensorRecord), facts.offset != 0 ? 1 : 0));
   if (record == nullptr) return;
   record->census = census;
   record->tensor = reinterpret_cast<std::uint64_t>(tensor);
-  record->count = count;
-  record->python_object = layout::word(tensor, layout::kTensorPyObject);
-  record->python_count = python_count;
-  record->elements = shape.elements;
-  record->offset = shape.offset;
+  record->count = facts.count;
+  record->python_object = facts.python_object;
+  record->python_count = facts.python_count;
+  record->elements = facts.elements;
+  record->offset = facts.offset;
   agent::commit_record(record);
 }
 
@@ -87,9 +122,10 @@ void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t 
   std::uint64_t objects[SharingSet::kCapacity + 1];
   std::uint32_t object_count = 0;
   for (std::uint32_t i = 0; i < set.count; ++i) {
-    write_tensor(census, set.tensors[i], before.tensors[i], before.objects[i]);
-    const auto object = layout::word(set.tensors[i], layout::kTensorPyObject);
-    if (object != 0) objects[object_count++] = object;
+    const TensorFacts& facts = before.tensors[i];
+    if (!facts.on_storage) continue;
+    write_tensor(census, set.tensors[i], facts);
+    if (facts.python_object != 0) objects[object_count++] = facts.python_object;
   }
   if (const auto object = layout::word(storage, layout::kStoragePyObject); object != 0) {
     objects[object_count++] = object;

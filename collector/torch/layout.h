@@ -9,11 +9,14 @@
 
 namespace dcmt::torch_provider::layout {
 
-inline constexpr std::size_t kCount = 8;            ///< intrusive_ptr_target: combined counts
-inline constexpr std::size_t kTensorStorage = 16;   ///< TensorImpl: StorageImpl*
-inline constexpr std::size_t kTensorPyObject = 56;  ///< TensorImpl: PyObject*
-inline constexpr std::size_t kStorageData = 16;     ///< StorageImpl: data pointer
-inline constexpr std::size_t kStorageBytes = 48;    ///< StorageImpl: size_bytes, or a tagged SymInt
+inline constexpr std::size_t kCount = 8;             ///< intrusive_ptr_target: combined counts
+inline constexpr std::size_t kTensorStorage = 16;    ///< TensorImpl: StorageImpl*
+inline constexpr std::size_t kTensorPyObject = 56;   ///< TensorImpl: PyObject*
+inline constexpr std::size_t kTensorOffset = 152;    ///< TensorImpl: storage offset in elements
+inline constexpr std::size_t kTensorElements = 160;  ///< TensorImpl: number of elements
+inline constexpr std::size_t kTensorBytes = 168;     ///< all fields above lie before this
+inline constexpr std::size_t kStorageData = 16;      ///< StorageImpl: data pointer
+inline constexpr std::size_t kStorageBytes = 48;     ///< StorageImpl: size_bytes, or a tagged SymInt
 inline constexpr std::size_t kStoragePyObject = 80;
 inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
 

@@ -94,11 +94,9 @@ void tensor_born(const void* tensor) noexcept {
     thread->detached = tensor;
     return;
   }
-  // Inside a gather the base of the output is born before its storage is known to belong to a key.
-  const bool in_cycle = thread != nullptr && thread->in_cycle_op != 0;
-  const bool follow = follow_begin(storage);
-  if (storage != nullptr && (in_cycle || follow)) sharing_add(tensor, storage);
-  if (follow) write_tensor(wire::RecordType::kTensorBirth, tensor, true);
+  // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
+  if (storage != nullptr) sharing_add(tensor, storage);
+  if (follow_begin(storage)) write_tensor(wire::RecordType::kTensorBirth, tensor, true);
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -116,21 +114,21 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
 void storage_ends(const void* storage, wire::RecordType type) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
-  if (follow_end(storage)) {
-    const std::uint64_t stack = python_stack();
-    write_running_ops();
-    const TorchThread* thread = torch_thread();
-    const auto ordinal = static_cast<std::uint32_t>(thread != nullptr ? thread->ordinal : 0);
-    auto* record = static_cast<wire::StorageRecord*>(agent::begin_record(type, sizeof(wire::StorageRecord), ordinal));
-    if (record != nullptr) {
-      record->storage = reinterpret_cast<std::uint64_t>(storage);
-      record->data = layout::data_of(storage);
-      record->bytes = layout::bytes_of(storage);
-      record->stack = stack;
-      agent::commit_record(record);
-    }
-  }
+  const bool follow = follow_end(storage);
+  // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
   watched_storage_ends(storage);
+  if (!follow) return;
+  const std::uint64_t stack = python_stack();
+  write_running_ops();
+  const TorchThread* thread = torch_thread();
+  const auto ordinal = static_cast<std::uint32_t>(thread != nullptr ? thread->ordinal : 0);
+  auto* record = static_cast<wire::StorageRecord*>(agent::begin_record(type, sizeof(wire::StorageRecord), ordinal));
+  if (record == nullptr) return;
+  record->storage = reinterpret_cast<std::uint64_t>(storage);
+  record->data = layout::data_of(storage);
+  record->bytes = layout::bytes_of(storage);
+  record->stack = stack;
+  agent::commit_record(record);
 }
 
 // `device` is an optional<Device>: three bytes in one register.
@@ -217,8 +215,8 @@ void on_copy_from(void* tensor, const void* other) {
     return;
   }
   agent::Inside inside;
-  if (!was_followed && !follow_begin(after)) return;
   if (after != nullptr) sharing_add(tensor, after);
+  if (!was_followed && !follow_begin(after)) return;
   const std::uint64_t stack = python_stack();
   write_running_ops();
   auto* record = static_cast<wire::RepointRecord*>(
@@ -240,6 +238,7 @@ void on_resize_cpu(void* storage, std::size_t bytes) {
   if (!agent::recording()) return;
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
+  if (!follow_begin(storage)) watch_shrunk(storage);
   const std::uint64_t stack = python_stack();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(

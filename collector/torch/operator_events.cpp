@@ -3,14 +3,16 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
+#include <string_view>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
-#include "collector/torch/tensor_shape.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -19,17 +21,49 @@ namespace {
 // Inputs are boxed for every operator while a callback wants them, so that callback is on only while a released
 // storage is alive.
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
+std::atomic<bool> g_switching{false};
 
-/// True if the operator only makes a view of argument `index`, or does not look at its data.
+/// Operators that take a tensor for its shape, type or identity only.
+bool looks_at_metadata_only(std::string_view name) {
+  if (!name.starts_with("aten::")) return false;
+  name.remove_prefix(6);
+  if (name.ends_with("_like") || name.starts_with("new_") || name.starts_with("sym_") || name.starts_with("is_")) {
+    return true;
+  }
+  constexpr std::string_view kNames[] = {"record_stream",
+                                         "_version",
+                                         "_has_compatible_shallow_copy_type",
+                                         "size",
+                                         "stride",
+                                         "numel",
+                                         "dim",
+                                         "storage_offset",
+                                         "result_type",
+                                         "can_cast",
+                                         "set_",
+                                         "resize_",
+                                         "resize_as_",
+                                         "detach_",
+                                         "data",
+                                         "set_data",
+                                         "output_nr",
+                                         "retain_grad",
+                                         "requires_grad_",
+                                         "_debug_has_internal_overlap"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+/// Whether the operator reads the data of its argument `index`: not if it makes a view of it or wants its shape only.
 bool reads_data(const at::RecordFunction& function, std::size_t index) {
   const auto schema = function.operator_schema();
   if (!schema.has_value()) return function.scope() == at::RecordScope::FUNCTION;
+  if (looks_at_metadata_only(schema->name())) return false;
   const auto& arguments = schema->arguments();
   if (index >= arguments.size()) return true;
+  // The tensor whose shape, type or stride another one takes: expand_as(self, other), to(self, other).
+  if (index > 0 && schema->name().ends_with("_as")) return false;
   const auto* alias = arguments[index].alias_info();
-  if (alias == nullptr) return schema->name() != "aten::record_stream" && schema->name() != "aten::_version";
-  return alias->isWrite() && schema->name() != "aten::set_" && schema->name() != "aten::resize_" &&
-         schema->name() != "aten::detach_";
+  return alias == nullptr || alias->isWrite();
 }
 
 void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, std::uint64_t ordinal) {
@@ -57,15 +91,18 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
 }
 
 void switch_reads(bool wanted) {
+  if (wanted == (g_reads_handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE)) return;
+  // One thread switches at a time; another that finds it busy comes back at its next operator's end.
+  if (g_switching.exchange(true, std::memory_order_acquire)) return;
   const at::CallbackHandle handle = g_reads_handle.load(std::memory_order_relaxed);
-  if (wanted == (handle != at::INVALID_CALLBACK_HANDLE)) return;
-  if (wanted) {
+  if (wanted && handle == at::INVALID_CALLBACK_HANDLE) {
     g_reads_handle.store(at::addGlobalCallback(
         at::RecordFunctionCallback(&on_inputs).needsInputs(true).scopes({at::RecordScope::FUNCTION})));
-  } else {
+  } else if (!wanted && handle != at::INVALID_CALLBACK_HANDLE) {
     g_reads_handle.store(at::INVALID_CALLBACK_HANDLE);
     at::removeCallback(handle);
   }
+  g_switching.store(false, std::memory_order_release);
 }
 
 wire::OpScope scope_of(const at::RecordFunction& function) {
@@ -79,18 +116,36 @@ wire::OpScope scope_of(const at::RecordFunction& function) {
   }
 }
 
+/// If some callback wants inputs, torch holds a reference to each of them here, which no program holds.
+void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) {
+  thread.boxed_count = 0;
+  for (const c10::IValue& input : function.inputs()) {
+    if (thread.boxed_count == TorchThread::kMaxBoxed) return;
+    if (input.isTensor() && input.toTensor().defined()) {
+      thread.boxed[thread.boxed_count++] = input.toTensor().unsafeGetTensorImpl();
+    }
+  }
+}
+
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
   if (!agent::recording()) return nullptr;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return nullptr;
   if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
-  if (wrapping_wanted()) wrap_registered_operators();
-  settle_releases();
+  if (wrapping_due(function.name())) wrap_registered_operators();
+  if (thread->pending_count != 0) {
+    note_boxed_inputs(function, *thread);
+    settle_releases();
+    thread->boxed_count = 0;
+  }
 
+  // A scope that may end on another thread has no place among this thread's operators.
+  if (function.isAsync()) return nullptr;
   ++thread->ordinal;
   if (thread->depth < TorchThread::kMaxDepth) {
-    thread->running[thread->depth] = {function.name(), thread->ordinal, static_cast<std::uint32_t>(scope_of(function))};
+    thread->running[thread->depth] = {&function, function.name(), thread->ordinal,
+                                      static_cast<std::uint32_t>(scope_of(function))};
   }
   ++thread->depth;
   // Phases and steps are told from scopes of these kinds, also when nothing happens inside them.
@@ -98,20 +153,31 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   return nullptr;
 }
 
-void on_end(const at::RecordFunction&, at::ObserverContext*) {
+void end_op(TorchThread& thread, std::uint32_t at) {
+  thread.depth = at;
+  if (at >= thread.written) return;
+  thread.written = at;
+  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
+  if (record == nullptr) return;
+  record->name = 0;
+  record->ordinal = thread.running[at].ordinal;
+  agent::commit_record(record);
+}
+
+void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (!agent::recording()) return;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr || thread->depth == 0) return;
-  --thread->depth;
-  if (thread->depth < thread->written) {
-    thread->written = thread->depth;
-    auto* record =
-        static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
-    if (record != nullptr) {
-      record->name = 0;
-      record->ordinal = thread->running[thread->depth].ordinal;
-      agent::commit_record(record);
+  if (thread->depth > TorchThread::kMaxDepth) {
+    --thread->depth;
+    return;
+  }
+  // A scope of Python's can be left in another order, or on another thread, than it was entered.
+  for (std::uint32_t at = thread->depth; at-- > 0;) {
+    if (thread->running[at].function == &function) {
+      end_op(*thread, at);
+      break;
     }
   }
   switch_reads(reads_wanted());
@@ -123,12 +189,6 @@ void start_operator_events() {
   at::addGlobalCallback(
       at::RecordFunctionCallback(&on_begin, &on_end)
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
-}
-
-TensorShape tensor_shape(const void* tensor) noexcept {
-  const auto* impl = static_cast<const c10::TensorImpl*>(tensor);
-  if (impl->has_symbolic_sizes_strides()) return {0, 0};
-  return {static_cast<std::uint64_t>(impl->numel()), static_cast<std::uint64_t>(impl->storage_offset())};
 }
 
 }  // namespace dcmt::torch_provider

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
+#include <string.h>
 #include <torch/library.h>
 
 #include <atomic>
@@ -35,10 +36,13 @@ struct WantedOperator {
   bool cuda_wrapped = false;
 };
 
+/// Operators that begin until kernels that are still missing count as not to come.
+constexpr std::uint64_t kLastLook = std::uint64_t{1} << 20;
+
 struct Wrapping {
   std::mutex mutex;
   std::vector<OperatorRow> table;
-  std::vector<std::unique_ptr<WantedOperator>> wanted;
+  std::vector<std::shared_ptr<WantedOperator>> wanted;
   std::vector<std::unique_ptr<torch::Library>> libraries;
   std::optional<c10::RegistrationHandleRAII> listening;
 };
@@ -50,6 +54,7 @@ Wrapping& wrapping() {
 }
 
 std::atomic<bool> g_wanted{false};
+std::atomic<std::uint64_t> g_begun_since{0};  ///< operators begun since the last registration
 
 int place_of(const c10::FunctionSchema& schema, const std::string& name) {
   if (name.empty()) return -1;
@@ -101,13 +106,22 @@ class CycleKernel final : public c10::OperatorKernel {
  private:
   void enter(KeyName key, std::int32_t declared) const noexcept {
     agent::Inside inside;
-    if (TorchThread* thread = torch_thread()) ++thread->in_cycle_op;
+    if (TorchThread* thread = torch_thread()) {
+      ++thread->in_cycle_op;
+      thread->explicit_inside = false;
+    }
     if (row_.role == OperatorRole::kRelease) key_release_begins(key, declared, name_id(), 0);
   }
 
   void leave(KeyName key, std::int32_t declared, const void* tensor, std::uint32_t flags) const noexcept {
     agent::Inside inside;
-    if (TorchThread* thread = torch_thread()) --thread->in_cycle_op;
+    if (TorchThread* thread = torch_thread()) {
+      --thread->in_cycle_op;
+      // A program that marks its own cycle inside the operator knows better: its mark is the one that counts.
+      const bool marked = thread->explicit_inside;
+      thread->explicit_inside = false;
+      if (marked) return;
+    }
     switch (row_.role) {
       case OperatorRole::kGather:
         if (tensor != nullptr) key_gathered(key, tensor, name_id(), flags);
@@ -140,7 +154,8 @@ class Listener final : public c10::OpRegistrationListener {
     const OperatorRow* row = find_operator(state.table, op.operator_name().name.c_str());
     if (row == nullptr) return;
     const std::lock_guard<std::mutex> lock(state.mutex);
-    state.wanted.push_back(std::make_unique<WantedOperator>(WantedOperator{op, row, {}}));
+    state.wanted.push_back(std::make_shared<WantedOperator>(WantedOperator{op, row, {}}));
+    g_begun_since.store(0, std::memory_order_relaxed);
     g_wanted.store(true, std::memory_order_relaxed);
   }
   void onOperatorDeregistered(const c10::OperatorHandle& op) override {
@@ -157,7 +172,11 @@ class QuietWarnings final : public c10::WarningHandler {
 };
 
 bool wrap_for(WantedOperator& wanted, c10::DispatchKey key) {
-  if (!wanted.handle.hasSchema() || !wanted.handle.hasComputedKernelForDispatchKey(key)) return false;
+  if (!wanted.handle.hasSchema()) return false;
+  // A backend kernel of ours in front of a composite one would take autograd and vmap away from it.
+  const bool direct = wanted.handle.hasKernelForDispatchKey(key) ||
+                      wanted.handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+  if (!direct || !wanted.handle.hasComputedKernelForDispatchKey(key)) return false;
   const auto& schema = wanted.handle.schema();
   wanted.places = {place_of(schema, wanted.row->graph), place_of(schema, wanted.row->key),
                    place_of(schema, wanted.row->count), place_of(schema, wanted.row->tensor)};
@@ -187,17 +206,27 @@ void start_wrapping() {
   state.listening.emplace(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
 }
 
-bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed); }
+bool wrapping_due(const char* op) noexcept {
+  if (!g_wanted.load(std::memory_order_relaxed)) return false;
+  const std::uint64_t begun = g_begun_since.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (begun >= kLastLook) g_wanted.store(false, std::memory_order_relaxed);
+  // Kernels come one by one after their operator's registration, without an event: look often at first, then less,
+  // and always when a library's own operator begins. The call that has begun sees a kernel registered now.
+  return (begun & (begun - 1)) == 0 || strncmp(op, "aten::", 6) != 0;
+}
 
 void wrap_registered_operators() {
+  // One thread wraps at a time; the operators of one that finds it busy are wrapped by the time it comes again.
+  static std::atomic<bool> busy{false};
+  if (busy.exchange(true, std::memory_order_acquire)) return;
   Wrapping& state = wrapping();
-  std::vector<WantedOperator*> wanted;
+  std::vector<std::shared_ptr<WantedOperator>> wanted;
   {
     const std::lock_guard<std::mutex> lock(state.mutex);
-    for (const auto& entry : state.wanted) wanted.push_back(entry.get());
+    wanted = state.wanted;
   }
   bool all = true;
-  for (WantedOperator* entry : wanted) {
+  for (const auto& entry : wanted) {
     try {
       if (!entry->cpu_wrapped) entry->cpu_wrapped = wrap_for(*entry, c10::DispatchKey::CPU);
       if (!entry->cuda_wrapped) entry->cuda_wrapped = wrap_for(*entry, c10::DispatchKey::CUDA);
@@ -205,9 +234,10 @@ void wrap_registered_operators() {
       agent::diagnose(wire::DiagnosticCode::kProviderOff, error.what());
       entry->cpu_wrapped = entry->cuda_wrapped = true;
     }
-    all = all && (entry->cpu_wrapped || entry->cuda_wrapped);
+    all = all && entry->cpu_wrapped && entry->cuda_wrapped;
   }
   if (all) g_wanted.store(false, std::memory_order_relaxed);
+  busy.store(false, std::memory_order_release);
 }
 
 }  // namespace dcmt::torch_provider

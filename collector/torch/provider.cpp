@@ -19,6 +19,12 @@
 namespace dcmt::torch_provider {
 namespace {
 
+/// An explicit mark inside a wrapped operator takes that operator's place.
+void note_explicit() noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr && thread->in_cycle_op != 0) thread->explicit_inside = true;
+}
+
 const void* tensor_of(void* tensor, void* object) noexcept {
   if (tensor != nullptr || object == nullptr) return tensor;
   return reinterpret_cast<const void*>(layout::word(object, layout::kVariableTensor));
@@ -28,12 +34,14 @@ std::uint64_t mark_name(const char* name) noexcept { return agent::intern(name, 
 
 void gather(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept {
   agent::Inside inside;
+  note_explicit();
   const void* impl = tensor_of(tensor, object);
   if (impl != nullptr) key_gathered({graph, key}, impl, mark_name("gather"), wire::kKeyExplicit);
 }
 
 void wait(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept {
   agent::Inside inside;
+  note_explicit();
   const void* impl = tensor_of(tensor, object);
   if (impl != nullptr) key_waited({graph, key}, impl, mark_name("wait"), wire::kKeyExplicit);
 }
@@ -45,6 +53,7 @@ void persist(std::int64_t graph, std::int64_t key) noexcept {
 
 void release_begin(std::int64_t graph, std::int64_t key, std::int32_t users) noexcept {
   agent::Inside inside;
+  note_explicit();
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
   thread->declared = users;  // one release at a time runs on a thread
@@ -68,7 +77,7 @@ void census(void* tensor, void* object) noexcept {
 }
 
 const agent::TorchProvider kProvider = {
-    sizeof(agent::TorchProvider), gather, wait, persist, release_begin, release_end, census};
+    sizeof(agent::TorchProvider), gather, wait, persist, release_begin, release_end, census, give_back_torch_thread};
 
 void start() {
   agent::set_torch_version(TORCH_VERSION);

@@ -37,12 +37,17 @@ struct KeySlot {
   std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
 };
 
-/// Storages of keys, in buckets. A storage may stand several times: one buffer can serve several keys.
-struct alignas(64) WatchBucket {
-  std::atomic<const void*> storages[5];
-  std::uint32_t slots[5];
+/// Storages that are followed at any size, in buckets: those of keys, and (with kNoSlot) those that shrank. A storage
+/// stands once for every key it serves: flat buffers serve many.
+struct WatchEntry {
+  std::atomic<const void*> storage;
+  std::uint32_t slot;
 };
-static_assert(sizeof(WatchBucket) == 64);
+struct alignas(64) WatchBucket {
+  WatchEntry entries[32];
+};
+static_assert(sizeof(WatchBucket) == 512);
+const void* const kClaimedEntry = reinterpret_cast<const void*>(~std::uintptr_t{0});
 constexpr std::uint32_t kWatchBuckets = 1u << 13;
 
 /// Tensors that releases re-pointed, direct-mapped by address: losing one costs a hint, never a wrong one.
@@ -79,6 +84,8 @@ std::uint32_t find_slot(KeyName name, bool create) noexcept {
       }
       use = slot.use.load(std::memory_order_acquire);
     }
+    // Another thread is writing the name this very moment; it could be ours.
+    for (int i = 0; use == kClaimed && i < 4096; ++i) use = slot.use.load(std::memory_order_acquire);
     if (use == kReady && slot.name.graph == name.graph && slot.name.key == name.key) return index;
   }
   if (create) agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "the table of parameter keys is full");
@@ -102,29 +109,29 @@ class SlotGuard {
   KeySlot& slot_;
 };
 
-void watch(const void* storage, std::uint32_t slot) noexcept {
+/// False if there is no room: the storage is then not followed as this key's.
+bool watch(const void* storage, std::uint32_t slot) noexcept {
   WatchBucket& bucket = g_watched[spread(storage, 13)];
-  for (std::uint32_t i = 0; i < 5; ++i) {
-    if (bucket.storages[i].load(std::memory_order_relaxed) == storage && bucket.slots[i] == slot) return;
+  for (auto& entry : bucket.entries) {
+    if (entry.storage.load(std::memory_order_acquire) == storage && entry.slot == slot) return true;
   }
-  for (std::uint32_t i = 0; i < 5; ++i) {
+  for (auto& entry : bucket.entries) {
     const void* empty = nullptr;
-    if (bucket.storages[i].load(std::memory_order_relaxed) == nullptr) {
-      bucket.slots[i] = slot;
-      if (bucket.storages[i].compare_exchange_strong(empty, storage, std::memory_order_release)) {
-        g_watched_count.fetch_add(1, std::memory_order_relaxed);
-        return;
-      }
-    }
+    // Claimed first, so that two threads never write one entry's slot.
+    if (!entry.storage.compare_exchange_strong(empty, kClaimedEntry, std::memory_order_acquire)) continue;
+    entry.slot = slot;
+    entry.storage.store(storage, std::memory_order_release);
+    g_watched_count.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
-  agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "a gathered storage found no room among the watched ones");
+  agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "too many keys share one storage: not all are followed");
+  return false;
 }
 
 void unwatch(const void* storage, std::uint32_t slot) noexcept {
-  WatchBucket& bucket = g_watched[spread(storage, 13)];
-  for (std::uint32_t i = 0; i < 5; ++i) {
+  for (auto& entry : g_watched[spread(storage, 13)].entries) {
     const void* expected = storage;
-    if (bucket.slots[i] == slot && bucket.storages[i].compare_exchange_strong(expected, nullptr)) {
+    if (entry.slot == slot && entry.storage.compare_exchange_strong(expected, nullptr)) {
       g_watched_count.fetch_sub(1, std::memory_order_relaxed);
       return;
     }
@@ -164,6 +171,11 @@ void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, s
   record->graph = slot.name.graph;
   record->key = slot.name.key;
   record->op = op;
+  // Another thread may have ended the storage since: then its death has a lower sequence than this record.
+  if (slot.storage.load(std::memory_order_acquire) != storage) {
+    storage = nullptr;
+    record->header.aux |= wire::kKeyStorageDead;
+  }
   record->tensor = reinterpret_cast<std::uint64_t>(tensor);
   record->storage = reinterpret_cast<std::uint64_t>(storage);
   record->data = layout::data_of(storage);
@@ -181,11 +193,25 @@ void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexce
   const void* before = slot.storage.load(std::memory_order_relaxed);
   if (before == storage) return;
   if (before != nullptr) unwatch(before, index);
-  slot.storage.store(storage, std::memory_order_release);
+  slot.storage.store(nullptr, std::memory_order_release);
   if (storage == nullptr) return;
   const bool watched_before = storage_is_watched(storage);
-  watch(storage, index);
-  if (!watched_before) follow_from_now(storage);
+  // Stored first: a storage that ends from here on clears it again.
+  slot.storage.store(storage, std::memory_order_release);
+  if (!watch(storage, index)) {
+    slot.storage.store(nullptr, std::memory_order_release);
+  } else if (!watched_before) {
+    follow_from_now(storage);
+  }
+}
+
+/// Another key gathers into this storage: the ones released before have no claim to it any more.
+void end_earlier_claims(const void* storage, std::uint32_t index) noexcept {
+  if (storage == nullptr) return;
+  for (auto& entry : g_watched[spread(storage, 13)].entries) {
+    const bool other = entry.storage.load(std::memory_order_acquire) == storage && entry.slot != index;
+    if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot]);
+  }
 }
 
 }  // namespace
@@ -203,7 +229,10 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
   if (index == kNoSlot) return;
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
-  if (!guard.owned) return;
+  if (!guard.owned) {
+    agent::diagnose(wire::DiagnosticCode::kNote, "a gather was not followed: another thread was busy with its key");
+    return;
+  }
   no_longer_released(slot);
   forget_moved(slot);
   // A gather of what is still gathered hands out the same buffer: the cycle goes on.
@@ -215,6 +244,7 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     slot.reads = 0;
   }
   take_storage(slot, index, tensor);
+  end_earlier_claims(slot.storage.load(std::memory_order_relaxed), index);
   write_key(wire::RecordType::kGather, slot, tensor, op, 0, flags);
 }
 
@@ -258,8 +288,10 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   } else if (declared != slot.declared) {
     flags |= wire::kKeyMismatch;
   }
-  --slot.remaining;
-  const bool final = slot.remaining == 0 && !slot.persistent && (flags & wire::kKeyUnwound) == 0;
+  // A release that threw has released nothing: it will be tried again.
+  const bool unwound = (flags & wire::kKeyUnwound) != 0;
+  if (!unwound) --slot.remaining;
+  const bool final = slot.remaining == 0 && !slot.persistent && !unwound;
   if (final) flags |= wire::kKeyFinal;
   write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
   if (!final) return;
@@ -296,20 +328,24 @@ bool reads_wanted() noexcept {
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage != nullptr && g_released_alive.load(std::memory_order_relaxed) > 0) {
-    const WatchBucket& bucket = g_watched[spread(storage, 13)];
-    for (std::uint32_t i = 0; i < 5; ++i) {
-      if (bucket.storages[i].load(std::memory_order_acquire) != storage) continue;
-      const KeySlot& slot = g_slots[bucket.slots[i]];
-      if (!slot.released.load(std::memory_order_acquire)) continue;
+    bool released = false;
+    for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+      if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
+      const KeySlot& slot = g_slots[entry.slot];
+      // A buffer that another key has gathered into is that key's to read.
+      if (slot.gathered) return false;
+      if (released || !slot.released.load(std::memory_order_acquire)) continue;
       out = {slot.name, storage, layout::bytes_of(storage)};
-      return true;
+      released = true;
     }
+    if (released) return true;
   }
-  if (g_moved_count.load(std::memory_order_relaxed) > 0) {
+  // A tensor that its release re-pointed to nothing. One that was re-pointed to other data is a good tensor again.
+  if (g_moved_count.load(std::memory_order_relaxed) > 0 && layout::bytes_of(storage) == 0) {
     const MovedTensor& entry = g_moved[spread(tensor, 12)];
     if (entry.tensor.load(std::memory_order_acquire) == tensor) {
       const KeySlot& slot = g_slots[entry.slot];
-      out = {slot.name, slot.storage.load(std::memory_order_acquire), layout::bytes_of(storage)};
+      out = {slot.name, slot.storage.load(std::memory_order_acquire), 0};
       return true;
     }
   }
@@ -336,22 +372,26 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   agent::commit_record(record);
 }
 
+void watch_shrunk(const void* storage) noexcept {
+  if (!storage_is_watched(storage)) watch(storage, kNoSlot);
+}
+
 bool storage_is_watched(const void* storage) noexcept {
   if (g_watched_count.load(std::memory_order_relaxed) == 0) return false;
-  for (const auto& entry : g_watched[spread(storage, 13)].storages) {
-    if (entry.load(std::memory_order_relaxed) == storage) return true;
+  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+    if (entry.storage.load(std::memory_order_relaxed) == storage) return true;
   }
   return false;
 }
 
 void watched_storage_ends(const void* storage) noexcept {
   if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
-  WatchBucket& bucket = g_watched[spread(storage, 13)];
-  for (std::uint32_t i = 0; i < 5; ++i) {
+  for (auto& entry : g_watched[spread(storage, 13)].entries) {
     const void* expected = storage;
-    const std::uint32_t index = bucket.slots[i];
-    if (!bucket.storages[i].compare_exchange_strong(expected, nullptr)) continue;
+    const std::uint32_t index = entry.slot;
+    if (!entry.storage.compare_exchange_strong(expected, nullptr)) continue;
     g_watched_count.fetch_sub(1, std::memory_order_relaxed);
+    if (index == kNoSlot) continue;
     KeySlot& slot = g_slots[index];
     const void* held = storage;
     if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot);
@@ -360,11 +400,15 @@ void watched_storage_ends(const void* storage) noexcept {
 
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept {
   const TorchThread* thread = torch_thread();
-  if (thread == nullptr || thread->in_cycle_op == 0 || g_watched_count.load(std::memory_order_relaxed) == 0) return;
-  WatchBucket& bucket = g_watched[spread(old_storage, 13)];
-  for (std::uint32_t i = 0; i < 5; ++i) {
-    if (bucket.storages[i].load(std::memory_order_acquire) != old_storage) continue;
-    const std::uint32_t index = bucket.slots[i];
+  if (thread == nullptr) return;
+  if (thread->in_cycle_op == 0) {
+    watched_tensor_ends(tensor);  // whoever re-points it outside of a release gives it new meaning
+    return;
+  }
+  if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
+  for (const auto& watched : g_watched[spread(old_storage, 13)].entries) {
+    if (watched.storage.load(std::memory_order_acquire) != old_storage || watched.slot == kNoSlot) continue;
+    const std::uint32_t index = watched.slot;
     for (auto& entry : g_slots[index].moved) {
       const void* empty = nullptr;
       if (!entry.compare_exchange_strong(empty, tensor)) continue;

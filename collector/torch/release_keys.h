@@ -44,7 +44,9 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
 void watched_storage_ends(const void* storage) noexcept;
 void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
-/// True if the storage belongs to a key: it is followed at any size.
+/// True if the storage belongs to a key or has shrunk: it is followed at any size.
 bool storage_is_watched(const void* storage) noexcept;
+/// A followed storage became smaller than what is followed by size alone.
+void watch_shrunk(const void* storage) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -47,6 +47,11 @@ const char* self_check() {
       layout::bytes_of(storage) != 60) {
     return wrong("storage objects");
   }
+  const c10::TensorImpl* viewed = view.unsafeGetTensorImpl();
+  if (layout::word(viewed, layout::kTensorOffset) != 5 || layout::word(viewed, layout::kTensorElements) != 5 ||
+      layout::word(impl, layout::kTensorOffset) != 0 || layout::word(impl, layout::kTensorElements) != 15) {
+    return wrong("tensor shapes");
+  }
   if (layout::word(impl, layout::kTensorPyObject) != 0 || layout::word(storage, layout::kStoragePyObject) != 0) {
     return wrong("Python object slots");
   }

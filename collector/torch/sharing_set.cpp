@@ -28,13 +28,6 @@ Bucket& bucket_of(const void* storage) noexcept {
   return g_buckets[hash >> (64 - 13)];
 }
 
-/// Reads a word that may lie in memory already given back. False if it cannot be read.
-bool read_word(const void* address, std::uint64_t& out) noexcept {
-  iovec local{&out, sizeof out};
-  iovec remote{const_cast<void*>(address), sizeof out};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof out);
-}
-
 /// A stale entry's address can have been born again: the same tensor then stands twice.
 bool contains(const SharingSet& set, const void* tensor) noexcept {
   for (std::uint32_t i = 0; i < set.count; ++i) {
@@ -72,6 +65,19 @@ void sharing_remove(const void* tensor, const void* storage) noexcept {
   }
 }
 
+bool sharing_contains(const void* tensor, const void* storage) noexcept {
+  for (const auto& entry : bucket_of(storage).tensors) {
+    if (entry.load(std::memory_order_acquire) == tensor) return true;
+  }
+  return false;
+}
+
+bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
+  iovec local{out, bytes};
+  iovec remote{const_cast<void*>(address), bytes};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
 void sharing_of(const void* storage, SharingSet& out) noexcept {
   Bucket& bucket = bucket_of(storage);
   out.count = 0;
@@ -81,7 +87,8 @@ void sharing_of(const void* storage, SharingSet& out) noexcept {
     if (tensor == nullptr || contains(out, tensor)) continue;
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;
-    if (read_word(field, on) && on == reinterpret_cast<std::uint64_t>(storage)) out.tensors[out.count++] = tensor;
+    if (read_memory(field, &on, sizeof on) && on == reinterpret_cast<std::uint64_t>(storage))
+      out.tensors[out.count++] = tensor;
   }
 }
 

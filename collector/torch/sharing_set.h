@@ -6,6 +6,7 @@
 // when it may be incomplete. Lock-free; callable from any hook.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dcmt::torch_provider {
@@ -24,5 +25,11 @@ struct SharingSet {
 
 /// The live tensors known to lie on `storage` now.
 void sharing_of(const void* storage, SharingSet& out) noexcept;
+
+/// Whether the tensor still is one of them: false once its end has begun.
+bool sharing_contains(const void* tensor, const void* storage) noexcept;
+
+/// Copies memory that another thread may be giving back at this moment. False if it cannot be read.
+bool read_memory(const void* address, void* out, std::size_t bytes) noexcept;
 
 }  // namespace dcmt::torch_provider

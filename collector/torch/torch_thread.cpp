@@ -2,14 +2,40 @@
 
 #include <string.h>
 
+#include <atomic>
+
 #include "collector/agent/provider.h"
 
 namespace dcmt::torch_provider {
 
+namespace {
+// States of threads that have ended. A few are enough: threads come and go by handfuls.
+constinit std::atomic<TorchThread*> g_spare[64];
+}  // namespace
+
 TorchThread* torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
-  if (slot == nullptr) slot = agent::arena(sizeof(TorchThread));
+  if (slot != nullptr) return static_cast<TorchThread*>(slot);
+  for (auto& spare : g_spare) {
+    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+    TorchThread* thread = spare.exchange(nullptr, std::memory_order_acquire);
+    if (thread == nullptr) continue;
+    *thread = {};
+    slot = thread;
+    return thread;
+  }
+  slot = agent::arena(sizeof(TorchThread));
   return static_cast<TorchThread*>(slot);
+}
+
+void give_back_torch_thread() noexcept {
+  void*& slot = agent::torch_thread_slot();
+  auto* thread = static_cast<TorchThread*>(slot);
+  slot = nullptr;
+  for (auto& spare : g_spare) {
+    TorchThread* empty = nullptr;
+    if (thread != nullptr && spare.compare_exchange_strong(empty, thread, std::memory_order_release)) return;
+  }
 }
 
 void write_running_ops() noexcept {

@@ -6,7 +6,8 @@
 namespace dcmt::torch_provider {
 
 struct RunningOp {
-  const char* name;  ///< valid while the operator runs
+  const void* function;  ///< torch's RecordFunction, for identity only
+  const char* name;      ///< valid while the operator runs
   std::uint64_t ordinal;
   std::uint32_t scope;  ///< wire::OpScope
 };
@@ -14,6 +15,7 @@ struct RunningOp {
 struct TorchThread {
   static constexpr std::uint32_t kMaxDepth = 64;
   static constexpr std::uint32_t kMaxPending = 32;
+  static constexpr std::uint32_t kMaxBoxed = 32;
 
   std::uint64_t ordinal;      ///< operators begun on this thread
   std::uint32_t depth;        ///< running operators, also those beyond kMaxDepth
@@ -25,10 +27,16 @@ struct TorchThread {
   std::uint32_t pending_count;
   std::uint32_t pending[kMaxPending];  ///< key slots whose final release waits for the next operator
   RunningOp running[kMaxDepth];
+  std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
+  const void* boxed[kMaxBoxed];
+  bool explicit_inside;  ///< an explicit mark was made inside the wrapped operator that runs: it wins
 };
 
 /// The calling thread's state; nullptr if there is no memory for it. Allocates a page at a thread's first call.
 TorchThread* torch_thread() noexcept;
+
+/// The calling thread ends: its state can serve another one.
+void give_back_torch_thread() noexcept;
 
 /// Writes the OpBegins of running operators that are not written yet, so that the next record has its context.
 /// Call inside the guard, before begin_record().

@@ -41,7 +41,7 @@ class Spool {
                       agent::open_spool({folder.c_str(), spool::kDefaultChunks, 2, -1, -1}) == nullptr &&
                       agent::show_spool(folder.c_str()) == nullptr;
     Expected<spool::SpoolReader> reader =
-        open ? spool::SpoolReader::open(folder + "/" + std::to_string(getpid()) + ".spool")
+        open ? spool::SpoolReader::open(folder + "/" + agent::spool_name())
              : Error{ErrorCode::kIo, "the spool could not be made"};
     std::filesystem::remove_all(folder);
     if (!reader.ok()) return nullptr;
@@ -99,6 +99,13 @@ struct Costs {
 };
 std::vector<Costs> g_costs;
 
+/// Measured before anything else runs.
+struct Clock {
+  double per_ns = 0;  ///< cycles
+  double cycles = 0;  ///< of one reading
+};
+Clock g_clock;
+
 void record_without_stack(benchmark::State& state) {
   const auto index = static_cast<std::size_t>(state.thread_index());
   Costs& costs = g_costs[index];
@@ -120,19 +127,19 @@ void record_without_stack(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
   if (index != 0) return;
   // The loop ends at a barrier: the other threads' arrays are complete.
-  static const double scale = bench::cycles_per_ns();
-  static const double clock = bench::clock_cycles();
   Costs all;
   for (int i = 0; i < state.threads(); ++i) {
     const Costs& part = g_costs[static_cast<std::size_t>(i)];
     all.each.insert(all.each.end(), part.each.begin(), part.each.end());
     all.batches.insert(all.batches.end(), part.batches.begin(), part.batches.end());
   }
-  const auto ns = [&](double share) { return std::max(0.0, bench::percentile(all.each, share) - clock) / scale; };
-  state.counters["typical_ns"] = bench::percentile(all.batches, 0.5) / kBatch / scale;
+  const auto ns = [&](double share) {
+    return std::max(0.0, bench::percentile(all.each, share) - g_clock.cycles) / g_clock.per_ns;
+  };
+  state.counters["typical_ns"] = bench::percentile(all.batches, 0.5) / kBatch / g_clock.per_ns;
   state.counters["p50_ns"] = ns(0.50);
   state.counters["p99_ns"] = ns(0.99);
-  state.counters["clock_ns"] = clock / scale;
+  state.counters["clock_ns"] = g_clock.cycles / g_clock.per_ns;
   state.counters["lost"] = static_cast<double>(agent::spool_header()->lost.load() - lost_before);
 }
 
@@ -152,6 +159,7 @@ void touch_the_spool() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  g_clock = {bench::cycles_per_ns(), bench::clock_cycles()};
   const std::unique_ptr<Spool> spool = Spool::make();
   if (spool == nullptr) {
     std::fputs("record_bench: no spool could be made in /dev/shm\n", stderr);

@@ -123,6 +123,14 @@ int print_result(const std::string& trace, const Job& job, double drain_s, doubl
   return 0;
 }
 
+/// The spool in a folder, or "" while it is hidden.
+std::string shown_spool(const std::string& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".spool") return entry.path().string();
+  }
+  return {};
+}
+
 int record(const Job& job, const std::string& folder) {
   std::string spools = "/dev/shm/dcmt-bench-XXXXXX";
   if (mkdtemp(spools.data()) == nullptr) return fail("no folder in /dev/shm");
@@ -132,9 +140,11 @@ int record(const Job& job, const std::string& folder) {
 
   const pid_t writer = fork();
   if (writer == 0) write_records(spools, job, shared);
-  const std::string spool = spools + "/" + std::to_string(writer) + ".spool";
   int status = 0;
-  while (!std::filesystem::exists(spool) && waitpid(writer, &status, WNOHANG) == 0) std::this_thread::sleep_for(kIdle);
+  std::string spool = shown_spool(spools);
+  for (; spool.empty() && waitpid(writer, &status, WNOHANG) == 0; spool = shown_spool(spools)) {
+    std::this_thread::sleep_for(kIdle);
+  }
 
   std::filesystem::create_directories(folder);
   const std::string trace = folder + "/recorder_bench.dcmt";

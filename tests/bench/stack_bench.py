@@ -81,8 +81,8 @@ def measure(probe: Probe, batches: int, *, frames: int = 30, threads: int = 1, s
                 totals.append(cycles)
             time.sleep(PAUSE_S * threads)
 
-    # The probe is called one frame deeper.
-    running = [threading.Thread(target=lambda mine=mine: at_depth(frames - 1, lambda: work(mine))) for mine in each]
+    # work() stands one frame below what at_depth() calls, and calls the probe one frame deeper.
+    running = [threading.Thread(target=lambda mine=mine: at_depth(frames - 2, lambda: work(mine))) for mine in each]
     for thread in running:
         thread.start()
     for thread in running:

@@ -34,6 +34,7 @@ struct Header {
   std::uint64_t start_tsc;
   std::uint64_t start_monotonic_ns;
   std::uint64_t start_real_ns;
+  std::uint64_t process_start;       ///< clock ticks since boot, field 22 of /proc/PID/stat; 0 if unknown
   std::int32_t rank;                 ///< -1 if none
   std::int32_t world_size;           ///< -1 if none
   std::atomic<std::uint32_t> state;  ///< AgentState

@@ -34,6 +34,7 @@ SpoolReader& SpoolReader::operator=(SpoolReader&& other) noexcept {
   base_ = std::exchange(other.base_, nullptr);
   bytes_ = other.bytes_;
   chunk_count_ = other.chunk_count_;
+  declared_count_ = other.declared_count_;
   facts_ = other.facts_;
   chunks_ = std::move(other.chunks_);
   threads_ = std::move(other.threads_);
@@ -80,11 +81,12 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
   // A file cut within its chunks still holds the whole ones before the cut.
   const std::size_t whole = (reader.bytes_ - chunks_offset(declared)) / kChunkBytes;
   reader.chunk_count_ = static_cast<std::uint32_t>(std::min<std::size_t>(declared, whole));
+  reader.declared_count_ = declared;
   reader.damaged_ = declared - reader.chunk_count_;
   reader.chunks_.resize(reader.chunk_count_);
   reader.facts_ = {header.pid,          header.parent_pid, header.rank,      header.world_size,
                    header.detail,       header.tsc_hz,     header.start_tsc, header.start_monotonic_ns,
-                   header.start_real_ns};
+                   header.start_real_ns, header.process_start};
   return reader;
 }
 
@@ -133,7 +135,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   Batch batch;
   batch.chunk = index;
   batch.words.resize((committed - chunk.taken) / 8);
-  const char* source = base_ + chunks_offset(header().chunk_count) + std::size_t{index} * kChunkBytes + chunk.taken;
+  const char* source = base_ + chunks_offset(declared_count_) + std::size_t{index} * kChunkBytes + chunk.taken;
   std::memcpy(batch.words.data(), source, committed - chunk.taken);
   chunk.taken = committed;
 

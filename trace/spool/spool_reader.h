@@ -27,6 +27,7 @@ struct ProcessFacts {
   std::uint64_t start_tsc = 0;
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t start_real_ns = 0;
+  std::uint64_t process_start = 0;  ///< clock ticks since boot: tells the process from a later one with its pid
 };
 
 /// A record in sequence, valid until the next call of next().
@@ -101,7 +102,8 @@ class SpoolReader {
 
   char* base_ = nullptr;
   std::size_t bytes_ = 0;
-  std::uint32_t chunk_count_ = 0;
+  std::uint32_t chunk_count_ = 0;     ///< whole chunks in the file
+  std::uint32_t declared_count_ = 0;  ///< as the header said at open(): places the chunks
   ProcessFacts facts_;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, std::deque<Batch>> threads_;  ///< each in ascending sequence

@@ -144,6 +144,19 @@ TEST_F(SpoolReaderTest, CutAtEveryPlaceNeverCrashesAndKeepsWhatIsWhole) {
   }
 }
 
+TEST_F(SpoolReaderTest, AHeaderChangedAfterOpenMovesNoChunk) {
+  add(0, 0, 1);
+  const std::string path = write();
+  Expected<SpoolReader> reader = SpoolReader::open(path);
+  ASSERT_TRUE(reader.ok());
+  const std::uint32_t wrong = kMaxChunks;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(offsetof(Header, chunk_count));
+  file.write(reinterpret_cast<const char*>(&wrong), sizeof wrong);
+  file.close();
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));
+}
+
 TEST_F(SpoolReaderTest, DamagedLengthsEndAChunkOnly) {
   add(0, 0, 1);
   add(0, 0, 2, 0);  // a length of nothing

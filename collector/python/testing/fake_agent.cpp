@@ -65,6 +65,12 @@ bool first_sight(std::uint64_t id) noexcept {
   return s.seen.insert(id).second;
 }
 
+void forget(std::uint64_t id) noexcept {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.seen.erase(id);
+}
+
 std::uint64_t intern(const char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   const std::uint64_t id = hash_bytes(text, bytes, 0);
