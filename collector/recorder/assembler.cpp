@@ -76,6 +76,7 @@ class Assembler::Impl {
   Status resume();
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
   Status note_gap(std::uint64_t from, std::uint64_t to);
+  Status note_lost(std::uint64_t counted);
   Status commit(std::string_view drained);
   Status finish();
 
@@ -102,6 +103,7 @@ class Assembler::Impl {
   Status repoint(const wire::RepointRecord& record);
   Status census_begin(std::string_view bytes);
   Status lost(const wire::LostRecord& record);
+  Status write_loss(std::string_view reason, std::int64_t count);
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
@@ -346,11 +348,15 @@ Status Assembler::Impl::lost(const wire::LostRecord& record) {
   if (reason.empty() || record.count > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
     return journal_.bad_record("a loss");
   }
-  lost_ += static_cast<std::int64_t>(record.count);
+  return write_loss(reason, static_cast<std::int64_t>(record.count));
+}
+
+Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) {
+  lost_ += count;
   LossRow row;
   row.id = journal_.ids.loss++;
   row.reason = reason;
-  row.count = static_cast<std::int64_t>(record.count);
+  row.count = count;
   row.from_seq = row.to_seq = journal_.now.seq;
   row.ns = journal_.now.ns;
   return journal_.writer.write(row);
@@ -381,6 +387,20 @@ Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
   lost_ += row.count;
   journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
   return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::note_lost(std::uint64_t counted) {
+  // The counter is shared memory that the job can write on.
+  if (counted > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    return journal_.bad_record("the count of losses");
+  }
+  // Asked of the rows, since they are there after any resume.
+  std::int64_t declared = 0;
+  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
+                                "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_room'",
+                                [&](const Statement& row) { declared = row.integer(0); }));
+  const std::int64_t missing = static_cast<std::int64_t>(counted) - declared;
+  return missing > 0 ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing) : Status{};
 }
 
 Status Assembler::Impl::write_open_rows() {
@@ -444,6 +464,8 @@ Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, cons
 Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
+
+Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
 
 Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
 

@@ -54,6 +54,9 @@ class Assembler {
   /// Notes that the records with sequences `from` to `to` will never come.
   Status note_gap(std::uint64_t from, std::uint64_t to);
 
+  /// Notes what the agent counted as lost and never declared: `counted` is all it counted. Call it last.
+  Status note_lost(std::uint64_t counted);
+
   /// Makes everything applied so far durable against a kill of this process. `drained` comes back from drained()
   /// after a resume.
   Status commit(std::string_view drained);

@@ -15,8 +15,10 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
-/// A spool this full is committed at once, and a record that is missing for so long is given up.
+/// A spool this full is committed at once.
 constexpr double kPressure = 0.5;
+/// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
+constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
 
 /// Quoted so that a shell reads it back as the same words.
 std::string shell_quote(const std::vector<std::string>& words) {
@@ -44,13 +46,30 @@ std::int64_t cpu_nanoseconds() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
+/// What ends every trace, with its spool or without.
+Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string& exit, const std::string& state) {
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kExit, exit));
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kRecorderCpuNs, cpu_nanoseconds()));
+  DCMT_RETURN_IF_ERROR(assembler.finish());
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kState, state));
+  return finish_trace(writer.database());
+}
+
+Expected<bool> is_unfinished(const std::string& trace_path) {
+  Expected<Database> database = open_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<Statement> query = database->prepare("SELECT 1 FROM meta WHERE key = ? AND value = 'recording'");
+  if (!query.ok()) return query.error();
+  query->bind(1, std::string_view(meta::kState));
+  return query->step();
+}
+
 }  // namespace
 
 ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path)
     : reader_(std::move(reader)),
       writer_(std::move(writer)),
       trace_path_(std::move(trace_path)),
-      process_start_(process_start(reader_.facts().pid)),
       last_commit_(std::chrono::steady_clock::now()) {}
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
@@ -121,15 +140,30 @@ Status ProcessRecorder::commit() {
   return {};
 }
 
+Status ProcessRecorder::skip_gap() {
+  DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
+  reader_.skip_gap();
+  return apply_sequenced();
+}
+
+Status ProcessRecorder::wait_or_skip_gap() {
+  // Chunks are scanned one after the other: the missing record may have been published behind the scan.
+  reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  if (reader_.waiting() == 0) return {};
+  const auto now = std::chrono::steady_clock::now();
+  if (reader_.next_sequence() != stuck_sequence_) {
+    stuck_sequence_ = reader_.next_sequence();
+    stuck_since_ = now;
+  }
+  return now - stuck_since_ < kGivenUpAfter ? Status{} : skip_gap();
+}
+
 Expected<bool> ProcessRecorder::poll() {
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   const bool pressed = reader_.used() > kPressure;
-  if (pressed && reader_.waiting() != 0) {
-    DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
-    reader_.skip_gap();
-    DCMT_RETURN_IF_ERROR(apply_sequenced());
-  }
+  if (pressed && reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(wait_or_skip_gap());
   if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
     DCMT_RETURN_IF_ERROR(commit());
   }
@@ -142,19 +176,31 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   }
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   // Whoever took these sequences was killed before the record was complete.
-  while (reader_.waiting() != 0) {
-    DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
-    reader_.skip_gap();
-    DCMT_RETURN_IF_ERROR(apply_sequenced());
-  }
+  while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
+  DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kExit, exit));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRecorderCpuNs, cpu_nanoseconds()));
-  DCMT_RETURN_IF_ERROR(assembler_->finish());
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kState, state));
+  DCMT_RETURN_IF_ERROR(finish_with(writer_, *assembler_, exit, state));
   reader_.give_back();
-  return finish_trace(writer_.database());
+  return {};
+}
+
+Status ProcessRecorder::finish_without_spool(const std::string& trace_path, const std::string& state) {
+  Expected<bool> unfinished = is_unfinished(trace_path);
+  if (!unfinished.ok()) return unfinished.error();
+  if (!*unfinished) return {};
+  Expected<Database> database = reopen_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
+  if (!writer.ok()) return writer.error();
+  // The clock goes on from what the trace has kept.
+  Expected<std::unique_ptr<Assembler>> assembler = Assembler::resume(*writer, ClockOrigin{});
+  if (!assembler.ok()) return assembler.error();
+  return finish_with(*writer, **assembler, "unknown", state);
+}
+
+bool ProcessRecorder::is_alive(const spool::ProcessFacts& facts) {
+  return facts.process_start != 0 && process_start(facts.pid) == facts.process_start;
 }
 
 }  // namespace dcmt::recorder

@@ -31,16 +31,23 @@ class ProcessRecorder {
   /// meta::kExit, `state` as in meta::kState.
   Status finish(const std::string& exit, const std::string& state);
 
+  /// Finishes a trace that a recorder left unfinished and whose spool is gone, as of its last commit. Does nothing to
+  /// one that is finished.
+  static Status finish_without_spool(const std::string& trace_path, const std::string& state);
+
   [[nodiscard]] const spool::SpoolReader& spool() const { return reader_; }
   [[nodiscard]] Totals totals() const { return assembler_->totals(); }
   [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
-  [[nodiscard]] std::uint64_t process_start_time() const { return process_start_; }
+  /// True if the process of a spool is alive. A later process with its pid is another one; a zombie counts as gone.
+  static bool is_alive(const spool::ProcessFacts& facts);
 
  private:
   ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
   static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
                                                          const std::vector<std::string>& command, bool resume);
   Status apply_sequenced();
+  Status skip_gap();
+  Status wait_or_skip_gap();
   Status commit();
   Status write_start_meta(const std::vector<std::string>& command);
 
@@ -48,9 +55,10 @@ class ProcessRecorder {
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
   std::string trace_path_;
-  std::uint64_t process_start_ = 0;
   std::chrono::steady_clock::time_point last_commit_;
   bool uncommitted_ = false;
+  std::uint64_t stuck_sequence_ = 0;  ///< the missing one that was waited for under pressure last
+  std::chrono::steady_clock::time_point stuck_since_;
 };
 
 }  // namespace dcmt::recorder

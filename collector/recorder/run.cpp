@@ -47,6 +47,18 @@ std::string human_bytes(std::int64_t n) {
   return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
 }
 
+/// The key of RunState::traces.
+std::string spool_stem(const std::string& spool_path) { return fs::path(spool_path).stem().string(); }
+
+/// By rank, if the process has one. Where `is_used` says that an earlier one has the name, a number is added.
+template <class IsUsed>
+std::string unused_trace_name(const spool::ProcessFacts& facts, IsUsed&& is_used) {
+  const std::string stem = facts.rank >= 0 ? fmt::format("rank{}", facts.rank) : fmt::format("pid{}", facts.pid);
+  std::string name = stem + ".dcmt";
+  for (int number = 2; is_used(name); ++number) name = fmt::format("{}-{}.dcmt", stem, number);
+  return name;
+}
+
 /// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
 class Session {
  public:
@@ -67,13 +79,10 @@ class Session {
       }
       drained = drained || *result;
       const auto pid = static_cast<pid_t>(process.spool().facts().pid);
-      // The start time tells the process from a later one with its pid; a zombie counts as gone.
-      if (process_start(pid) != process.process_start_time() || process.process_start_time() == 0) {
-        if (pid != job || exits.contains(pid)) {
-          finish(it->first, process, exits);
-          it = live_.erase(it);
-          continue;
-        }
+      if (!ProcessRecorder::is_alive(process.spool().facts()) && (pid != job || exits.contains(pid))) {
+        finish(it->first, process, exits);
+        it = live_.erase(it);
+        continue;
       }
       ++it;
     }
@@ -121,6 +130,7 @@ class Session {
  private:
   void find_new() {
     std::error_code error;
+    std::multimap<std::uint64_t, std::pair<std::string, spool::ProcessFacts>> found;  // in the order of their start
     for (const auto& entry : fs::directory_iterator(spool_folder_, error)) {
       const std::string path = entry.path().string();
       const std::string suffix = entry.path().extension().string();
@@ -132,35 +142,45 @@ class Session {
         notes_.push_back(fmt::format("process {} is not recorded: {}", entry.path().stem().string(), why));
         continue;
       }
-      open(path);
+      Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
+      if (peek.ok()) {
+        found.emplace(peek->facts().start_tsc, std::pair{path, peek->facts()});
+      } else {
+        notes_.push_back(peek.error().message);
+      }
     }
+    for (const auto& [start, spool] : found) open(spool.first, spool.second);
   }
 
-  void open(const std::string& path) {
-    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
-    if (!peek.ok()) {
-      notes_.push_back(peek.error().message);
-      return;
-    }
-    const std::string name = trace_name(peek->facts());
+  void open(const std::string& path, const spool::ProcessFacts& facts) {
+    finish_earlier_image(facts.pid);
+    const std::string name = trace_name(facts);
     Expected<std::unique_ptr<ProcessRecorder>> process =
-        ProcessRecorder::start(path, folder_ + "/" + name, command_of(peek->facts().pid));
+        ProcessRecorder::start(path, folder_ + "/" + name, command_of(facts.pid));
     if (!process.ok()) {
       notes_.push_back(process.error().message);
       return;
     }
-    run_.traces[peek->facts().pid] = name;
+    run_.traces[spool_stem(path)] = name;
     if (Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
     live_.emplace(path, std::move(*process));
   }
 
-  /// By rank, if it has one and no earlier process of this run had the same.
-  std::string trace_name(const spool::ProcessFacts& facts) {
-    std::string name = facts.rank >= 0 ? fmt::format("rank{}.dcmt", facts.rank) : fmt::format("pid{}.dcmt", facts.pid);
-    if (!names_.insert(name).second) {
-      name = fmt::format("rank{}-pid{}.dcmt", facts.rank, facts.pid);
-      names_.insert(name);
+  /// A process that executed another program has a new spool; nobody writes on the old one any more.
+  void finish_earlier_image(std::uint32_t pid) {
+    for (auto it = live_.begin(); it != live_.end();) {
+      if (it->second->spool().facts().pid != pid) {
+        ++it;
+        continue;
+      }
+      finish(it->first, *it->second, {});
+      it = live_.erase(it);
     }
+  }
+
+  std::string trace_name(const spool::ProcessFacts& facts) {
+    const std::string name = unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
+    names_.insert(name);
     return name;
   }
 
@@ -191,7 +211,8 @@ class Session {
     fs::remove(spool_path, error);
     if (refused || !has_content(process.trace_path())) {
       fs::remove(process.trace_path(), error);
-      run_.traces.erase(process.spool().facts().pid);
+      run_.traces.erase(spool_stem(spool_path));
+      names_.erase(fs::path(process.trace_path()).filename().string());
     } else {
       finished_.push_back(process.trace_path());
     }
@@ -243,6 +264,59 @@ void reap(std::map<pid_t, int>& exits) {
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) exits[pid] = status;
 }
 
+/// A trace that is written to must be a file of the folder: a link could lead anywhere.
+Status check_traces(const std::string& folder, const RunState& run) {
+  std::error_code error;
+  for (const auto& [spool, name] : run.traces) {
+    const fs::file_status status = fs::symlink_status(fs::path(folder) / name, error);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+      return {ErrorCode::kBadInput, folder + "/" + name + ": is not a file; the run is not finished"};
+    }
+  }
+  return {};
+}
+
+/// The spools of a run without a recorder; kCannotRecord if one of its processes is alive.
+Expected<std::vector<std::string>> spools_of_the_dead(const std::string& folder, const std::string& spool_folder) {
+  std::vector<std::string> spools;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(spool_folder, error)) {
+    if (entry.path().extension() != ".spool") continue;
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(entry.path().string());
+    if (!peek.ok()) return peek.error();
+    if (ProcessRecorder::is_alive(peek->facts())) {
+      return Error{
+          ErrorCode::kCannotRecord,
+          fmt::format(
+              "{}: its recorder is gone but process {} still runs; this is what was recorded before. Report again when "
+              "it has ended.",
+              folder, peek->facts().pid)};
+    }
+    spools.push_back(entry.path().string());
+  }
+  return spools;
+}
+
+/// Finishes the trace of one spool and removes the spool.
+Status recover(const std::string& folder, const std::string& spool, RunState& run) {
+  std::string& name = run.traces[spool_stem(spool)];
+  if (name.empty()) {
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(spool);
+    if (!peek.ok()) return peek.error();
+    name = unused_trace_name(peek->facts(), [&](const std::string& each) {
+      std::error_code error;
+      return fs::exists(fs::symlink_status(fs::path(folder) / each, error));
+    });
+  }
+  Expected<std::unique_ptr<ProcessRecorder>> process =
+      ProcessRecorder::resume(spool, folder + "/" + name, run.command);
+  if (!process.ok()) return process.error();
+  DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
+  std::error_code error;
+  fs::remove(spool, error);
+  return {};
+}
+
 }  // namespace
 
 Expected<RunResult> run(const RunOptions& options) {
@@ -290,7 +364,8 @@ Expected<RunResult> run(const RunOptions& options) {
   auto last_status = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point job_ended{};
   for (;;) {
-    if (const int signal = signals.next_for_job(); signal != 0) kill(*job, signal);
+    // Once it is reaped, its pid may be somebody else's.
+    if (const int signal = signals.next_for_job(); signal != 0 && !exits.contains(*job)) kill(*job, signal);
     reap(exits);
     const bool drained = session.poll(*job, exits);
     const auto now = std::chrono::steady_clock::now();
@@ -312,8 +387,7 @@ Expected<RunResult> run(const RunOptions& options) {
   result.traces = session.finished();
   result.notes = session.notes();
   if (!session.unfinished()) {
-    std::error_code error;
-    fs::remove_all(*spool_folder, error);
+    remove_spool_folder(options.folder, *spool_folder);
     state.state = "finished";
     state.spool_folder.clear();
   } else {
@@ -334,30 +408,18 @@ Status finish_interrupted_run(const std::string& folder) {
   if (run->recorder_pid != 0 && process_start(run->recorder_pid) == run->recorder_start) {
     return {};  // still recording: readers look at the trace as it grows
   }
+  DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run->spool_folder));
+  DCMT_RETURN_IF_ERROR(check_traces(folder, *run));
+  Expected<std::vector<std::string>> spools = spools_of_the_dead(folder, run->spool_folder);
+  if (!spools.ok()) return spools.error();
+  for (const std::string& spool : *spools) DCMT_RETURN_IF_ERROR(recover(folder, spool, *run));
+  // What has no spool (a restart of the machine takes shared memory along) ends at its last commit.
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run->spool_folder, error)) {
-    if (entry.path().extension() != ".spool") continue;
-    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(entry.path().string());
-    if (!peek.ok()) return peek.error();
-    const std::int64_t pid = peek->facts().pid;
-    if (process_start(pid) != 0) {
-      return {
-          ErrorCode::kCannotRecord,
-          fmt::format(
-              "{}: its recorder is gone but process {} still runs; this is what was recorded before. Report again when "
-              "it has ended.",
-              folder, pid)};
-    }
-    const auto known = run->traces.find(pid);
-    const std::string name = known != run->traces.end() ? known->second : fmt::format("pid{}.dcmt", pid);
-    Expected<std::unique_ptr<ProcessRecorder>> process =
-        ProcessRecorder::resume(entry.path().string(), folder + "/" + name, run->command);
-    if (!process.ok()) return process.error();
-    DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
-    run->traces[pid] = name;
-    fs::remove(entry.path(), error);
+  for (const auto& [spool, name] : run->traces) {
+    const std::string trace = folder + "/" + name;
+    if (fs::exists(trace, error)) DCMT_RETURN_IF_ERROR(ProcessRecorder::finish_without_spool(trace, "recovered"));
   }
-  fs::remove_all(run->spool_folder, error);
+  remove_spool_folder(folder, run->spool_folder);
   run->state = "recovered";
   run->spool_folder.clear();
   return save_run(folder, *run);

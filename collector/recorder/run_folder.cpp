@@ -1,21 +1,73 @@
 #include "collector/recorder/run_folder.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
 
 namespace {
 std::string run_file(const std::string& folder) { return folder + "/run.json"; }
+
+constexpr char kShared[] = "/dev/shm";
+constexpr std::string_view kSharedName = "dc-memtrace-";
+constexpr std::string_view kLocalName = ".spool-";
+
+/// As mkdtemp() fills `<prefix>XXXXXX`.
+bool is_made_from(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || name.size() != prefix.size() + 6) return false;
+  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+bool is_spool_folder_name(const std::string& run_folder, const std::string& spool_folder) {
+  const fs::path path(spool_folder);
+  const std::string name = path.filename().string();
+  if (path.parent_path() == kShared) return is_made_from(name, kSharedName);
+  std::error_code error;
+  return is_made_from(name, kLocalName) && path.is_absolute() &&
+         fs::weakly_canonical(path.parent_path(), error) == fs::weakly_canonical(fs::absolute(run_folder), error);
+}
+
+/// What a run leaves among its spools.
+bool is_spool_file_name(std::string_view name) {
+  return name == "operators" || name.ends_with(".spool") || name.ends_with(".refused") ||
+         (name.starts_with(".") && name.ends_with(".new"));
+}
+
+bool is_trace_name(const std::string& name) {
+  return name.find('/') == std::string::npos && name.find('\0') == std::string::npos && name.ends_with(".dcmt") &&
+         !name.starts_with(".");
+}
+
+Error not_a_spool_folder(const std::string& run_folder, const std::string& why) {
+  return {ErrorCode::kBadInput, run_file(run_folder) + ": " + why + "; nothing of it is touched"};
+}
+
+/// A private folder of ours: a descriptor of it, -1 with errno otherwise (EPERM: not private or not ours).
+int open_private(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat status {};
+  if (fd < 0) return -1;
+  if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 07777) == 0700) return fd;
+  close(fd);
+  errno = EPERM;
+  return -1;
+}
 }  // namespace
 
 Status prepare_run_folder(const std::string& folder, bool replace) {
@@ -48,7 +100,7 @@ Status save_run(const std::string& folder, const RunState& run) {
   json["recorder_start"] = run.recorder_start;
   json["spool_folder"] = run.spool_folder;
   json["traces"] = nlohmann::ordered_json::object();
-  for (const auto& [pid, name] : run.traces) json["traces"][std::to_string(pid)] = name;
+  for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
   const std::string hidden = run_file(folder) + ".new";
   std::ofstream(hidden) << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   std::error_code error;
@@ -71,7 +123,10 @@ Expected<RunState> load_run(const std::string& folder) {
     run.recorder_pid = json.at("recorder_pid").get<std::int64_t>();
     run.recorder_start = json.at("recorder_start").get<std::uint64_t>();
     run.spool_folder = json.at("spool_folder").get<std::string>();
-    for (const auto& [pid, name] : json.at("traces").items()) run.traces[std::stoll(pid)] = name.get<std::string>();
+    for (const auto& [spool, name] : json.at("traces").items()) {
+      if (!is_trace_name(name.get<std::string>())) return bad;
+      run.traces[spool] = name.get<std::string>();
+    }
     return run;
   } catch (const std::exception&) {
     return bad;
@@ -85,13 +140,44 @@ bool is_run_folder(const std::string& folder) {
 
 Expected<std::string> make_spool_folder(const std::string& run_folder, std::uint64_t wanted_bytes) {
   struct statvfs room {};
-  if (statvfs("/dev/shm", &room) == 0 && std::uint64_t{room.f_bavail} * room.f_frsize >= wanted_bytes) {
-    std::string pattern = "/dev/shm/dc-memtrace-XXXXXX";
+  if (statvfs(kShared, &room) == 0 && std::uint64_t{room.f_bavail} * room.f_frsize >= wanted_bytes) {
+    std::string pattern = std::string(kShared) + "/" + std::string(kSharedName) + "XXXXXX";
     if (mkdtemp(pattern.data()) != nullptr) return pattern;
   }
-  std::string pattern = fs::absolute(run_folder).string() + "/.spool-XXXXXX";
+  std::string pattern = fs::absolute(run_folder).string() + "/" + std::string(kLocalName) + "XXXXXX";
   if (mkdtemp(pattern.data()) != nullptr) return pattern;
   return Error{ErrorCode::kCannotRecord, std::string("no folder for spools can be made: ") + std::strerror(errno)};
+}
+
+Status check_spool_folder(const std::string& run_folder, const std::string& spool_folder) {
+  if (!is_spool_folder_name(run_folder, spool_folder)) {
+    return not_a_spool_folder(run_folder, "names a folder for spools that no run here would make");
+  }
+  const int fd = open_private(spool_folder);
+  if (fd >= 0) {
+    close(fd);
+  } else if (errno != ENOENT) {
+    return not_a_spool_folder(run_folder, "names a folder for spools that is not a private folder of this user");
+  }
+  return {};
+}
+
+bool remove_spool_folder(const std::string& run_folder, const std::string& spool_folder) {
+  if (!is_spool_folder_name(run_folder, spool_folder)) return false;
+  const int fd = open_private(spool_folder);
+  if (fd < 0) return errno == ENOENT;
+  DIR* folder = fdopendir(fd);
+  if (folder == nullptr) {
+    close(fd);
+    return false;
+  }
+  std::vector<std::string> names;
+  for (const dirent* entry = readdir(folder); entry != nullptr; entry = readdir(folder)) {
+    if (is_spool_file_name(entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  for (const std::string& name : names) unlinkat(fd, name.c_str(), 0);
+  closedir(folder);
+  return rmdir(spool_folder.c_str()) == 0;
 }
 
 std::uint64_t process_start(std::int64_t pid) {

@@ -56,7 +56,7 @@ bool looks_at_metadata_only(std::string_view name) {
 /// Whether the operator reads the data of its argument `index`: not if it makes a view of it or wants its shape only.
 bool reads_data(const at::RecordFunction& function, std::size_t index) {
   const auto schema = function.operator_schema();
-  if (!schema.has_value()) return function.scope() == at::RecordScope::FUNCTION;
+  if (!schema.has_value()) return false;  // a range with a name, not an operator
   if (looks_at_metadata_only(schema->name())) return false;
   const auto& arguments = schema->arguments();
   if (index >= arguments.size()) return true;
@@ -116,6 +116,48 @@ wire::OpScope scope_of(const at::RecordFunction& function) {
   }
 }
 
+void end_op(TorchThread& thread, std::uint32_t at) {
+  thread.depth = at;
+  if (at >= thread.written) return;
+  thread.written = at;
+  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
+  if (record == nullptr) return;
+  record->name = 0;
+  record->ordinal = thread.running[at].ordinal;
+  agent::commit_record(record);
+}
+
+// Scopes that ended on another thread than they began on, until their own thread takes them off its operators.
+constexpr int kEndedElsewhere = 64;
+std::atomic<const void*> g_ended_elsewhere[kEndedElsewhere];
+std::atomic<int> g_ended_elsewhere_count{0};
+
+void note_ended_elsewhere(const void* function) {
+  for (auto& entry : g_ended_elsewhere) {
+    const void* empty = nullptr;
+    if (!entry.compare_exchange_strong(empty, function)) continue;
+    g_ended_elsewhere_count.fetch_add(1);
+    return;
+  }
+}
+
+bool take_ended_elsewhere(const void* function) {
+  for (auto& entry : g_ended_elsewhere) {
+    const void* expected = function;
+    if (!entry.compare_exchange_strong(expected, nullptr)) continue;
+    g_ended_elsewhere_count.fetch_sub(1);
+    return true;
+  }
+  return false;
+}
+
+void end_scopes_left_elsewhere(TorchThread& thread) {
+  while (thread.depth > 0 && thread.depth <= TorchThread::kMaxDepth && g_ended_elsewhere_count.load() > 0 &&
+         take_ended_elsewhere(thread.running[thread.depth - 1].function)) {
+    end_op(thread, thread.depth - 1);
+  }
+}
+
 /// If some callback wants inputs, torch holds a reference to each of them here, which no program holds.
 void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) {
   thread.boxed_count = 0;
@@ -140,8 +182,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     thread->boxed_count = 0;
   }
 
-  // A scope that may end on another thread has no place among this thread's operators.
-  if (function.isAsync()) return nullptr;
+  if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   ++thread->ordinal;
   if (thread->depth < TorchThread::kMaxDepth) {
     thread->running[thread->depth] = {&function, function.name(), thread->ordinal,
@@ -153,33 +194,22 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   return nullptr;
 }
 
-void end_op(TorchThread& thread, std::uint32_t at) {
-  thread.depth = at;
-  if (at >= thread.written) return;
-  thread.written = at;
-  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
-  if (record == nullptr) return;
-  record->name = 0;
-  record->ordinal = thread.running[at].ordinal;
-  agent::commit_record(record);
-}
-
 void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (!agent::recording()) return;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
-  if (thread == nullptr || thread->depth == 0) return;
+  if (thread == nullptr) return;
   if (thread->depth > TorchThread::kMaxDepth) {
     --thread->depth;
     return;
   }
   // A scope of Python's can be left in another order, or on another thread, than it was entered.
-  for (std::uint32_t at = thread->depth; at-- > 0;) {
-    if (thread->running[at].function == &function) {
-      end_op(*thread, at);
-      break;
-    }
+  bool found = false;
+  for (std::uint32_t at = thread->depth; at-- > 0 && !found;) {
+    found = thread->running[at].function == &function;
+    if (found) end_op(*thread, at);
   }
+  if (!found) note_ended_elsewhere(&function);
   switch_reads(reads_wanted());
 }
 

@@ -1,0 +1,229 @@
+"""Releases in unusual company: shared buffers, shards, other threads, nested marks, errors. Who is not to blame is not."""
+
+from __future__ import annotations
+
+import pytest
+import recorded
+
+OPERATORS = """
+[[operator]]
+pattern = "cases::gather"
+role = "gather"
+graph = "graph"
+key = "id"
+[[operator]]
+pattern = "cases::release"
+role = "release"
+graph = "graph"
+key = "id"
+count = "n"
+"""
+
+PRELUDE = """
+import threading, torch, dc_memtrace as dm
+torch.set_num_threads(1)
+lib = torch.library.Library("cases", "DEF")
+lib.define("gather(Tensor shard, int graph, int id) -> Tensor")
+lib.define("release(Tensor(a) t, int graph, int id, int n) -> Tensor(a)")
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run_program(text: str):
+        operators = tmp_path / "operators.toml"
+        operators.write_text(OPERATORS)
+        program = tmp_path / "program.py"
+        program.write_text(PRELUDE + text)
+        folder = tmp_path / "out"
+        result = recorded.tool(
+            "run", "-o", folder, "--operators", operators, "--", recorded.sys.executable, program
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        plain = recorded.python(program)
+        assert (plain.stdout, plain.stderr) == (result.stdout, result.stderr), "the job's output changed"
+        (trace,) = recorded.traces(folder)
+        (seen,) = recorded.report(folder)
+        return trace, seen
+
+    return run_program
+
+
+def reads(trace) -> list[str]:
+    return [
+        name
+        for (name,) in recorded.query(
+            trace, "SELECT text FROM mark JOIN string ON string.id = mark.name WHERE kind = 'read' ORDER BY from_seq"
+        )
+    ]
+
+
+def test_keys_that_take_turns_on_one_buffer(run):
+    trace, _ = run("""
+pool = torch.empty(100_000)
+for key in (1, 2, 1, 2):
+    weight = pool.view(100, 1000)
+    dm.gather(key, weight)
+    weight.mul_(2)
+    del weight
+    with dm.release(key):
+        pass
+    torch.ones(2)
+""")
+    assert reads(trace) == []
+
+
+def test_many_keys_on_one_flat_buffer_that_is_freed(run):
+    trace, seen = run("""
+flat = torch.empty(800_000)
+parts = list(flat.chunk(8))
+for key, part in enumerate(parts):
+    dm.gather(key, part)
+for key in range(8):
+    with dm.release(key):
+        pass
+del flat, parts, part
+torch.ones(2)
+""")
+    assert seen["findings"] == []
+    settled = recorded.query(trace, "SELECT bytes_settled FROM release")
+    assert settled == [(0,)] * 8
+    assert recorded.query(trace, "SELECT count(*) FROM storage WHERE to_seq IS NULL AND bytes >= 65536") == [(0,)]
+
+
+def test_a_parameter_re_pointed_to_its_shard_is_a_good_parameter(run):
+    trace, seen = run("""
+parameter = torch.nn.Parameter(torch.empty(50_000))
+shard = parameter.data
+for number in range(2):
+    full = torch.empty(100_000)
+    parameter.data = full
+    dm.gather(1, parameter)
+    (parameter.detach() * 2).sum()
+    with dm.release(1):
+        parameter.data = shard
+        del full
+    torch.ones(2)
+    with torch.no_grad():
+        parameter.add_(1.0)
+    dm.step(number)
+""")
+    assert reads(trace) == [] and seen["findings"] == []
+
+
+def test_shape_alone_is_not_read_but_data_is(run):
+    trace, _ = run("""
+weight = torch.ones(100_000)
+dm.gather(1, weight)
+with dm.release(1):
+    pass
+torch.zeros_like(weight); torch.empty_like(weight); weight.new_empty(3); torch.ones(1).expand_as(weight)
+weight.view(10, -1); weight.detach()
+weight.mul(2)
+""")
+    assert reads(trace) == ["aten::mul"]
+
+
+def test_references_of_torch_itself_are_nobodys(run):
+    """The operator that settles a release has its inputs boxed; its caller's argument is the one unnamed reference."""
+    trace, _ = run("""
+def f():
+    first, second = torch.empty(100_000), torch.empty(100_000)
+    dm.gather(1, first); dm.gather(2, second)
+    with dm.release(1):
+        pass
+    torch.ones(2)
+    with dm.release(2):
+        pass
+    second.mul(2)
+f()
+torch.ones(2)
+""")
+    assert reads(trace) == ["aten::mul"]
+    unexplained = recorded.query(trace, "SELECT subject, unexplained FROM sample ORDER BY census, id")
+    assert unexplained[:3] == [("storage", 0), ("tensor", 0), ("object", 0)]
+    assert unexplained[3:] == [("storage", 0), ("tensor", 0), ("object", 1)]
+
+
+def test_an_explicit_mark_inside_a_wrapped_operator_wins(run):
+    trace, _ = run("""
+def release(t, graph, id, n):
+    with dm.release(id, users=n, graph=graph):
+        pass
+    return t
+lib.impl("release", release, "CPU")
+activation, weight = torch.ones(3), torch.empty(100_000)
+dm.gather(1, weight)
+torch.ops.cases.release(activation, 0, 1, 2)
+weight.mul_(2)
+torch.ops.cases.release(activation, 0, 1, 2)
+del weight
+torch.ones(2)
+""")
+    remaining = recorded.query(trace, "SELECT remaining FROM release WHERE remaining IS NOT NULL ORDER BY from_seq")
+    assert remaining == [(1,), (0,)]
+    assert reads(trace) == []
+
+
+def test_a_release_that_throws_uses_nothing_up(run):
+    trace, _ = run("""
+fail = [False]
+def release(t, graph, id, n):
+    if fail.pop():
+        raise RuntimeError("no")
+    return t
+lib.impl("release", release, "CPU")
+activation, weight = torch.ones(3), torch.empty(100_000)
+dm.gather(1, weight)
+for outcome in (False, True, False):
+    fail.append(outcome)
+    try:
+        torch.ops.cases.release(activation, 0, 1, 2)
+    except RuntimeError:
+        pass
+torch.ones(2)
+""")
+    rows = recorded.query(trace, "SELECT remaining, flags FROM release ORDER BY from_seq")
+    assert [remaining for remaining, _ in rows] == [1, 1, 0]
+    assert ["final" in (flags or "") for _, flags in rows] == [False, False, True]
+
+
+def test_a_composite_operator_keeps_its_autograd(run):
+    run("""
+lib.impl("gather", lambda shard, graph, id: shard * 2.0, "CompositeImplicitAutograd")
+weight = torch.ones(1000, requires_grad=True)
+gathered = torch.ops.cases.gather(weight, 0, 1)
+print(gathered.grad_fn.name())
+gathered.sum().backward()
+print(weight.grad.sum().item())
+""")
+
+
+def test_scopes_that_end_on_another_thread_do_not_hide_steps(run):
+    trace, _ = run("""
+model = torch.nn.Linear(200, 200)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(10):
+    for _ in range(10):
+        scope = torch.profiler.record_function("elsewhere")
+        scope.__enter__()
+        thread = threading.Thread(target=scope.__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+    model(torch.randn(512, 200)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""")
+    assert recorded.query(trace, "SELECT count(*) FROM mark WHERE kind = 'step'") == [(10,)]
+
+
+def test_a_storage_that_shrinks_and_dies_has_an_end(run):
+    trace, _ = run("""
+weight = torch.empty(100_000)
+weight.untyped_storage().resize_(4096)
+del weight
+torch.ones(2)
+""")
+    assert recorded.query(trace, "SELECT count(*) FROM storage WHERE bytes = 400000 AND to_seq IS NULL") == [(0,)]
+    assert recorded.query(trace, "SELECT count(*) FROM tensor WHERE to_seq IS NULL AND storage IN"
+                                 " (SELECT id FROM storage WHERE bytes = 400000)") == [(0,)]  # fmt: skip
