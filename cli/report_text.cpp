@@ -197,8 +197,8 @@ std::string lines_of_residual(const TraceData& data, const Finding& finding, con
     }
   }
   text += labelled("reads",
-                   fmt::format("after the release: none seen ({} of {} are in the trace)",
-                               grouped(finding.coverage.in_trace), operators_text(finding.coverage)),
+                   fmt::format("after the release: none seen in {}; calls past the dispatcher are not observed",
+                               operators_text(finding.coverage)),
                    style);
   text += labelled("proof", "not proved: reads are observed, not prevented", style);
   return text;

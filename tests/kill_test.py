@@ -15,7 +15,7 @@ import time
 import pytest
 import recorded
 
-RUNS = 20
+RUNS = int(os.environ.get("DCMT_KILL_RUNS", "20"))
 PROGRAM = recorded.PROGRAMS / "endless_training.py"
 
 

@@ -1,13 +1,14 @@
-"""Fifty random plans: what the report predicts without the held bytes is what the fixed run of the plan measures."""
+"""Random plans, fifty or DCMT_PLANS: what the report predicts without the held bytes is what the fixed run of the plan measures."""
 
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import recorded
 
-PLANS = 50
+PLANS = int(os.environ.get("DCMT_PLANS", "50"))
 PROGRAM = recorded.PROGRAMS / "random_plan.py"
 
 

@@ -307,6 +307,7 @@ Status recover(const std::string& folder, const std::string& spool, RunState& ru
       std::error_code error;
       return fs::exists(fs::symlink_status(fs::path(folder) / each, error));
     });
+    DCMT_RETURN_IF_ERROR(save_run(folder, run));  // another report goes on with this name
   }
   Expected<std::unique_ptr<ProcessRecorder>> process =
       ProcessRecorder::resume(spool, folder + "/" + name, run.command);

@@ -63,7 +63,7 @@ int open_private(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat status {};
   if (fd < 0) return -1;
-  if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 07777) == 0700) return fd;
+  if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 0777) == 0700) return fd;
   close(fd);
   errno = EPERM;
   return -1;

@@ -109,7 +109,7 @@ void write_small_trace(TraceWriter& w) {
   const Place place{1, 1, stack};
   ASSERT_TRUE(w.write(BlockRow{1, 0xD0, 4096, "cpu", 1, place, {}, {{3, 30}, {}}}).ok());
   ASSERT_TRUE(w.write(BlockRow{2, 0xD1, 64, "cpu", 0, place, place, {{4, 40}, {5, 50}}}).ok());
-  ASSERT_TRUE(w.write(StorageRow{1, 0xB0, 4096, "first_seen", place, {}, {{4, 40}, {}}}).ok());
+  ASSERT_TRUE(w.write(StorageRow{1, 0xB0, 4096, "first_seen", place, {}, 0, {{4, 40}, {}}}).ok());
   ASSERT_TRUE(w.write(TensorRow{1, 1, 0xA0, 1, place, {{4, 40}, {}}}).ok());
   MarkRow step;
   step.id = 1;

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -20,6 +21,7 @@ struct State {
   std::vector<unsigned char> records;
   std::unordered_set<std::uint64_t> seen;
   std::uint64_t sequence = 0;
+  std::atomic<bool> has_room{true};
   const PythonProvider* provider = nullptr;
   std::string diagnostic;
   std::string python_version;
@@ -38,7 +40,7 @@ Inside::Inside() noexcept : entered(true) {}
 Inside::~Inside() = default;
 
 void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
-  if (bytes % 8 != 0 || bytes > wire::kMaxRecordBytes) return nullptr;
+  if (bytes % 8 != 0 || bytes > wire::kMaxRecordBytes || !state().has_room.load()) return nullptr;
   auto* const header = reinterpret_cast<wire::RecordHeader*>(t_record);
   *header = {type, static_cast<std::uint16_t>(bytes / 8), aux, 0, 0};
   return t_record;
@@ -77,6 +79,10 @@ std::uint64_t intern(const char* text, std::size_t bytes) noexcept {
   if (!first_sight(id)) return id;
   const std::size_t padded = (bytes + 7) & ~std::size_t{7};
   void* const room = begin_record(wire::RecordType::kString, sizeof(wire::StringRecord) + padded, 0);
+  if (room == nullptr) {
+    forget(id);
+    return id;
+  }
   auto* const record = static_cast<wire::StringRecord*>(room);
   record->id = id;
   record->bytes = bytes;
@@ -100,6 +106,8 @@ extern "C" {
 
 DCMT_AGENT_API const char* fake_diagnostic() { return state().diagnostic.c_str(); }
 DCMT_AGENT_API const char* fake_python_version() { return state().python_version.c_str(); }
+/// 0: no record finds room, as in a full spool.
+DCMT_AGENT_API void fake_room(int has_room) { state().has_room.store(has_room != 0); }
 DCMT_AGENT_API int fake_registered() { return state().provider != nullptr ? 1 : 0; }
 DCMT_AGENT_API const unsigned char* fake_records() { return state().records.data(); }
 DCMT_AGENT_API std::size_t fake_records_bytes() { return state().records.size(); }

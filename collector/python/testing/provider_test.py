@@ -140,6 +140,31 @@ class Start(unittest.TestCase):
         self.assertEqual(HOLDING.fake_python_version().decode(), sys.version.split()[0])
 
 
+class Room(unittest.TestCase):
+    def test_what_found_no_room_is_published_at_the_next_sight(self):
+        scope = {}
+        exec("def fresh(look):\n    thing = Thing()\n    return look(thing)", globals(), scope)
+
+        def look(thing):
+            address = (ctypes.c_uint64 * 1)(id(thing))
+            HOLDING.fake_visit(1 << 40, ctypes.addressof(address), 1, False)
+            return HOLDING.fake_capture()
+
+        seen = []
+        for room in (0, 1):
+            HOLDING.fake_room(room)
+            try:
+                seen.append(scope["fresh"](look))
+            finally:
+                HOLDING.fake_room(1)
+        self.assertEqual(seen[0], seen[1])
+        records = Records()
+        code = records.stacks[seen[1]][1][1][0]
+        self.assertEqual(records.codes[code].function, "fresh")
+        for part in (1, 2, 3, 4):
+            records.body(code, part)
+
+
 class Stacks(unittest.TestCase):
     def check(self, stack, expected):
         self.assertEqual(Records().frames(stack), expected[:64])
