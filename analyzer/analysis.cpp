@@ -25,12 +25,12 @@ void add_share_of_peak(const TraceData& data, const Peak& peak, Finding& finding
 }  // namespace
 
 Analysis analyze(const TraceData& data) {
-  Analysis analysis{&data, {}, PhaseIndex(data), analyze_releases(data), {}, {}, {}, step_survivors(data),
+  Analysis analysis{&data, {},      PhaseIndex(data), analyze_releases(data), {}, {}, {}, step_survivors(data),
                     {},    nullptr, nullptr};
   if (const std::vector<StringId> devices = devices_of(data); !devices.empty()) analysis.device = devices.front();
   analysis.what_if = what_if(data, analysis.device, analysis.releases.residual());
-  analysis.steps = step_peaks(data, analysis.releases.steps, analysis.device,
-                              gaps_at_release(data, analysis.releases.residual()));
+  analysis.steps =
+      step_peaks(data, analysis.releases.steps, analysis.device, gaps_at_release(data, analysis.releases.residual()));
   const Peak& peak = analysis.what_if.measured;
   if (peak.seq.valid()) {
     analysis.peak_step = step_at(analysis.releases.steps, peak.seq);

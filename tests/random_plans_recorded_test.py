@@ -1,4 +1,7 @@
-"""Random plans, fifty or DCMT_PLANS: what the report predicts without the held bytes is what the fixed run of the plan measures."""
+"""Random plans: what the report predicts without the held bytes is what the fixed run of the plan measures.
+
+DCMT_PLANS says how many; fifty without it.
+"""
 
 from __future__ import annotations
 

@@ -183,6 +183,7 @@ TEST(AgentCore, ARecordOfALaterThreadDestructorLeavesNoChunkOpen) {
 }
 
 TEST(AgentCore, AForkedChildIsSilent) {
+  reader();
   ASSERT_TRUE(record_block(1, 1));
   const std::uint64_t before = reader().last_taken_sequence();
   const pid_t child = fork();
@@ -195,6 +196,7 @@ TEST(AgentCore, AForkedChildIsSilent) {
 }
 
 TEST(AgentCore, InsideTheGuardNothingRecords) {
+  reader();
   const Inside outer;
   EXPECT_TRUE(outer.entered);
   EXPECT_FALSE(dcmt::agent::recording());

@@ -167,10 +167,9 @@ bool publish_source_line(std::uint64_t file, PyObject* line, PyObject* text) noe
 void publish_body(PyCodeObject* code, std::uint64_t id) noexcept {
   const std::uint64_t body = as_id(mix(id, kBodySeed));
   if (!agent::first_sight(body)) return;
-  const bool whole = publish_instructions(code, id) &&
-                     publish_bytes(wire::CodeBodyPart::kLineTable, id, code->co_linetable) &&
-                     publish_bytes(wire::CodeBodyPart::kExceptionTable, id, code->co_exceptiontable) &&
-                     publish_names(code, id);
+  const bool whole =
+      publish_instructions(code, id) && publish_bytes(wire::CodeBodyPart::kLineTable, id, code->co_linetable) &&
+      publish_bytes(wire::CodeBodyPart::kExceptionTable, id, code->co_exceptiontable) && publish_names(code, id);
   if (!whole) agent::forget(body);
 }
 

@@ -179,7 +179,8 @@ class Session {
   }
 
   std::string trace_name(const spool::ProcessFacts& facts) {
-    const std::string name = unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
+    const std::string name =
+        unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
     names_.insert(name);
     return name;
   }
@@ -309,8 +310,7 @@ Status recover(const std::string& folder, const std::string& spool, RunState& ru
     });
     DCMT_RETURN_IF_ERROR(save_run(folder, run));  // another report goes on with this name
   }
-  Expected<std::unique_ptr<ProcessRecorder>> process =
-      ProcessRecorder::resume(spool, folder + "/" + name, run.command);
+  Expected<std::unique_ptr<ProcessRecorder>> process = ProcessRecorder::resume(spool, folder + "/" + name, run.command);
   if (!process.ok()) return process.error();
   DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
   std::error_code error;

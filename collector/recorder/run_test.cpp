@@ -104,7 +104,8 @@ TEST_F(InterruptedRunTest, OnlyWhatARunLeavesIsRemoved) {
   std::ofstream(run_.spool_folder + "/other") << "somebody's";
   ASSERT_TRUE(finish().ok());
   std::size_t left = 0;
-  for (const auto& entry : fs::directory_iterator(run_.spool_folder)) left += entry.path().filename() == "other" ? 1 : 9;
+  for (const auto& entry : fs::directory_iterator(run_.spool_folder))
+    left += entry.path().filename() == "other" ? 1 : 9;
   EXPECT_EQ(left, 1u);
   fs::remove(run_.spool_folder + "/other");
   EXPECT_TRUE(remove_spool_folder(folder_, run_.spool_folder));

@@ -22,8 +22,7 @@ class TestSpool {
   TestSpool(const std::string& path, std::uint32_t pid, std::uint64_t process_start) : path_(path) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(spool::file_bytes(kChunks))) != 0) std::abort();
-    base_ = static_cast<char*>(
-        mmap(nullptr, spool::file_bytes(kChunks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    base_ = static_cast<char*>(mmap(nullptr, spool::file_bytes(kChunks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     close(fd);
     if (base_ == MAP_FAILED) std::abort();
     std::memcpy(header().magic, spool::kMagic, sizeof spool::kMagic);

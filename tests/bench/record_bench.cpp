@@ -40,9 +40,8 @@ class Spool {
     const bool open = agent::make_gate() && agent::make_seen_table() &&
                       agent::open_spool({folder.c_str(), spool::kDefaultChunks, 2, -1, -1}) == nullptr &&
                       agent::show_spool(folder.c_str()) == nullptr;
-    Expected<spool::SpoolReader> reader =
-        open ? spool::SpoolReader::open(folder + "/" + agent::spool_name())
-             : Error{ErrorCode::kIo, "the spool could not be made"};
+    Expected<spool::SpoolReader> reader = open ? spool::SpoolReader::open(folder + "/" + agent::spool_name())
+                                               : Error{ErrorCode::kIo, "the spool could not be made"};
     std::filesystem::remove_all(folder);
     if (!reader.ok()) return nullptr;
     agent::open_gate();

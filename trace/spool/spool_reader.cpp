@@ -84,8 +84,8 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
   reader.declared_count_ = declared;
   reader.damaged_ = declared - reader.chunk_count_;
   reader.chunks_.resize(reader.chunk_count_);
-  reader.facts_ = {header.pid,          header.parent_pid, header.rank,      header.world_size,
-                   header.detail,       header.tsc_hz,     header.start_tsc, header.start_monotonic_ns,
+  reader.facts_ = {header.pid,           header.parent_pid,   header.rank,      header.world_size,
+                   header.detail,        header.tsc_hz,       header.start_tsc, header.start_monotonic_ns,
                    header.start_real_ns, header.process_start};
   return reader;
 }
@@ -171,23 +171,25 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   return records;
 }
 
+void SpoolReader::drop_front(std::deque<Batch>& queue) {
+  Batch& batch = queue.front();
+  batch.position += batch.head().words;
+  if (!batch.done()) return;
+  --chunks_[batch.chunk].batches;
+  queue.pop_front();
+}
+
 SequencedRecord SpoolReader::next() {
-  if (advance_) {
-    auto& queue = threads_[current_thread_];
-    Batch& batch = queue.front();
-    batch.position += batch.head().words;
-    if (batch.done()) {
-      --chunks_[batch.chunk].batches;
-      queue.pop_front();
-    }
-    advance_ = false;
-  }
-  const auto is_next = [&](const std::deque<Batch>& queue) {
+  if (advance_) drop_front(threads_[current_thread_]);
+  advance_ = false;
+  const auto is_next = [&](std::deque<Batch>& queue) {
+    // Sequences that were given up, or that a damaged spool has twice, come too late.
+    while (!queue.empty() && queue.front().head().seq < next_sequence_) drop_front(queue);
     return !queue.empty() && queue.front().head().seq == next_sequence_;
   };
   auto found = threads_.find(current_thread_);
   if (found == threads_.end() || !is_next(found->second)) {
-    found = std::find_if(threads_.begin(), threads_.end(), [&](const auto& entry) { return is_next(entry.second); });
+    found = std::find_if(threads_.begin(), threads_.end(), [&](auto& entry) { return is_next(entry.second); });
     if (found == threads_.end()) return {};
   }
   current_thread_ = found->first;
@@ -199,18 +201,9 @@ SequencedRecord SpoolReader::next() {
 std::uint64_t SpoolReader::waiting() const {
   std::uint64_t lowest = 0;
   for (const auto& [thread, queue] : threads_) {
-    for (const Batch& batch : queue) {
-      // The record handed out last still stands at the front of its queue.
-      const std::uint64_t seq = batch.head().seq;
-      if (seq >= next_sequence_ && (lowest == 0 || seq < lowest)) lowest = seq;
-      if (seq >= next_sequence_) break;
-      if (batch.position + batch.head().words < batch.words.size()) {
-        const auto& second =
-            *reinterpret_cast<const wire::RecordHeader*>(&batch.words[batch.position + batch.head().words]);
-        if (lowest == 0 || second.seq < lowest) lowest = second.seq;
-        break;
-      }
-    }
+    if (queue.empty()) continue;
+    const std::uint64_t seq = queue.front().head().seq;
+    if (seq >= next_sequence_ && (lowest == 0 || seq < lowest)) lowest = seq;
   }
   return lowest;
 }

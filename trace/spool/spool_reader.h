@@ -69,8 +69,8 @@ class SpoolReader {
   /// The next record in sequence, if it has been taken; header is nullptr otherwise.
   SequencedRecord next();
 
-  /// The lowest sequence that has been taken and waits behind a gap; 0 if there is none. The gap is
-  /// [next_sequence(), waiting()).
+  /// After next() had nothing: the lowest sequence that has been taken and waits behind a gap; 0 if there is none. The
+  /// gap is [next_sequence(), waiting()).
   [[nodiscard]] std::uint64_t waiting() const;
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
   /// Gives up on the sequences before waiting().
@@ -97,6 +97,7 @@ class SpoolReader {
   SpoolReader() = default;
   void close();
   std::size_t take_chunk(std::uint32_t index);
+  void drop_front(std::deque<Batch>& queue);
   ChunkDescriptor& descriptor(std::uint32_t index) const;
   Header& header() const { return *reinterpret_cast<Header*>(base_); }
 

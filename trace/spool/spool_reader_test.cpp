@@ -90,6 +90,20 @@ TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenTold) {
   EXPECT_EQ(reader->waiting(), 0u);
 }
 
+TEST_F(SpoolReaderTest, SequencesThatADamagedSpoolHasTwiceAreHandedOutOnce) {
+  for (const std::uint64_t seq : {1, 2, 5}) add(0, 0, seq);
+  for (const std::uint64_t seq : {1, 2, 3, 5, 9}) add(1, 1, seq);
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  std::vector<std::uint64_t> all;
+  for (int rounds = 0; rounds < 10; ++rounds) {
+    for (const std::uint64_t seq : drain(*reader)) all.push_back(seq);
+    reader->skip_gap();
+  }
+  EXPECT_EQ(all, (std::vector<std::uint64_t>{1, 2, 3, 5, 9}));
+  EXPECT_EQ(reader->waiting(), 0u);
+}
+
 TEST_F(SpoolReaderTest, ContinuesAfterWhatIsKnown) {
   for (std::uint64_t seq = 1; seq <= 6; ++seq)
     add(static_cast<std::uint32_t>(seq % 2), static_cast<std::uint32_t>(seq % 2), seq);
