@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -16,22 +17,32 @@ PROGRAMS = {
 LIBTORCH = recorded.BUILD / "bin" / "libtorch_train"
 
 
-def run_plain(name: str, *arguments: str) -> dict:
-    if name == "libtorch":
-        result = subprocess.run([LIBTORCH, *arguments], capture_output=True, text=True, timeout=180)
-    else:
-        result = recorded.python(*PROGRAMS[name], *arguments)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout.splitlines()[-1])
+def result_of(output: str, parameters: pathlib.Path) -> dict:
+    """The program's JSON line; the C++ program leaves hashing its parameters to us."""
+    result = json.loads(output.splitlines()[-1])
+    if parameters.exists():
+        result["sha256"] = hashlib.sha256(parameters.read_bytes()).hexdigest()
+    assert len(result["sha256"]) == 64
+    return result
 
 
-def run_recorded(name: str, folder: pathlib.Path, detail: str, *arguments: str) -> dict:
+def run_plain(name: str, parameters: pathlib.Path) -> dict:
     if name == "libtorch":
-        result = recorded.tool("run", "-o", folder, "--detail", detail, "--", LIBTORCH, *arguments)
-        assert result.returncode == 0, result.stderr
+        done = subprocess.run([LIBTORCH, parameters], capture_output=True, text=True, timeout=180)
     else:
-        result = recorded.record(folder, *PROGRAMS[name], *arguments, detail=detail)
-    return json.loads(result.stdout.splitlines()[-1])
+        done = recorded.python(*PROGRAMS[name])
+    assert done.returncode == 0, done.stderr
+    return result_of(done.stdout, parameters)
+
+
+def run_recorded(name: str, folder: pathlib.Path, detail: str, parameters: pathlib.Path) -> dict:
+    """Recorded, and counted by torch's profiler at the same time."""
+    if name == "libtorch":
+        done = recorded.tool("run", "-o", folder, "--detail", detail, "--", LIBTORCH, parameters, "--profile")
+        assert done.returncode == 0, done.stderr
+    else:
+        done = recorded.record(folder, *PROGRAMS[name], "--profile", detail=detail)
+    return result_of(done.stdout, parameters)
 
 
 def counts_of(trace: pathlib.Path) -> dict:
@@ -64,11 +75,11 @@ def counts_of(trace: pathlib.Path) -> dict:
 
 @pytest.mark.parametrize("name", [*PROGRAMS, "libtorch"])
 def test_recording_changes_nothing_counts_exactly_and_finds_nothing(name, tmp_path):
-    plain = run_plain(name)
+    plain = run_plain(name, tmp_path / "plain.bin")
     assert len(plain["losses"]) == 20
     for detail in ("lifetimes", "full"):
         folder = tmp_path / detail
-        counted = run_recorded(name, folder, detail, "--profile")
+        counted = run_recorded(name, folder, detail, tmp_path / f"{detail}.bin")
         memory = counted.pop("memory")
         assert counted == plain, f"{detail}: losses or parameters changed"
 
