@@ -107,6 +107,11 @@ class Assembler::Impl {
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
+  /// Garbled counts must not overflow the sum.
+  void add_lost(std::int64_t count) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    lost_ = count > kMost - lost_ ? kMost : lost_ + count;
+  }
 
   /// Hands everything that rows do not tell to `visit(name, value)`.
   template <class Visit>
@@ -352,7 +357,7 @@ Status Assembler::Impl::lost(const wire::LostRecord& record) {
 }
 
 Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) {
-  lost_ += count;
+  add_lost(count);
   LossRow row;
   row.id = journal_.ids.loss++;
   row.reason = reason;
@@ -384,7 +389,7 @@ Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
   row.from_seq = static_cast<std::int64_t>(from);
   row.to_seq = static_cast<std::int64_t>(to);
   row.ns = journal_.now.ns;
-  lost_ += row.count;
+  add_lost(row.count);
   journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
   return journal_.writer.write(row);
 }

@@ -61,7 +61,7 @@ def step_rows(summary: dict) -> list[tuple]:
     for mode in STEP_BUDGET:
         entry = modes[mode]
         ours, theirs = entry["outside_cpu_s"], rival["outside_cpu_s"]
-        what = f"  recorder's CPU per step, start and finish included, `{mode}`, {entry['records_per_step']:,.0f} records"
+        what = f"  recorder's CPU per step, `{mode}`, {entry['records_per_step']:,.0f} records"
         rows.append((what, f"{ours * 1e3:.2f} ms · {ours / plain * 100:.1f} % of the step", NONE,
                      f"{theirs * 1e3:.2f} ms ²", f"{ours / theirs:.2f}" if theirs > 0 else NONE))
     return rows
@@ -98,11 +98,12 @@ def notes(steps: list[dict]) -> list[str]:
     ratio = steps[0]["modes"]["full"]["ratio"]
     kind = "order statistics" if ratio["coverage"] >= 0.95 else "the range: too few pairs for 95 %"
     lines = [
-        f"Steps: medians of {ratio['count']} ratios to the plain run of the same round, [{ratio['coverage'] * 100:.0f} % "
-        f"interval of that median by {kind}]; 1 thread of torch.",
+        f"Steps: medians of {ratio['count']} ratios to the plain run of the same round, "
+        f"[{ratio['coverage'] * 100:.0f} % interval of that median by {kind}]; 1 thread of torch.",
         "rival: torch.profiler with profile_memory=True (operators and allocations, no stacks); ratio: overhead to"
         " overhead.",
-        "¹ stated for the CPU-bound 22 ms GPU step.   ² CPU of stopping the profiler, per step.",
+        "¹ stated for the CPU-bound 22 ms GPU step.   ² CPU of stopping the profiler, per step; the recorder's is all"
+        " of its run, per step.",
         "record: mean of the median batch, then percentiles of single records less the clock's own cost; many counters"
         " advance in steps of 10 ns.",
     ]
