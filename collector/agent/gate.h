@@ -14,6 +14,7 @@ bool make_gate() noexcept;
 void open_gate() noexcept;
 void close_gate() noexcept;
 
+// Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern std::atomic<std::uint32_t>* g_gate;
 
 inline bool gate_open() noexcept {

@@ -22,6 +22,7 @@ struct ThreadState {
 static_assert(sizeof(ThreadState) <= 64);
 static_assert(std::is_trivially_destructible_v<ThreadState>);
 
+// Plain zeros. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 }  // namespace dcmt::agent

@@ -179,8 +179,7 @@ class Session {
   }
 
   std::string trace_name(const spool::ProcessFacts& facts) {
-    const std::string name =
-        unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
+    std::string name = unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
     names_.insert(name);
     return name;
   }
@@ -271,7 +270,7 @@ Status check_traces(const std::string& folder, const RunState& run) {
   for (const auto& [spool, name] : run.traces) {
     const fs::file_status status = fs::symlink_status(fs::path(folder) / name, error);
     if (fs::exists(status) && !fs::is_regular_file(status)) {
-      return {ErrorCode::kBadInput, folder + "/" + name + ": is not a file; the run is not finished"};
+      return {ErrorCode::kBadInput, fmt::format("{}/{}: is not a file; the run is not finished", folder, name)};
     }
   }
   return {};
@@ -417,7 +416,7 @@ Status finish_interrupted_run(const std::string& folder) {
   // What has no spool (a restart of the machine takes shared memory along) ends at its last commit.
   std::error_code error;
   for (const auto& [spool, name] : run->traces) {
-    const std::string trace = folder + "/" + name;
+    const std::string trace = fmt::format("{}/{}", folder, name);
     if (fs::exists(trace, error)) DCMT_RETURN_IF_ERROR(ProcessRecorder::finish_without_spool(trace, "recovered"));
   }
   remove_spool_folder(folder, run->spool_folder);

@@ -40,6 +40,7 @@ int protection_of(std::uintptr_t address) {
     std::uintptr_t low = 0;
     std::uintptr_t high = 0;
     char flags[5] = {};
+    // The kernel writes these numbers. NOLINTNEXTLINE(cert-err34-c)
     if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 && address >= low && address < high) {
       protection =
           (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
@@ -89,6 +90,7 @@ struct Relocations {
 
 void patch_table(const Relocations& relocations, const ElfW(Sym) * symbols, const char* names, ElfW(Addr) base,
                  const char* object, Request& request) {
+  if (relocations.table == nullptr) return;
   for (std::size_t i = 0; i < relocations.count; ++i) {
     const ElfW(Rela)& entry = relocations.table[i];
     const auto type = ELF64_R_TYPE(entry.r_info);

@@ -5,6 +5,7 @@
  *
  * The table grows at its end only: check `size` before using a field newer than the version you need. Every function
  * may be called from any thread; none throws, blocks or keeps a pointer it is given. */
+/* This is C. NOLINTBEGIN(modernize-*) */
 #ifndef DCMT_MARKS_H
 #define DCMT_MARKS_H
 
@@ -54,3 +55,4 @@ static inline const dcmt_marks* dcmt_get_marks_table(void) {
 }
 #endif
 #endif /* DCMT_MARKS_H */
+/* NOLINTEND(modernize-*) */
