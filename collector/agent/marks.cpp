@@ -18,8 +18,7 @@ void write_mark(wire::RecordType type, wire::MarkKind kind, const char* name, st
   if (!recording()) return;
   Inside inside;
   const std::uint64_t text = name != nullptr ? intern(name, strlen(name)) : 0;
-  const PythonProvider* python = python_provider();
-  const std::uint64_t stack = python != nullptr ? python->capture_stack() : 0;
+  const std::uint64_t stack = python_stack();
   auto* record =
       static_cast<wire::MarkRecord*>(begin_record(type, sizeof(wire::MarkRecord), static_cast<std::uint32_t>(kind)));
   if (record == nullptr) return;

@@ -97,6 +97,12 @@ DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noe
 /// The registered Python provider, or nullptr.
 DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
 
+/// The id of the calling thread's Python stack; 0 without a Python provider. Call inside the guard.
+inline std::uint64_t python_stack() noexcept {
+  const PythonProvider* python = python_provider();
+  return python != nullptr ? python->capture_stack() : 0;
+}
+
 /// What the torch provider serves: the parts of the marks table that need to know tensors. `tensor` is a TensorImpl,
 /// `object` a Python tensor; one of them is null.
 struct TorchProvider {

@@ -109,7 +109,7 @@ void write_tensor(std::uint64_t census, const void* tensor, const TensorFacts& f
 
 void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t graph, std::int64_t key) noexcept {
   const agent::PythonProvider* python = agent::python_provider();
-  const std::uint64_t stack = python != nullptr ? python->capture_stack() : 0;
+  const std::uint64_t stack = agent::python_stack();
   const std::uint64_t census = g_next_census.fetch_add(1, std::memory_order_relaxed);
 
   SharingSet set;

@@ -66,13 +66,8 @@ bool follow_end(const void* storage) noexcept {
   return follow_begin(storage) || (storage != nullptr && layout::bytes_of(storage) == 0);
 }
 
-std::uint64_t python_stack() noexcept {
-  const agent::PythonProvider* python = agent::python_provider();
-  return python != nullptr ? python->capture_stack() : 0;
-}
-
 void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) noexcept {
-  const std::uint64_t stack = with_stack ? python_stack() : 0;
+  const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
   write_running_ops();
   auto* record = static_cast<wire::TensorRecord*>(agent::begin_record(type, sizeof(wire::TensorRecord), 0));
   if (record == nullptr) return;
@@ -118,7 +113,7 @@ void storage_ends(const void* storage, wire::RecordType type) noexcept {
   // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
   watched_storage_ends(storage);
   if (!follow) return;
-  const std::uint64_t stack = python_stack();
+  const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   const TorchThread* thread = torch_thread();
   const auto ordinal = static_cast<std::uint32_t>(thread != nullptr ? thread->ordinal : 0);
@@ -217,7 +212,7 @@ void on_copy_from(void* tensor, const void* other) {
   agent::Inside inside;
   if (after != nullptr) sharing_add(tensor, after);
   if (!was_followed && !follow_begin(after)) return;
-  const std::uint64_t stack = python_stack();
+  const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   auto* record = static_cast<wire::RepointRecord*>(
       agent::begin_record(wire::RecordType::kTensorRepoint, sizeof(wire::RepointRecord), 0));
@@ -239,7 +234,7 @@ void on_resize_cpu(void* storage, std::size_t bytes) {
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_shrunk(storage);
-  const std::uint64_t stack = python_stack();
+  const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(
       agent::begin_record(wire::RecordType::kStorageResize, sizeof(wire::ResizeRecord), 0));
@@ -267,7 +262,7 @@ void* on_alloc_cpu(std::size_t bytes) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     const bool with_stack = agent::full_detail() || bytes >= kFollowedBytes;
-    write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? python_stack() : 0);
+    write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? agent::python_stack() : 0);
   }
   return address;
 }
@@ -276,7 +271,7 @@ void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     // The size is not known here, so in `lifetimes` the storage's death carries the stack instead.
-    write_block(wire::RecordType::kBlockFree, address, 0, agent::full_detail() ? python_stack() : 0);
+    write_block(wire::RecordType::kBlockFree, address, 0, agent::full_detail() ? agent::python_stack() : 0);
   }
   g_free_cpu(address);
 }

@@ -153,14 +153,9 @@ void no_longer_released(KeySlot& slot) noexcept {
   if (slot.released.exchange(false)) g_released_alive.fetch_sub(1, std::memory_order_relaxed);
 }
 
-std::uint64_t python_stack() noexcept {
-  const agent::PythonProvider* python = agent::python_provider();
-  return python != nullptr ? python->capture_stack() : 0;
-}
-
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
                std::uint32_t flags) noexcept {
-  const std::uint64_t stack = python_stack();
+  const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   const void* storage = slot.storage.load(std::memory_order_acquire);
   if (storage == nullptr) flags |= wire::kKeyStorageDead;
@@ -356,7 +351,7 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   const std::uint32_t index = find_slot(key.name, false);
   if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
   const std::uint64_t name = agent::intern(op, strlen(op));
-  const std::uint64_t stack = python_stack();
+  const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   auto* record =
       static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), 0));
