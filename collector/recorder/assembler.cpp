@@ -62,8 +62,8 @@ std::string_view diagnostic_text(std::uint32_t code) {
 
 class Assembler::Impl {
  public:
-  Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin)
-      : journal_{writer, std::move(state)},
+  Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin, RetentionOptions retention)
+      : journal_{writer, std::move(state), RowKeeper(writer, std::move(retention))},
         clock_(origin.tsc_hz, origin.tsc, origin.monotonic_ns),
         dictionary_(journal_),
         phases_(journal_),
@@ -186,10 +186,11 @@ Status Assembler::Impl::resume() {
   DCMT_RETURN_IF_ERROR(journal_.load_ids());
   DCMT_RETURN_IF_ERROR(journal_.writer.begin());
   DCMT_RETURN_IF_ERROR(dictionary_.start());
+  DCMT_RETURN_IF_ERROR(journal_.rows.resume());
   DCMT_RETURN_IF_ERROR(dictionary_.resume());
   DCMT_RETURN_IF_ERROR(operators_.resume());
   DCMT_RETURN_IF_ERROR(phases_.start());
-  DCMT_RETURN_IF_ERROR(phases_.resume());
+  phases_.resume();
   DCMT_RETURN_IF_ERROR(lifetimes_.resume());
   DCMT_RETURN_IF_ERROR(marks_.resume());
   return censuses_.resume();
@@ -212,9 +213,14 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   journal_.now = {seq, ns};
   journal_.thread = thread;
   ++records_;
-  if (is_first) phases_.first_record();
+  if (is_first) {
+    journal_.rows.start(journal_.now);
+    phases_.first_record();
+  }
+  ++journal_.rows.sums().row.records;
   if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(see_thread());
-  return dispatch(bytes, header);
+  DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
+  return journal_.rows.crowded() ? journal_.rows.end_interval(std::nullopt, journal_.now) : Status{};
 }
 
 Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeader& header) {
@@ -430,6 +436,7 @@ Status Assembler::Impl::save() {
 
 Status Assembler::Impl::commit(std::string_view drained) {
   DCMT_RETURN_IF_ERROR(write_open_rows());
+  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(save());
   drained_ = drained;
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(kDrained, drained));
@@ -441,6 +448,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(phases_.finish());
   DCMT_RETURN_IF_ERROR(censuses_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
+  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
   DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));
   return journal_.writer.commit();
@@ -450,10 +458,11 @@ Assembler::Assembler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Assembler::~Assembler() = default;
 
-Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const ClockOrigin& origin) {
+Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const ClockOrigin& origin,
+                                                      RetentionOptions retention) {
   Expected<PrivateState> state = PrivateState::create(writer.database());
   if (!state.ok()) return state.error();
-  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin);
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, std::move(retention));
   DCMT_RETURN_IF_ERROR(impl->start());
   return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
 }
@@ -461,7 +470,7 @@ Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const
 Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, const ClockOrigin& origin) {
   Expected<PrivateState> state = PrivateState::create(writer.database());
   if (!state.ok()) return state.error();
-  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin);
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, RetentionOptions{});
   DCMT_RETURN_IF_ERROR(impl->resume());
   return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "collector/recorder/retention_policy.h"
 #include "trace/base/status.h"
 #include "trace/sql/trace_writer.h"
 #include "trace/wire/records.h"
@@ -38,10 +39,11 @@ struct Totals {
 class Assembler {
  public:
   /// For a trace fresh from create_trace(). `writer` must outlive the Assembler and belongs to it meanwhile.
-  static Expected<std::unique_ptr<Assembler>> start(TraceWriter& writer, const ClockOrigin& origin);
+  static Expected<std::unique_ptr<Assembler>> start(TraceWriter& writer, const ClockOrigin& origin,
+                                                    RetentionOptions retention = {});
 
-  /// For an unfinished trace from reopen_trace(): continues after its last commit. Records up to last_seq() may be
-  /// applied again; they are ignored.
+  /// For an unfinished trace from reopen_trace(): continues after its last commit, and keeps all that is to come.
+  /// Records up to last_seq() may be applied again; they are ignored.
   static Expected<std::unique_ptr<Assembler>> resume(TraceWriter& writer, const ClockOrigin& origin);
 
   ~Assembler();

@@ -220,7 +220,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     }
   }
   if (std::string flags = census_flags(end.header.aux, too_many); !flags.empty()) mark.flags = std::move(flags);
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(mark));
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
   ++count_;
 
   // The storage may have gone between begin and end, by another thread.
@@ -275,7 +275,7 @@ Status CensusBook::sample(SampleRow row, std::uint64_t count, std::uint64_t expl
   row.count = static_cast<std::int64_t>(count);
   row.explained = static_cast<std::int64_t>(std::min(explained, count));
   row.unexplained = row.count - row.explained;
-  return journal_.writer.write(row);
+  return journal_.rows.write(row);
 }
 
 void CensusBook::link(const OpenEdge& edge) {
@@ -400,7 +400,7 @@ Status CensusBook::look_again() {
     const bool was_resolved = edge.resolved;
     DCMT_RETURN_IF_ERROR(resolve(edge));
     if (edge.resolved && !was_resolved) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(edge.local.at.seq));
-    DCMT_RETURN_IF_ERROR(journal_.writer.write(edge.row));
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge.row));
     edge.stored = true;
     if (edge.resolved && edge.ended()) done.push_back(id);
   }
@@ -417,7 +417,7 @@ Status CensusBook::end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, 
     const auto edge = edges_.find(id);
     if (edge == edges_.end() || edge->second.ended()) continue;
     edge->second.row.span.to = journal_.now;
-    DCMT_RETURN_IF_ERROR(journal_.writer.write(edge->second.row));
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge->second.row));
     edge->second.stored = true;
     if (edge->second.resolved) edges_.erase(edge);
   }
@@ -434,7 +434,7 @@ Status CensusBook::commit() {
   for (const RowId id : new_edges_) {
     const auto edge = edges_.find(id);
     if (edge == edges_.end() || edge->second.stored) continue;
-    DCMT_RETURN_IF_ERROR(journal_.writer.write(edge->second.row));
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge->second.row));
     edge->second.stored = true;
     if (edge->second.resolved && edge->second.ended()) edges_.erase(edge);
   }

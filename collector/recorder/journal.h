@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "collector/recorder/private_state.h"
+#include "collector/recorder/row_keeper.h"
 #include "trace/base/status.h"
 #include "trace/sql/trace_writer.h"
 
@@ -27,6 +28,7 @@ struct RowIds {
 struct Journal {
   TraceWriter& writer;
   PrivateState state;
+  RowKeeper rows;  ///< for operators, lifetimes, marks, samples and edges
   RowIds ids = {};
   Moment now = {};           ///< of the record being applied
   std::uint32_t thread = 0;  ///< that wrote it

@@ -102,6 +102,7 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
     row.birth = *where;
     row.span.from = journal_.now;
     live = &storages_.begin(address, row);
+    ++journal_.rows.sums().row.storages;
   }
   link_block(data, live->row.id);
   return live->row.id;
@@ -136,7 +137,7 @@ Status Lifetimes::begin_tensor(std::uint64_t address, RowId object, RowId storag
 
 Status Lifetimes::end_tensor(std::uint64_t address) {
   const RowId id = tensor(address);
-  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.writer, address, journal_.now));
+  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, address, journal_.now));
   return censuses_.tensor_ended(id);
 }
 
@@ -150,6 +151,7 @@ Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
   if (!row.ok()) return row.error();
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
+  ++journal_.rows.sums().row.tensors;
   return begin_tensor(record.tensor, 0, *row, *where);
 }
 
@@ -187,7 +189,7 @@ Expected<RowId> Lifetimes::repoint(const wire::RepointRecord& record) {
   mark.operator_id = where->operator_id;
   mark.stack = where->stack;
   mark.span = {journal_.now, journal_.now};
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(mark));
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
   return old_storage;
 }
 
@@ -199,7 +201,7 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
   live->row.end = *where;
   live->row.end_ordinal = record.header.aux;
   const RowId id = live->row.id;
-  DCMT_RETURN_IF_ERROR(storages_.end(journal_.writer, record.storage, journal_.now));
+  DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, record.storage, journal_.now));
   block_owners_.erase(id);
   return censuses_.storage_ended(id);
 }
@@ -220,14 +222,15 @@ Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
   mark.operator_id = where->operator_id;
   mark.stack = where->stack;
   mark.span = {journal_.now, journal_.now};
-  return journal_.writer.write(mark);
+  return journal_.rows.write(mark);
 }
 
 Status Lifetimes::end_block(std::uint64_t address, const Place& where) {
   auto* live = blocks_.find(address);
   live->row.free = where;
   allocated_ -= live->row.bytes;
-  return blocks_.end(journal_.writer, address, journal_.now);
+  journal_.rows.sums().free(kCpu, live->row.bytes, allocated_, journal_.now);
+  return blocks_.end(journal_.rows, address, journal_.now);
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
@@ -251,6 +254,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   blocks_.begin(record.address, row);
   allocated_ += as_signed(record.bytes);
   peak_ = std::max(peak_, allocated_);
+  journal_.rows.sums().alloc(kCpu, row.bytes, allocated_, journal_.now);
   return {};
 }
 
@@ -262,9 +266,9 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
 }
 
 Status Lifetimes::commit() {
-  DCMT_RETURN_IF_ERROR(storages_.commit(journal_.writer));
-  DCMT_RETURN_IF_ERROR(tensors_.commit(journal_.writer));
-  return blocks_.commit(journal_.writer);
+  DCMT_RETURN_IF_ERROR(storages_.commit(journal_.rows));
+  DCMT_RETURN_IF_ERROR(tensors_.commit(journal_.rows));
+  return blocks_.commit(journal_.rows);
 }
 
 }  // namespace dcmt::recorder

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "collector/recorder/row_keeper.h"
 #include "trace/base/status.h"
 #include "trace/sql/rows.h"
-#include "trace/sql/trace_writer.h"
 
 namespace dcmt::recorder {
 
@@ -45,20 +45,20 @@ class LiveTable {
     entry.stored = false;
   }
 
-  Status end(TraceWriter& writer, std::uint64_t address, const Moment& at) {
+  Status end(RowKeeper& rows, std::uint64_t address, const Moment& at) {
     const auto entry = entries_.find(address);
     if (entry == entries_.end()) return {};
     entry->second.row.span.to = at;
-    DCMT_RETURN_IF_ERROR(writer.write(entry->second.row));
+    DCMT_RETURN_IF_ERROR(rows.write(entry->second.row));
     entries_.erase(entry);
     return {};
   }
 
-  Status commit(TraceWriter& writer) {
+  Status commit(RowKeeper& rows) {
     for (const std::uint64_t address : fresh_) {
       Entry* entry = find(address);
       if (entry == nullptr || entry->stored) continue;
-      DCMT_RETURN_IF_ERROR(writer.write(entry->row));
+      DCMT_RETURN_IF_ERROR(rows.write_open(entry->row));
       entry->stored = true;
     }
     fresh_.clear();

@@ -38,6 +38,14 @@ std::int64_t bytes_now(const wire::KeyRecord& record) {
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
 }
 
+/// A release that should have ended the storage.
+bool is_final(const MarkRow& release) {
+  const auto has = [&](std::string_view flag) {
+    return release.flags && release.flags->find(flag) != std::string::npos;
+  };
+  return has("final") && !has("persistent") && !has("no_gather");
+}
+
 constexpr char kReleaseColumns[] =
     "SELECT id, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after, declared, remaining, flags,"
     " ordinal, operator, stack, from_seq, from_ns, to_seq, to_ns, settled_seq, kind, value FROM mark ";
@@ -73,6 +81,7 @@ MarkRow read_row(const Statement& row) {
 
 Status Marks::resume() {
   Database& database = journal_.writer.database();
+  DCMT_RETURN_IF_ERROR(key_sums_.resume(journal_.writer));
   DCMT_RETURN_IF_ERROR(each_row(
       database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
         Open open{read_row(row), false, true};
@@ -131,6 +140,7 @@ Status Marks::begin(const wire::MarkRecord& record) {
   }
   if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
     DCMT_RETURN_IF_ERROR(phases_.explicit_steps_only());
+    DCMT_RETURN_IF_ERROR(journal_.rows.end_interval(std::nullopt, journal_.now));
   }
   Expected<MarkRow> row = mark_row(record);
   if (!row.ok()) return row.error();
@@ -144,10 +154,11 @@ Status Marks::end(const wire::MarkRecord& record) {
   if (mark == marks_.end()) return {};
   Open& open = mark->second;
   open.row.span.to = journal_.now;
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(open.row));
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(open.row));
   if (open.stored) DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMark, record.id, open.row.id));
+  const std::optional<std::int64_t> step = open.row.kind == "step" ? open.row.value : std::nullopt;
   marks_.erase(mark);
-  return {};
+  return step ? journal_.rows.end_interval(step, journal_.now) : Status{};
 }
 
 Status Marks::point(const wire::MarkRecord& record) {
@@ -159,7 +170,7 @@ Status Marks::point(const wire::MarkRecord& record) {
   }
   row->id = journal_.ids.mark++;
   row->span.to = journal_.now;
-  return journal_.writer.write(*row);
+  return journal_.rows.write(*row);
 }
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
@@ -193,10 +204,13 @@ Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
   if (!row.ok()) return row.error();
   row->id = journal_.ids.mark++;
   row->span.to = journal_.now;
-  return journal_.writer.write(*row);
+  return journal_.rows.write(*row);
 }
 
-Status Marks::gather(const wire::KeyRecord& record) { return key_point("gather", record); }
+Status Marks::gather(const wire::KeyRecord& record) {
+  ++key_sums_.of(record.graph, record.key).gathers;
+  return key_point("gather", record);
+}
 
 Status Marks::wait(const wire::KeyRecord& record) { return key_point("wait", record); }
 
@@ -206,7 +220,7 @@ Status Marks::drop(Releases& releases, Releases::iterator release) {
   Open open = std::move(release->second);
   releases.erase(release);
   if (open.stored) return {};
-  return journal_.writer.write(open.row);
+  return journal_.rows.write(open.row);
 }
 
 Status Marks::release_begin(const wire::KeyRecord& record) {
@@ -243,6 +257,11 @@ Status Marks::release(const wire::KeyRecord& record) {
   row.flags =
       flags_text(record.header.aux, open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
   open.stored = false;
+  ++key_sums_.of(record.graph, record.key).releases;
+  if (is_final(open.row)) {
+    ++key_sums_.of(record.graph, record.key).final;
+    ++journal_.rows.sums().row.releases;
+  }
   if (const auto before = unsettled_.find(key); before != unsettled_.end()) {
     DCMT_RETURN_IF_ERROR(drop(unsettled_, before));
   }
@@ -256,6 +275,15 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
   MarkRow& row = release->second.row;
   row.bytes_settled = bytes_now(record);
   row.settled = journal_.now;
+  if (is_final(row) && *row.bytes_settled > 0) {
+    KeySumRow& sum = key_sums_.of(record.graph, record.key);
+    ++sum.residual;
+    sum.residual_bytes += *row.bytes_settled;
+    IntervalRow& interval = journal_.rows.sums().row;
+    ++interval.residual;
+    interval.residual_bytes += *row.bytes_settled;
+    journal_.rows.see_finding(FindingKind::kResidual, record.graph, record.key);
+  }
   release->second.stored = false;
   return drop(unsettled_, release);
 }
@@ -265,6 +293,10 @@ Status Marks::read(const wire::ReadRecord& record) {
   if (!name.ok()) return name.error();
   Expected<Place> place = lifetimes_.place(record.stack);
   if (!place.ok()) return place.error();
+  KeySumRow& sum = key_sums_.of(record.graph, record.key);
+  ++sum.reads;
+  if (record.bytes == 0) ++sum.empty_reads;
+  journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
   MarkRow row;
   row.id = journal_.ids.mark++;
   row.kind = "read";
@@ -280,7 +312,7 @@ Status Marks::read(const wire::ReadRecord& record) {
   row.operator_id = place->operator_id;
   row.stack = place->stack;
   row.span = {journal_.now, journal_.now};
-  return journal_.writer.write(row);
+  return journal_.rows.write(row);
 }
 
 void Marks::repointed(RowId old_storage) {
@@ -295,20 +327,20 @@ RowId Marks::latest_release(std::int64_t graph, std::int64_t key) const {
   return latest != latest_.end() ? latest->second : 0;
 }
 
-Status Marks::commit_open(Journal& journal, Open& open) {
+Status Marks::commit_open(Open& open) {
   if (open.stored) return {};
   open.stored = true;
-  return journal.writer.write(open.row);
+  return open.row.kind == "release" ? journal_.rows.write(open.row) : journal_.rows.write_open(open.row);
 }
 
 Status Marks::commit() {
   for (auto& [wire, open] : marks_) {
     if (!open.stored) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kMark, wire, open.row.id));
-    DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
+    DCMT_RETURN_IF_ERROR(commit_open(open));
   }
-  for (auto& [key, open] : running_) DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
-  for (auto& [key, open] : unsettled_) DCMT_RETURN_IF_ERROR(commit_open(journal_, open));
-  return {};
+  for (auto& [key, open] : running_) DCMT_RETURN_IF_ERROR(commit_open(open));
+  for (auto& [key, open] : unsettled_) DCMT_RETURN_IF_ERROR(commit_open(open));
+  return key_sums_.commit(journal_.writer);
 }
 
 }  // namespace dcmt::recorder

@@ -9,6 +9,7 @@
 
 #include "collector/recorder/dictionary.h"
 #include "collector/recorder/journal.h"
+#include "collector/recorder/key_sums.h"
 #include "collector/recorder/lifetimes.h"
 #include "collector/recorder/phases.h"
 #include "trace/base/status.h"
@@ -59,7 +60,7 @@ class Marks {
   ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
   /// Writes a release that nothing more will be known of, and forgets it.
   Status drop(Releases& releases, Releases::iterator release);
-  static Status commit_open(Journal& journal, Open& open);
+  Status commit_open(Open& open);
 
   Journal& journal_;
   Dictionary& dictionary_;
@@ -69,6 +70,7 @@ class Marks {
   Releases running_;
   Releases unsettled_;  ///< ended, and the thread has not come to its next operator
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
+  KeySums key_sums_;
 };
 
 }  // namespace dcmt::recorder

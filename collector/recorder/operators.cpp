@@ -66,13 +66,14 @@ Status Operators::begin(const wire::OpRecord& record) {
   open.role = role_of(scope, dictionary_.text(record.name));
   DCMT_RETURN_IF_ERROR(phases_.op_begin(open.role, open.row.id, stack.size()));
   stack.push_back(open);
+  ++journal_.rows.sums().row.operators;
   return {};
 }
 
 Status Operators::pop(Stack& stack) {
   Open& top = stack.back();
   top.row.span.to = journal_.now;
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(top.row));
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(top.row));
   DCMT_RETURN_IF_ERROR(phases_.op_end(top.role, top.row.id));
   stack.pop_back();
   return {};
@@ -94,7 +95,7 @@ Status Operators::commit() {
   for (auto& [thread, stack] : threads_) {
     for (Open& open : stack) {
       if (open.stored) continue;
-      DCMT_RETURN_IF_ERROR(journal_.writer.write(open.row));
+      DCMT_RETURN_IF_ERROR(journal_.rows.write_open(open.row));
       open.stored = true;
     }
   }

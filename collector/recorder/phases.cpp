@@ -26,12 +26,9 @@ Status Phases::start() {
   return {};
 }
 
-Status Phases::resume() {
+void Phases::resume() {
   if (phase_ < kNone || phase_ > kOptimizer) phase_ = kNone;
   stored_ = phase_ != kNone;  // the commit that is resumed from wrote it
-  if (explicit_ != 0) return {};
-  return each_row(journal_.writer.database(), "SELECT id FROM mark WHERE kind = 'step' ORDER BY id",
-                  [this](const Statement& row) { automatic_steps_.push_back(row.integer(0)); });
 }
 
 void Phases::first_record() { first_ = step_begin_ = journal_.now; }
@@ -54,7 +51,7 @@ Status Phases::write_phase(const Moment& to) {
   row.name = names_[phase_];
   row.thread = phase_thread_;
   row.span = {phase_from_, to};
-  return journal_.writer.write(row);
+  return to.set() ? journal_.rows.write(row) : journal_.rows.write_open(row);
 }
 
 Status Phases::close(const Moment& to) {
@@ -124,7 +121,6 @@ Status Phases::optimizer_ended() {
   if (followed_backward) {
     last_step_row_ = journal_.ids.mark++;
     last_step_from_ = step_begin_;
-    automatic_steps_.push_back(last_step_row_);
     DCMT_RETURN_IF_ERROR(write_step(last_step_row_, next_step_, step_begin_));
     ++next_step_;
     ++steps_;
@@ -136,7 +132,8 @@ Status Phases::optimizer_ended() {
   step_begin_ = journal_.now;
   fresh_step_ = 1;
   later_forward_ = {};
-  return {};
+  // What another optimizer adds to the step counts for the interval of the next one.
+  return followed_backward ? journal_.rows.end_interval(next_step_ - 1, journal_.now) : Status{};
 }
 
 Status Phases::write_step(RowId id, std::int64_t number, const Moment& from) {
@@ -146,13 +143,12 @@ Status Phases::write_step(RowId id, std::int64_t number, const Moment& from) {
   row.thread = journal_.thread;
   row.value = number;
   row.span = {from, journal_.now};
-  return journal_.writer.write(row);
+  return journal_.rows.write(row);
 }
 
 Status Phases::explicit_steps_only() {
   if (explicit_ != 0) return {};
-  for (const RowId row : automatic_steps_) DCMT_RETURN_IF_ERROR(journal_.writer.erase_mark(row));
-  automatic_steps_.clear();
+  if (steps_ > 0) DCMT_RETURN_IF_ERROR(journal_.rows.forget_steps());
   last_step_row_ = 0;
   explicit_ = 1;
   steps_ = 0;
@@ -172,12 +168,12 @@ Status Phases::explicit_step(std::int64_t number, RowId name, RowId stack, RowId
   row.operator_id = op;
   row.stack = stack;
   row.span = {step_begin_, journal_.now};
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(row));
   ++steps_;
   step_begin_ = journal_.now;
   fresh_step_ = 1;
   later_forward_ = {};
-  return {};
+  return journal_.rows.end_interval(number, journal_.now);
 }
 
 Status Phases::commit() {

@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "collector/recorder/journal.h"
 #include "trace/base/status.h"
@@ -31,7 +30,7 @@ class Phases {
   /// Call first, with or without a resume.
   Status start();
   /// Loads the rest of what visit() does not.
-  Status resume();
+  void resume();
 
   /// The first record of the process: the first step begins here.
   void first_record();
@@ -112,7 +111,6 @@ class Phases {
   std::int64_t steps_ = 0;
   std::int64_t explicit_ = 0;
   std::int64_t backward_seen_ = 0;
-  std::vector<RowId> automatic_steps_;
 };
 
 }  // namespace dcmt::recorder

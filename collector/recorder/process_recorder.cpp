@@ -74,19 +74,21 @@ ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, 
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
                                                                   const std::string& trace_path,
-                                                                  const std::vector<std::string>& command) {
-  return open(spool_path, trace_path, command, false);
+                                                                  const std::vector<std::string>& command,
+                                                                  const RetentionOptions& retention) {
+  return open(spool_path, trace_path, command, retention, false);
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
                                                                    const std::string& trace_path,
                                                                    const std::vector<std::string>& command) {
-  return open(spool_path, trace_path, command, std::filesystem::exists(trace_path));
+  return open(spool_path, trace_path, command, {}, std::filesystem::exists(trace_path));
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
                                                                  const std::string& trace_path,
-                                                                 const std::vector<std::string>& command, bool resume) {
+                                                                 const std::vector<std::string>& command,
+                                                                 const RetentionOptions& retention, bool resume) {
   Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path);
   if (!reader.ok()) return reader.error();
   Expected<Database> database = resume ? reopen_trace(trace_path) : create_trace(trace_path);
@@ -98,7 +100,7 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::stri
   const spool::ProcessFacts& facts = recorder->reader_.facts();
   const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
   Expected<std::unique_ptr<Assembler>> assembler =
-      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin);
+      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin, retention);
   if (!assembler.ok()) return assembler.error();
   recorder->assembler_ = std::move(*assembler);
   if (resume) {

@@ -17,7 +17,8 @@ class ProcessRecorder {
  public:
   /// Opens `spool_path` and creates `trace_path` for it.
   static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
-                                                          const std::vector<std::string>& command);
+                                                          const std::vector<std::string>& command,
+                                                          const RetentionOptions& retention = {});
   /// Opens `spool_path` and continues the unfinished trace at `trace_path` after its last commit; creates it if the
   /// earlier recorder did not get to it.
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
@@ -44,7 +45,8 @@ class ProcessRecorder {
  private:
   ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
   static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
-                                                         const std::vector<std::string>& command, bool resume);
+                                                         const std::vector<std::string>& command,
+                                                         const RetentionOptions& retention, bool resume);
   Status apply_sequenced();
   Status skip_gap();
   Status wait_or_skip_gap();

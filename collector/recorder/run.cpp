@@ -62,8 +62,8 @@ std::string unused_trace_name(const spool::ProcessFacts& facts, IsUsed&& is_used
 /// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
 class Session {
  public:
-  Session(std::string folder, std::string spool_folder, RunState& run)
-      : folder_(std::move(folder)), spool_folder_(std::move(spool_folder)), run_(run) {}
+  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, RunState& run)
+      : folder_(std::move(folder)), spool_folder_(std::move(spool_folder)), retention_(retention), run_(run) {}
 
   /// Returns true if anything was drained.
   bool poll(pid_t job, std::map<pid_t, int>& exits) {
@@ -156,7 +156,7 @@ class Session {
     finish_earlier_image(facts.pid);
     const std::string name = trace_name(facts);
     Expected<std::unique_ptr<ProcessRecorder>> process =
-        ProcessRecorder::start(path, folder_ + "/" + name, command_of(facts.pid));
+        ProcessRecorder::start(path, folder_ + "/" + name, command_of(facts.pid), retention_);
     if (!process.ok()) {
       notes_.push_back(process.error().message);
       return;
@@ -241,6 +241,7 @@ class Session {
  private:
   std::string folder_;
   std::string spool_folder_;
+  RetentionOptions retention_;
   RunState& run_;
   std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
   std::set<std::string> seen_;
@@ -358,7 +359,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                     signals);
   if (!job.ok()) return job.error();
 
-  Session session(options.folder, *spool_folder, state);
+  Session session(options.folder, *spool_folder, options.retention, state);
   std::map<pid_t, int> exits;
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   auto last_status = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/retention_policy.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
@@ -15,6 +16,7 @@ struct RunOptions {
   std::string shipped_operators;             ///< path of the shipped table
   std::string libraries;                     ///< folder of the agent and its providers
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
+  RetentionOptions retention;                ///< what is kept of long runs
   bool replace = false;                      ///< replace a run that is in the folder
   bool quiet = false;                        ///< no status line
   std::vector<std::string> command;

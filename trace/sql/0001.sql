@@ -133,6 +133,37 @@ CREATE TABLE loss(
   count INTEGER NOT NULL,
   from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, ns INTEGER NOT NULL);
 
+CREATE TABLE interval(              -- consecutive stretches of the run, as a rule its steps; every record is in one
+  id INTEGER PRIMARY KEY,
+  step INTEGER,                     -- number of the step that ends here; NULL: none, or a part of one that goes on
+  steps INTEGER NOT NULL,           -- 0 or 1; more where steps share one row because the disk bound is near
+  kept TEXT,                        -- why its rows are in the trace: 'all' | 'steps' | 'every' | 'peak' | 'finding' | 'last'
+                                    -- NULL: its rows are not, only these sums are
+  records INTEGER NOT NULL,
+  operators INTEGER NOT NULL, storages INTEGER NOT NULL, tensors INTEGER NOT NULL,  -- begun in it
+  releases INTEGER NOT NULL,        -- final ones
+  residual INTEGER NOT NULL, residual_bytes INTEGER NOT NULL,  -- of them: alive at the thread's next operator
+  from_seq INTEGER NOT NULL,        -- the end of the one before: excluded
+  to_seq INTEGER NOT NULL,          -- included
+  from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL);
+
+CREATE TABLE interval_curve(        -- exact, whether the interval's rows are kept or not
+  interval INTEGER NOT NULL, device TEXT NOT NULL,
+  begin_bytes INTEGER NOT NULL,     -- allocated when it began
+  peak_bytes INTEGER NOT NULL, peak_seq INTEGER NOT NULL, peak_ns INTEGER NOT NULL,  -- first reached there
+  end_bytes INTEGER NOT NULL,
+  allocs INTEGER NOT NULL, alloc_bytes INTEGER NOT NULL, frees INTEGER NOT NULL, free_bytes INTEGER NOT NULL,
+  PRIMARY KEY(interval, device)) WITHOUT ROWID;
+
+CREATE TABLE key_sum(               -- exact counts over the whole run
+  graph INTEGER NOT NULL, key INTEGER NOT NULL,
+  gathers INTEGER NOT NULL,
+  releases INTEGER NOT NULL, final INTEGER NOT NULL,  -- final: of those, the ones that ended the use
+  residual INTEGER NOT NULL, residual_bytes INTEGER NOT NULL,
+  reads INTEGER NOT NULL,           -- by operators, after a release
+  empty_reads INTEGER NOT NULL,     -- of those: the data was gone
+  PRIMARY KEY(graph, key)) WITHOUT ROWID;
+
 CREATE VIEW release AS
   SELECT m.*, string.text AS operator_name FROM mark m LEFT JOIN string ON string.id = m.name WHERE m.kind = 'release';
 

@@ -133,6 +133,34 @@ struct EdgeRow {
   Span span;
 };
 
+/// Sums over one stretch of the run.
+struct IntervalRow {
+  RowId id = 0;
+  std::optional<std::int64_t> step;
+  std::int64_t steps = 0;
+  std::string_view kept;  ///< static text; empty is written as NULL
+  std::int64_t records = 0;
+  std::int64_t operators = 0, storages = 0, tensors = 0;
+  std::int64_t releases = 0, residual = 0, residual_bytes = 0;
+  Span span;
+};
+
+/// What the allocated curve of a device did in an interval.
+struct IntervalCurveRow {
+  RowId interval = 0;
+  std::string_view device;  ///< static text
+  std::int64_t begin_bytes = 0;
+  std::int64_t peak_bytes = 0;
+  Moment peak_at;
+  std::int64_t end_bytes = 0;
+  std::int64_t allocs = 0, alloc_bytes = 0, frees = 0, free_bytes = 0;
+};
+
+struct KeySumRow {
+  std::int64_t graph = 0, key = 0;
+  std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

@@ -88,7 +88,23 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO string(id, text) VALUES(?,?)",
     "INSERT OR REPLACE INTO frame(id, file, function, line) VALUES(?,?,?,?)",
     "INSERT OR REPLACE INTO stack(id, parent, frame) VALUES(?,?,?)",
+    "INSERT OR REPLACE INTO interval(id, step, steps, kept, records, operators, storages, tensors, releases,"
+    " residual, residual_bytes, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO interval_curve(interval, device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes,"
+    " allocs, alloc_bytes, frees, free_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads)"
+    " VALUES(?,?,?,?,?,?,?,?,?)",
+    "DELETE FROM operator WHERE id = ?",
+    "DELETE FROM block WHERE id = ?",
+    "DELETE FROM storage WHERE id = ?",
+    "DELETE FROM tensor WHERE id = ?",
     "DELETE FROM mark WHERE id = ?",
+    "DELETE FROM sample WHERE id = ?",
+    "DELETE FROM edge WHERE id = ?",
+    "DELETE FROM interval WHERE id = ?",
+    "DELETE FROM interval_curve WHERE interval = ?",
+    "SELECT (p.page_count - f.freelist_count) * s.page_size"
+    " FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s",
     "BEGIN IMMEDIATE",
     "COMMIT",
 });
@@ -308,7 +324,72 @@ Status TraceWriter::write(const SourceLineRow& row) {
       .run();
 }
 
-Status TraceWriter::erase_mark(RowId id) { return Binder(statements_[kEraseMark]).value(id).run(); }
+Status TraceWriter::write(const IntervalRow& row) {
+  return Binder(statements_[kInterval])
+      .value(row.id)
+      .value(row.step)
+      .value(row.steps)
+      .text(row.kept)
+      .value(row.records)
+      .value(row.operators)
+      .value(row.storages)
+      .value(row.tensors)
+      .value(row.releases)
+      .value(row.residual)
+      .value(row.residual_bytes)
+      .span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const IntervalCurveRow& row) {
+  return Binder(statements_[kIntervalCurve])
+      .value(row.interval)
+      .text(row.device)
+      .value(row.begin_bytes)
+      .value(row.peak_bytes)
+      .value(row.peak_at.seq)
+      .value(row.peak_at.ns)
+      .value(row.end_bytes)
+      .value(row.allocs)
+      .value(row.alloc_bytes)
+      .value(row.frees)
+      .value(row.free_bytes)
+      .run();
+}
+
+Status TraceWriter::write(const KeySumRow& row) {
+  return Binder(statements_[kKeySum])
+      .value(row.graph)
+      .value(row.key)
+      .value(row.gathers)
+      .value(row.releases)
+      .value(row.final)
+      .value(row.residual)
+      .value(row.residual_bytes)
+      .value(row.reads)
+      .value(row.empty_reads)
+      .run();
+}
+
+Status TraceWriter::erase_interval(RowId id) {
+  DCMT_RETURN_IF_ERROR(erase(kEraseInterval, id));
+  return erase(kEraseIntervalCurve, id);
+}
+
+Status TraceWriter::forget_steps() {
+  return database_.execute("DELETE FROM mark WHERE kind = 'step'; UPDATE interval SET step = NULL, steps = 0");
+}
+
+Expected<std::int64_t> TraceWriter::used_bytes() {
+  Statement& query = statements_[kUsed];
+  Expected<bool> row = query.step();
+  if (!row.ok()) return row.error();
+  const std::int64_t bytes = query.integer(0);
+  query.reset();
+  return bytes;
+}
+
+Status TraceWriter::erase(Table table, RowId id) { return Binder(statements_[table]).value(id).run(); }
 
 Status TraceWriter::write_source(RowId path, std::string_view text) {
   statements_[kSource].bind(1, path);

@@ -39,7 +39,26 @@ class TraceWriter {
   Status write(const DiagnosticRow& row);
   Status write(const LossRow& row);
   Status write(const SourceLineRow& row);
-  Status erase_mark(RowId id);
+  Status write(const IntervalRow& row);
+  Status write(const IntervalCurveRow& row);
+  Status write(const KeySumRow& row);
+
+  /// Removes a row that was written under this id; nothing happens if there is none.
+  Status erase_operator(RowId id) { return erase(kEraseOperator, id); }
+  Status erase_block(RowId id) { return erase(kEraseBlock, id); }
+  Status erase_storage(RowId id) { return erase(kEraseStorage, id); }
+  Status erase_tensor(RowId id) { return erase(kEraseTensor, id); }
+  Status erase_mark(RowId id) { return erase(kEraseMark, id); }
+  Status erase_sample(RowId id) { return erase(kEraseSample, id); }
+  Status erase_edge(RowId id) { return erase(kEraseEdge, id); }
+  /// With its curves.
+  Status erase_interval(RowId id);
+
+  /// Removes every mark of a step, and the steps' numbers from the intervals.
+  Status forget_steps();
+
+  /// Bytes of the file that hold something, with what is still to be moved into it.
+  Expected<std::int64_t> used_bytes();
 
   /// Copies a file's text into the trace.
   Status write_source(RowId path, std::string_view text);
@@ -95,7 +114,19 @@ class TraceWriter {
     kString,
     kFrame,
     kStack,
+    kInterval,
+    kIntervalCurve,
+    kKeySum,
+    kEraseOperator,
+    kEraseBlock,
+    kEraseStorage,
+    kEraseTensor,
     kEraseMark,
+    kEraseSample,
+    kEraseEdge,
+    kEraseInterval,
+    kEraseIntervalCurve,
+    kUsed,
     kBegin,
     kCommit,
     kTables
@@ -104,6 +135,7 @@ class TraceWriter {
   explicit TraceWriter(Database database) : database_(std::move(database)) {}
   Status prepare();
   Status load();
+  Status erase(Table table, RowId id);
 
   Database database_;
   std::vector<Statement> statements_;  ///< one per Table

@@ -1,0 +1,81 @@
+#include "collector/recorder/interval_sums.h"
+
+#include <algorithm>
+
+namespace dcmt::recorder {
+
+std::int64_t IntervalSums::peak() const {
+  std::int64_t highest = 0;
+  for (const IntervalCurveRow& curve : curves) highest = std::max(highest, curve.peak_bytes);
+  return highest;
+}
+
+IntervalCurveRow& IntervalSums::curve(std::string_view device, std::int64_t before, const Moment& at) {
+  for (IntervalCurveRow& known : curves) {
+    if (known.device == device) return known;
+  }
+  IntervalCurveRow fresh;
+  fresh.interval = row.id;
+  fresh.device = device;
+  fresh.begin_bytes = fresh.peak_bytes = fresh.end_bytes = before;
+  fresh.peak_at = at;
+  return curves.emplace_back(fresh);
+}
+
+void IntervalSums::alloc(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at) {
+  IntervalCurveRow& sums = curve(device, after - bytes, at);
+  ++sums.allocs;
+  sums.alloc_bytes += bytes;
+  sums.end_bytes = after;
+  if (after <= sums.peak_bytes) return;
+  sums.peak_bytes = after;
+  sums.peak_at = at;
+}
+
+void IntervalSums::free(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at) {
+  IntervalCurveRow& sums = curve(device, after + bytes, at);
+  ++sums.frees;
+  sums.free_bytes += bytes;
+  sums.end_bytes = after;
+}
+
+IntervalSums IntervalSums::next(RowId id, const Moment& at) const {
+  IntervalSums following;
+  following.row.id = id;
+  following.row.span.from = at;
+  for (const IntervalCurveRow& before : curves) {
+    IntervalCurveRow& curve = following.curves.emplace_back();
+    curve.interval = id;
+    curve.device = before.device;
+    curve.begin_bytes = curve.peak_bytes = curve.end_bytes = before.end_bytes;
+    curve.peak_at = at;
+  }
+  return following;
+}
+
+void IntervalSums::merge(const IntervalSums& following) {
+  const IntervalRow& more = following.row;
+  row.step = more.step;
+  row.steps += more.steps;
+  row.records += more.records;
+  row.operators += more.operators;
+  row.storages += more.storages;
+  row.tensors += more.tensors;
+  row.releases += more.releases;
+  row.residual += more.residual;
+  row.residual_bytes += more.residual_bytes;
+  row.span.to = more.span.to;
+  for (const IntervalCurveRow& later : following.curves) {
+    IntervalCurveRow& sums = curve(later.device, later.begin_bytes, more.span.from);
+    sums.allocs += later.allocs;
+    sums.alloc_bytes += later.alloc_bytes;
+    sums.frees += later.frees;
+    sums.free_bytes += later.free_bytes;
+    sums.end_bytes = later.end_bytes;
+    if (later.peak_bytes <= sums.peak_bytes) continue;
+    sums.peak_bytes = later.peak_bytes;
+    sums.peak_at = later.peak_at;
+  }
+}
+
+}  // namespace dcmt::recorder

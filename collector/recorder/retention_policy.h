@@ -1,0 +1,91 @@
+// Which stretches of a run keep their rows, and which only their sums. No rows here: only decisions.
+//
+// Everything is kept until half of the disk bound is used. From there on, and from the beginning where steps were asked
+// for, what is kept are windows: the steps asked for, every Nth, those that reach a new peak, those that show a finding
+// not seen before, and the last ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace dcmt::recorder {
+
+/// Steps first to last, both included.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+struct RetentionOptions {
+  std::vector<StepRange> steps;                                  ///< empty: everything, until half of max_disk is used
+  std::int64_t every = 1000;                                     ///< 0: none for this reason
+  std::int64_t last = 3;                                         ///< finished steps kept at the end
+  std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
+};
+
+enum class Kept : std::uint8_t { kNo, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
+
+/// As in the column interval.kept; empty for kNo.
+[[nodiscard]] std::string_view text_of(Kept kept);
+
+enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease };
+
+/// Thread-safety: none.
+class RetentionPolicy {
+ public:
+  explicit RetentionPolicy(RetentionOptions options) : options_(std::move(options)) {}
+
+  /// Takes the size of the trace; what is decided later goes by it.
+  void set_used(std::int64_t bytes) { used_ = bytes; }
+  /// From now on everything is kept, as after a resume, where only what is left in a spool is to come.
+  void keep_everything() { everything_ = true; }
+
+  /// Whether the stretch that begins now is kept whatever will happen in it.
+  /// @param step  number of the step that will end it, as far as one can tell
+  [[nodiscard]] Kept beforehand(std::int64_t step) const;
+
+  /// Whether the stretch that ended is kept for what happened in it. Nothing is remembered of the answer.
+  /// @param step  its number, if a step ended it  @param peak  highest allocated bytes in it
+  [[nodiscard]] Kept afterwards(std::optional<std::int64_t> step, std::int64_t peak) const;
+
+  /// A stretch with this peak is kept.
+  void kept(std::int64_t peak);
+  [[nodiscard]] std::int64_t kept_peak() const { return kept_peak_; }
+
+  /// Something wrong was seen with a key in the running stretch.
+  void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key);
+  /// A new stretch begins.
+  void next() {
+    new_finding_ = false;
+    ++stretch_;
+  }
+
+  [[nodiscard]] std::int64_t last() const { return options_.last; }
+  /// How many stretches without rows share one row of sums: 1 until nine tenths of the bound are used, and doubled
+  /// with every two-hundredth from there on, so that the bound holds however long the run is.
+  [[nodiscard]] std::int64_t merged() const;
+
+ private:
+  [[nodiscard]] bool asked_for(std::int64_t step) const;
+  [[nodiscard]] bool used_less_than(double share) const {
+    return static_cast<double>(used_) < share * static_cast<double>(options_.max_disk);
+  }
+
+  RetentionOptions options_;
+  std::int64_t used_ = 0;
+  std::int64_t kept_peak_ = 0;
+  bool everything_ = false;
+  bool new_finding_ = false;
+  struct Shown {
+    int times = 0;
+    std::int64_t in = 0;  ///< the stretch that was counted last
+  };
+  std::int64_t stretch_ = 1;
+  std::map<std::tuple<FindingKind, std::int64_t, std::int64_t>, Shown> findings_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,134 @@
+// Between those who make rows and the trace: an interval's rows wait here until it is decided whether they are kept.
+//
+// A lifetime (storage, tensor, block, operator, span of a mark) is kept if it touches an interval that is kept, so
+// every such interval opens with the complete live set. A row of one moment (a release, a census and what belongs to
+// it) goes with the interval that the moment lies in. While everything is kept, rows pass through.
+//
+// An interval that was not kept at its end is held for a while: as one of the last, and as the one with the highest
+// peak.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "collector/recorder/interval_sums.h"
+#include "collector/recorder/retention_policy.h"
+#include "trace/base/status.h"
+#include "trace/sql/trace_writer.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class RowKeeper {
+ public:
+  RowKeeper(TraceWriter& writer, RetentionOptions options) : writer_(writer), policy_(std::move(options)) {}
+
+  /// The first interval begins. Call once, with or without a resume.
+  void start(const Moment& at);
+  /// After a kill, what is in the trace stays, and everything from here on is kept.
+  Status resume();
+
+  /// Takes the last state of a row, at the moment at which it came to it.
+  Status write(const OperatorRow& row);
+  Status write(const BlockRow& row);
+  Status write(const StorageRow& row);
+  Status write(const TensorRow& row);
+  Status write(const MarkRow& row);
+  Status write(const EdgeRow& row);
+  Status write(const SampleRow& row);
+
+  /// Puts a lifetime that lasts into the trace, as of a commit; it may have to leave again.
+  template <class Row>
+  Status write_open(const Row& row) {
+    if (!stays(row.span.from.seq)) std::get<Provisional<Row>>(provisional_).ids.insert(row.id);
+    return writer_.write(row);
+  }
+
+  [[nodiscard]] IntervalSums& sums() { return current_.sums; }
+  void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) { policy_.see_finding(kind, graph, key); }
+
+  /// The running interval ends with the current record, and the next one begins.
+  /// @param step  number of the step that ends here, if one does
+  Status end_interval(std::optional<std::int64_t> step, const Moment& at);
+  /// True if so many rows wait that the interval should end though no step does.
+  [[nodiscard]] bool crowded() const;
+  /// What were taken for steps were none: their numbers go.
+  Status forget_steps();
+
+  /// Puts all that waits into the trace, so that a kill loses nothing, and looks how large the trace has become.
+  Status commit(const Moment& at);
+  /// The run ends: what is held is kept.
+  Status finish(const Moment& at);
+
+ private:
+  template <class Row>
+  struct Waiting {
+    std::vector<Row> rows;
+    std::size_t stored = 0;  ///< so many of them are in the trace, as of a commit
+  };
+  using Rows = std::tuple<Waiting<OperatorRow>, Waiting<BlockRow>, Waiting<StorageRow>, Waiting<TensorRow>,
+                          Waiting<MarkRow>, Waiting<SampleRow>, Waiting<EdgeRow>>;
+  /// Rows in the trace that may have to leave it.
+  template <class Row>
+  struct Provisional {
+    std::unordered_set<RowId> ids;
+  };
+  using ProvisionalRows =
+      std::tuple<Provisional<OperatorRow>, Provisional<BlockRow>, Provisional<StorageRow>, Provisional<TensorRow>,
+                 Provisional<MarkRow>, Provisional<SampleRow>, Provisional<EdgeRow>>;
+  struct Interval {
+    IntervalSums sums;
+    Rows rows;
+    Kept kept = Kept::kNo;
+    std::int64_t ordinal = 0;  ///< of the step that it is, or is a part of
+    bool stored = false;       ///< its row of sums is in the trace, as of a commit
+  };
+
+  /// True if a lifetime that began then is kept, whenever it ends.
+  [[nodiscard]] bool stays(std::int64_t from_seq) const {
+    return current_.kept != Kept::kNo || from_seq <= kept_until_;
+  }
+  template <class Row>
+  Status lifetime(const Row& row, std::int64_t from_seq);
+  template <class Row>
+  Status moment(const Row& row, std::int64_t at_seq);
+  template <class Row>
+  static void wait(Interval& interval, const Row& row) {
+    std::get<Waiting<Row>>(interval.rows).rows.push_back(row);
+  }
+  template <class Row>
+  Status put(const Row& row);
+  template <class Row>
+  Status discard(const Row& row);
+
+  Status put_all(Interval& interval, Kept reason);
+  /// Puts the rows of an interval that is over, and what waits elsewhere for its decision.
+  Status keep(Interval& interval, Kept reason);
+  Status put_begun_until(Interval& interval, std::int64_t seq);
+  Status drop(std::deque<Interval>::iterator held);
+  Status drop_superfluous();
+  Status store(Interval& interval);
+  Status write_sums(const IntervalSums& sums);
+  Status write_dropped_sums(const Interval& interval);
+  void begin_interval(IntervalSums sums);
+
+  TraceWriter& writer_;
+  RetentionPolicy policy_;
+  Interval current_;
+  std::deque<Interval> held_;    ///< ended, oldest first
+  std::int64_t kept_until_ = 0;  ///< end of the latest kept interval
+  std::vector<std::pair<std::int64_t, std::int64_t>> kept_ranges_;
+  std::optional<IntervalSums> merged_;  ///< of dropped intervals: a row that may still grow
+  ProvisionalRows provisional_;
+  RowId next_id_ = 1;
+  std::int64_t next_step_ = 0;
+  std::int64_t ended_steps_ = 0;
+};
+
+}  // namespace dcmt::recorder
