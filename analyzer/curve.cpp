@@ -23,14 +23,32 @@ void add_gap(const Gap& gap, std::vector<Event>& events) {
   if (to.valid()) events.push_back({to, gap.block->bytes.value, {}, nullptr});
 }
 
+/// In an interval without rows, the curve goes to its peak and from there to its end, at once.
+void add_sums(const TraceData& data, StringId device, std::vector<Event>& events) {
+  auto interval = data.intervals.begin();
+  for (const IntervalCurve& curve : data.interval_curves) {
+    if (curve.device != device) continue;
+    while (interval->id != curve.interval) ++interval;
+    const Span& span = interval->span;
+    events.push_back({curve.peak_seq, curve.peak.value - curve.begin.value, curve.peak_ns, nullptr});
+    events.push_back({span.to_seq, curve.end.value - curve.peak.value, span.to_ns, nullptr});
+  }
+}
+
 std::vector<Event> events_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
   std::vector<Event> events;
   events.reserve(2 * data.blocks.size());
+  const auto has_rows = [&](Sequence at) { return !data.has_sums_only() || data.sums_only_at(at) == nullptr; };
   for (const Block& block : data.blocks) {
     if (block.device != device) continue;
-    events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
-    if (block.span.ended()) events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
+    if (has_rows(block.span.from_seq)) {
+      events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
+    }
+    if (block.span.ended() && has_rows(block.span.to_seq)) {
+      events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
+    }
   }
+  add_sums(data, device, events);
   for (const Gap& gap : gaps) {
     if (gap.block->device == device) add_gap(gap, events);
   }
@@ -74,7 +92,8 @@ Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gap
   std::int64_t bytes = 0;
   for (const Event& event : events_of(data, device, gaps)) {
     bytes += event.delta;
-    if (bytes <= peak.bytes.value) continue;
+    // What would have been freed between the windows is not known, so there is nothing to predict.
+    if (bytes <= peak.bytes.value || (!gaps.empty() && data.sums_only_at(event.seq) != nullptr)) continue;
     peak.bytes = Bytes(bytes);
     peak.seq = event.seq;
     peak.ns = event.ns;

@@ -30,11 +30,12 @@ struct Peak {
 /// The devices that have blocks, the one with the highest peak first.
 [[nodiscard]] std::vector<StringId> devices_of(const TraceData& data);
 
-/// The curve of one device, in order of sequence; `gaps` are left out of it.
+/// The curve of one device, in order of sequence; `gaps` are left out of it. An interval that has only sums gives its
+/// peak and its end.
 [[nodiscard]] std::vector<CurvePoint> allocated_curve(const TraceData& data, StringId device,
                                                       const std::vector<Gap>& gaps = {});
 
-/// The first maximum of that curve.
+/// The first maximum of that curve; with `gaps`, of the intervals whose rows are there.
 [[nodiscard]] Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
 }  // namespace dcmt::analyzer

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/live_set.h"
+#include "analyzer/step_peaks.h"
 #include "analyzer/test_trace.h"
 
 namespace dcmt::analyzer {
@@ -32,6 +33,41 @@ TEST(Curve, RisesAndFallsWithBlocksAndPeaksAtTheFirstMaximum) {
   EXPECT_EQ(peak.seq, Sequence(3));
   ASSERT_NE(peak.block, nullptr);
   EXPECT_EQ(peak.block->bytes, Bytes(50));
+}
+
+TEST(Curve, AnIntervalWithoutRowsGivesItsPeakAndItsEnd) {
+  TestTrace trace;
+  const auto a = trace.allocate(100);  // block at 1
+  trace.step(0);                       // 3
+  trace.kept_interval(0, "all");
+  trace.sums_only_interval(1, 6, 100, 700, 120);  // 3 to 9, its peak at 5
+  trace.drop(a);                                  // storage at 10, block at 11
+  trace.step(2);                                  // 12
+  trace.kept_interval(2, "last");
+  const TraceData data = trace.load();
+  const StringId cpu = devices_of(data).front();
+  std::vector<std::pair<std::int64_t, std::int64_t>> points;
+  for (const CurvePoint& point : allocated_curve(data, cpu)) points.emplace_back(point.seq.value, point.bytes.value);
+  const std::vector<std::pair<std::int64_t, std::int64_t>> expected{{1, 100}, {5, 700}, {9, 120}, {11, 20}};
+  EXPECT_EQ(points, expected);
+  EXPECT_EQ(peak_of(data, cpu).bytes, Bytes(700));
+  // Nothing is predicted for what is not known.
+  const Block* block = data.blocks.find(BlockId(1));
+  EXPECT_EQ(peak_of(data, cpu, {{block, Sequence(2), {}}}).seq, Sequence(1));
+
+  const std::vector<Step> steps = steps_of(data);
+  const std::vector<StepPeak> peaks = step_peaks(data, steps, cpu, {});
+  ASSERT_EQ(peaks.size(), 3u);
+  EXPECT_EQ(peaks[1].step, 1);
+  EXPECT_EQ(peaks[1].begin, Bytes(100));
+  EXPECT_EQ(peaks[1].peak, Bytes(700));
+  EXPECT_FALSE(peaks[1].predicted_peak.has_value());
+  EXPECT_EQ(peaks[2].begin, Bytes(120));
+  EXPECT_EQ(peaks[2].peak, Bytes(120));
+  EXPECT_EQ(data.sums_only_at(Sequence(3)), nullptr);
+  EXPECT_NE(data.sums_only_at(Sequence(4)), nullptr);
+  EXPECT_NE(data.sums_only_at(Sequence(9)), nullptr);
+  EXPECT_EQ(data.sums_only_at(Sequence(10)), nullptr);
 }
 
 TEST(Curve, LeavesGapsOut) {

@@ -27,6 +27,26 @@ std::string without_addresses(std::string_view text) {
 
 }  // namespace
 
+std::string_view name_of(Kept kept) {
+  switch (kept) {
+    case Kept::kAll:
+      return "all";
+    case Kept::kSteps:
+      return "steps";
+    case Kept::kEvery:
+      return "every";
+    case Kept::kPeak:
+      return "peak";
+    case Kept::kFinding:
+      return "finding";
+    case Kept::kLast:
+      return "last";
+    case Kept::kSumsOnly:
+      break;
+  }
+  return {};
+}
+
 RunFacts run_facts(const TraceData& data, const Releases& releases) {
   RunFacts facts;
   facts.state = data.meta_text(meta::kState);
@@ -39,7 +59,18 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   facts.pid = data.meta_integer(meta::kPid).value_or(0);
   facts.rank = data.meta_integer(meta::kRank).value_or(-1);
   facts.world_size = data.meta_integer(meta::kWorldSize).value_or(-1);
-  facts.steps = std::count_if(releases.steps.begin(), releases.steps.end(), [](const Step& s) { return s.to.valid(); });
+  facts.steps_kept = std::count_if(releases.steps.begin(), releases.steps.end(),
+                                   [](const Step& s) { return s.to.valid() && !s.sums.valid(); });
+  facts.steps = facts.steps_kept;
+  std::map<Kept, std::int64_t> kept;
+  for (const Interval& interval : data.intervals) {
+    kept[interval.kept] += interval.steps;
+    facts.final_releases += interval.releases;
+    facts.residual_releases += interval.residual;
+  }
+  facts.steps += kept[Kept::kSumsOnly];
+  kept.erase(Kept::kSumsOnly);
+  for (const auto& [why, steps] : kept) facts.kept.push_back({why, steps});
 
   facts.records = data.meta_integer(meta::kRecords);
   std::map<std::string, std::int64_t> losses;

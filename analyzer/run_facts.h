@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/releases.h"
@@ -21,11 +22,22 @@ struct DiagnosticFact {
   std::int64_t count = 0;
 };
 
+struct KeptFact {
+  Kept why = Kept::kAll;
+  std::int64_t steps = 0;
+};
+
+/// As in the trace; empty for kSumsOnly.
+[[nodiscard]] std::string_view name_of(Kept kept);
+
 struct RunFacts {
   std::string state;  ///< 'recording', 'finished', 'recovered'; empty if the trace does not say
   std::string command, exit, torch, python, detail, tool_version;
   std::int64_t pid = 0, rank = -1, world_size = -1;
-  std::int64_t steps = 0;  ///< that ended
+  std::int64_t steps = 0;       ///< that ended
+  std::int64_t steps_kept = 0;  ///< of those: their rows are in the trace, not their sums alone
+  std::vector<KeptFact> kept;   ///< by reason, in the order of Kept
+  std::int64_t final_releases = 0, residual_releases = 0;  ///< of the whole run, by the recorder's count
   std::optional<std::int64_t> records;
   std::int64_t lost = 0;
   std::vector<LossFact> losses;               ///< by reason

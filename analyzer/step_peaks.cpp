@@ -12,7 +12,7 @@ std::vector<std::pair<Bytes, Bytes>> heights(const std::vector<CurvePoint>& curv
   auto point = curve.begin();
   Bytes now;
   for (const Step& step : steps) {
-    for (; point != curve.end() && point->seq < step.from; ++point) now = point->bytes;
+    for (; point != curve.end() && point->seq <= step.from; ++point) now = point->bytes;
     const Bytes begin = now;
     Bytes peak = now;
     for (; point != curve.end() && point->seq < step.to; ++point) {
@@ -34,8 +34,12 @@ std::vector<StepPeak> step_peaks(const TraceData& data, const std::vector<Step>&
   const auto predicted = gaps.empty() ? measured : heights(allocated_curve(data, device, gaps), finished);
   std::vector<StepPeak> peaks;
   for (std::size_t i = 0; i < finished.size(); ++i) {
-    peaks.push_back(
-        {finished[i].number, measured[i].first, measured[i].second, predicted[i].first, predicted[i].second});
+    StepPeak peak{finished[i].number, measured[i].first, measured[i].second, {}, {}};
+    if (!finished[i].sums.valid()) {
+      peak.predicted_begin = predicted[i].first;
+      peak.predicted_peak = predicted[i].second;
+    }
+    peaks.push_back(peak);
   }
   return peaks;
 }

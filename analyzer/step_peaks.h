@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyzer/curve.h"
@@ -11,10 +12,10 @@ namespace dcmt::analyzer {
 
 struct StepPeak {
   std::int64_t step = 0;
-  Bytes begin;            ///< allocated when the step began
-  Bytes peak;             ///< the most during it; `begin` counts
-  Bytes predicted_begin;  ///< the same two with `gaps` left out
-  Bytes predicted_peak;
+  Bytes begin;                           ///< allocated when the step began
+  Bytes peak;                            ///< the most during it; `begin` counts
+  std::optional<Bytes> predicted_begin;  ///< the same two with `gaps` left out; not known where only sums were kept
+  std::optional<Bytes> predicted_peak;
 };
 
 /// One entry per finished step, in order. `gaps` as of gaps_at_release().

@@ -11,14 +11,16 @@ namespace dcmt::analyzer {
 std::vector<StepSurvivors> step_survivors(const TraceData& data) {
   std::vector<Step> ended;
   for (const Step& step : steps_of(data)) {
-    if (step.to.valid()) ended.push_back(step);
+    if (step.to.valid() && !step.sums.valid()) ended.push_back(step);
   }
   std::vector<StepSurvivors> result(ended.size());
   std::vector<std::map<FrameId, SurvivorSite>> sites(ended.size());
   std::vector<std::map<FrameId, Bytes>> largest(ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) {
     result[i].step = ended[i];
-    if (i + 1 < ended.size()) result[i].bytes_next = Bytes(0);
+    // Of steps that follow each other: between windows, a step may be missing.
+    const bool followed = i + 1 < ended.size() && data.sums_only_at(ended[i + 1].from) == nullptr;
+    if (followed) result[i].bytes_next = Bytes(0);
   }
   for (const Storage& storage : data.storages) {
     const Step* born = step_at(ended, storage.span.from_seq);

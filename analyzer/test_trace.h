@@ -198,6 +198,24 @@ class TestTrace {
     marks_[at].to = ++seq_;
   }
   void diagnostic(const std::string& code, const std::string& text) { diagnostics_.emplace_back(code, text); }
+  /// What came since the interval before is one, with its rows in the trace. `kept` is static text.
+  void kept_interval(std::optional<std::int64_t> step, std::string_view kept) { end_interval(step, kept); }
+  /// An interval of `events` events without rows; `peak_bytes` were reached at its second one.
+  void sums_only_interval(std::int64_t step, std::int64_t events, std::int64_t begin_bytes, std::int64_t peak_bytes,
+                          std::int64_t end_bytes) {
+    const std::int64_t from = seq_;
+    seq_ += events;
+    end_interval(step, {});
+    IntervalCurveRow curve;
+    curve.interval = intervals_.back().id;
+    curve.device = "cpu";
+    curve.begin_bytes = begin_bytes;
+    curve.peak_bytes = peak_bytes;
+    curve.end_bytes = end_bytes;
+    curve.peak_at = {from + 2, (from + 2) * 1000};
+    curves_.push_back(curve);
+  }
+
   void loss(const std::string& reason, std::int64_t count) { losses_.emplace_back(reason, count); }
 
   /// Row ids as in the file.
@@ -219,6 +237,17 @@ class TestTrace {
   }
 
  private:
+  void end_interval(std::optional<std::int64_t> step, std::string_view kept) {
+    IntervalRow row;
+    row.id = static_cast<std::int64_t>(intervals_.size()) + 1;
+    row.step = step;
+    row.steps = step ? 1 : 0;
+    row.kept = kept;
+    row.span.from = intervals_.empty() ? Moment{} : intervals_.back().span.to;
+    row.span.to = {seq_, seq_ * 1000};
+    intervals_.push_back(row);
+  }
+
   struct Event {
     std::int64_t seq = 0;
     std::int64_t op = 0;
@@ -356,6 +385,8 @@ class TestTrace {
     RowId id = 0;
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
     id = 0;
+    for (const IntervalRow& row : intervals_) note(writer.write(row));
+    for (const IntervalCurveRow& row : curves_) note(writer.write(row));
     for (const auto& [reason, count] : losses_) note(writer.write(LossRow{++id, reason, count, 1, 1, 1000}));
     for (const auto& [key, value] : meta_texts) note(writer.set_meta(key, value));
     for (const auto& [key, value] : meta_integers) note(writer.set_meta(key, value));
@@ -435,6 +466,8 @@ class TestTrace {
   std::vector<CensusState> censuses_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<std::pair<std::string, std::int64_t>> losses_;
+  std::vector<IntervalRow> intervals_;
+  std::vector<IntervalCurveRow> curves_;
 };
 
 inline constexpr char kGenerated[] = "/tmp/torchinductor_user/xq/cxq7.py";

@@ -8,28 +8,48 @@
 
 namespace dcmt::analyzer {
 
-std::vector<Step> steps_of(const TraceData& data) {
-  std::vector<const Mark*> marks;
-  for (const Mark& mark : data.marks) {
-    if (mark.kind == MarkKind::kStep) marks.push_back(&mark);
+namespace {
+
+/// The steps of which only sums were kept. A part of such a step may have its rows; then the step has its mark.
+void add_sums_only(const TraceData& data, std::vector<Step>& steps) {
+  if (!data.has_sums_only()) return;
+  std::set<Sequence> ends;
+  for (const Step& step : steps) ends.insert(step.to);
+  for (const Interval& interval : data.intervals) {
+    const Span& span = interval.span;
+    if (interval.kept != Kept::kSumsOnly || !interval.step || ends.contains(span.to_seq)) continue;
+    steps.push_back({*interval.step, span.from_seq, span.to_seq, span.from_ns, span.to_ns, {}, interval.id});
   }
-  std::sort(marks.begin(), marks.end(),
-            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+}
+
+}  // namespace
+
+std::vector<Step> steps_of(const TraceData& data) {
   std::vector<Step> steps;
+  for (const Mark& mark : data.marks) {
+    if (mark.kind != MarkKind::kStep) continue;
+    const Span& span = mark.span;
+    steps.push_back({mark.value.value_or(static_cast<std::int64_t>(steps.size()) + 1),
+                     span.from_seq,
+                     span.to_seq,
+                     span.from_ns,
+                     span.to_ns,
+                     mark.id,
+                     {}});
+  }
+  const auto earlier = [](const Step& a, const Step& b) { return a.from < b.from; };
+  std::sort(steps.begin(), steps.end(), earlier);
+  add_sums_only(data, steps);
+  std::sort(steps.begin(), steps.end(), earlier);
   Sequence previous(1);
   TimeNs previous_ns(data.meta_integer(meta::kStartNs).value_or(0));
-  for (const Mark* mark : marks) {
-    Step step;
-    step.number = mark->value.value_or(static_cast<std::int64_t>(steps.size()) + 1);
-    step.mark = mark->id;
-    const bool moment = mark->span.to_seq == mark->span.from_seq;
-    step.from = moment ? previous : mark->span.from_seq;
-    step.from_ns = moment ? previous_ns : mark->span.from_ns;
-    step.to = mark->span.to_seq;
-    step.to_ns = mark->span.to_ns;
-    previous = mark->span.to_seq;
-    previous_ns = mark->span.to_ns;
-    steps.push_back(step);
+  for (Step& step : steps) {
+    if (step.from == step.to) {
+      step.from = previous;
+      step.from_ns = previous_ns;
+    }
+    previous = step.to;
+    previous_ns = step.to_ns;
   }
   return steps;
 }

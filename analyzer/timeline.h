@@ -17,6 +17,7 @@ struct Step {
   Sequence from, to;
   TimeNs from_ns, to_ns;
   MarkId mark;
+  IntervalId sums;  ///< set if only the sums of this step were kept; it may then stand for several
 };
 
 /// The steps in order. A step mark that is a moment ends the step that began at the mark before it (or at the start of

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "trace/sql/meta_keys.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -85,6 +87,9 @@ constexpr Name<Subject> kSubjects[] = {
 constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject},
                                          {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
                                          {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack}};
+
+constexpr Name<Kept> kKept[] = {{"all", Kept::kAll},   {"steps", Kept::kSteps},     {"every", Kept::kEvery},
+                                {"peak", Kept::kPeak}, {"finding", Kept::kFinding}, {"last", Kept::kLast}};
 
 struct FlagName {
   std::string_view text;
@@ -300,8 +305,57 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, reason, count FROM loss ORDER BY id", [&](const Statement& row) {
     losses.push_back({LossId(row.integer(0)), intern(row.text(1)), row.integer(2)});
   }));
-  return read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
-                   [&](const Statement& row) { generated_files.emplace_back(row.integer(0)); });
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
+                                 [&](const Statement& row) { generated_files.emplace_back(row.integer(0)); }));
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database,
+                "SELECT id, step, steps, kept, releases, residual, from_seq, to_seq, from_ns, to_ns FROM interval"
+                " ORDER BY from_seq",
+                [&](const Statement& row) {
+                  Cursor in(row);
+                  Interval interval;
+                  interval.id = in.id<IntervalId>();
+                  interval.step = in.optional_integer();
+                  interval.steps = in.integer();
+                  interval.kept = named(in.text(), kKept, Kept::kSumsOnly);
+                  interval.releases = in.integer();
+                  interval.residual = in.integer();
+                  interval.span = in.span();
+                  intervals.push_back(interval);
+                }));
+  for (const Interval& interval : intervals) {
+    if (interval.kept == Kept::kSumsOnly) sums_only_.push_back(interval);
+  }
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database,
+                "SELECT c.interval, c.device, c.begin_bytes, c.peak_bytes, c.peak_seq, c.peak_ns, c.end_bytes"
+                " FROM interval i JOIN interval_curve c ON c.interval = i.id WHERE i.kept IS NULL ORDER BY i.from_seq",
+                [&](const Statement& row) {
+                  IntervalCurve curve;
+                  curve.interval = IntervalId(row.integer(0));
+                  curve.device = intern(row.text(1));
+                  curve.begin = Bytes(row.integer(2));
+                  curve.peak = Bytes(row.integer(3));
+                  curve.peak_seq = Sequence(row.integer(4));
+                  curve.peak_ns = TimeNs(row.integer(5));
+                  curve.end = Bytes(row.integer(6));
+                  if (intervals.back().kept == Kept::kSumsOnly || curve.interval != intervals.back().id) {
+                    interval_curves.push_back(curve);
+                  }
+                }));
+  return read_rows(
+      database,
+      "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads FROM key_sum",
+      [&](const Statement& row) {
+        key_sums.push_back({{row.integer(0), row.integer(1)},
+                            row.integer(2),
+                            row.integer(3),
+                            row.integer(4),
+                            row.integer(5),
+                            row.integer(6),
+                            row.integer(7),
+                            row.integer(8)});
+      });
 }
 
 void TraceData::build_indexes() {
@@ -323,6 +377,12 @@ void TraceData::build_indexes() {
   marks_by_parent.build();
   edges_by_census.build();
   samples_by_census.build();
+}
+
+const Interval* TraceData::sums_only_at(Sequence at) const {
+  const auto found = std::partition_point(sums_only_.begin(), sums_only_.end(),
+                                          [&](const Interval& interval) { return interval.span.to_seq < at; });
+  return found != sums_only_.end() && found->span.from_seq < at ? &*found : nullptr;
 }
 
 std::string_view TraceData::text(StringId id) const {

@@ -23,6 +23,7 @@ namespace dcmt::analyzer {
 
 using DiagnosticId = TypedNumber<struct DiagnosticTag>;
 using LossId = TypedNumber<struct LossTag>;
+using IntervalId = TypedNumber<struct IntervalTag>;
 using SampleId = TypedNumber<struct SampleTag>;
 
 /// A lifetime or a moment (`to_seq == from_seq`).
@@ -181,6 +182,34 @@ struct Loss {
   std::int64_t count = 0;
 };
 
+/// Why the rows of an interval are in the trace; kSumsOnly: they are not.
+enum class Kept : std::uint8_t { kSumsOnly, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
+
+/// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
+struct Interval {
+  IntervalId id;
+  std::optional<std::int64_t> step;  ///< number of the step that ends here
+  std::int64_t steps = 0;            ///< that end in it
+  Kept kept = Kept::kAll;
+  std::int64_t releases = 0, residual = 0;
+  Span span;
+};
+
+/// What is known of the allocated curve in an interval without rows.
+struct IntervalCurve {
+  IntervalId interval;
+  StringId device;
+  Bytes begin, peak, end;
+  Sequence peak_seq;
+  TimeNs peak_ns;
+};
+
+/// Counts over the whole run.
+struct KeySum {
+  Key key;
+  std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
+};
+
 /// A meta value as the file has it.
 struct MetaValue {
   bool is_integer = false;
@@ -263,6 +292,9 @@ class TraceData {
   Column<Edge> edges;
   Column<Diagnostic> diagnostics;
   Column<Loss> losses;
+  std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
+  std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
+  std::vector<KeySum> key_sums;
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
   RowIndex<StorageId, Block> blocks_by_storage;
@@ -271,6 +303,11 @@ class TraceData {
   RowIndex<MarkId, Mark> marks_by_parent;
   RowIndex<MarkId, Edge> edges_by_census;
   RowIndex<MarkId, Sample> samples_by_census;
+
+  /// The interval without rows in which a moment lies, nullptr if its rows are here.
+  [[nodiscard]] const Interval* sums_only_at(Sequence at) const;
+  /// True if some interval has only its sums.
+  [[nodiscard]] bool has_sums_only() const { return !sums_only_.empty(); }
 
   /// Empty for the zero id.
   [[nodiscard]] std::string_view text(StringId id) const;
@@ -284,6 +321,8 @@ class TraceData {
  private:
   Status load_rows(Database& database);
   void build_indexes();
+
+  std::vector<Interval> sums_only_;
 
   struct StringRow {
     StringId id;

@@ -3,9 +3,14 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
 #include "collector/recorder/run.h"
@@ -21,8 +26,37 @@ constexpr char kFooter[] =
     "  dc-memtrace run -- python train.py\n"
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
+    "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
+
+/// Takes a whole number off the front of `text`; false if there is none.
+bool take_number(std::string_view& text, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+/// "3", "3:6" or "3:6,40": both ends are included. Says what is wrong with it, nothing if it is right.
+std::string parse_steps(const std::string& list, std::vector<recorder::StepRange>& steps) {
+  std::istringstream items(list);
+  for (std::string item; std::getline(items, item, ',');) {
+    recorder::StepRange range;
+    std::string_view rest = item;
+    bool right = take_number(rest, range.first);
+    range.last = range.first;
+    if (right && rest.starts_with(':')) {
+      rest.remove_prefix(1);
+      right = take_number(rest, range.last);
+    }
+    if (!right || !rest.empty() || range.first < 0 || range.last < range.first) {
+      return "'" + item + "' is neither a step nor a range of steps like 3:6";
+    }
+    steps.push_back(range);
+  }
+  return steps.empty() ? "no step given" : "";
+}
 
 /// Where the installation or the build tree is: <root>/bin/dc-memtrace.
 std::filesystem::path root_folder() {
@@ -61,6 +95,26 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"lifetimes", "full"}))
       ->capture_default_str();
   run->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
+  run->add_option_function<std::string>(
+         "--steps",
+         [options](const std::string& text) {
+           if (const std::string why = parse_steps(text, options->retention.steps); !why.empty()) {
+             throw CLI::ValidationError("--steps", why);
+           }
+         },
+         "Keep these steps in full, as 3:6,40; of the others new peaks, new findings and exact sums")
+      ->type_name("STEPS");
+  CLI::Option* every = run->add_option("--every", options->retention.every,
+                                       "In a long run, keep every Nth step in full; 0: none, as with --steps")
+                           ->check(CLI::NonNegativeNumber)
+                           ->capture_default_str();
+  run->add_option("--last", options->retention.last, "In a long run, keep the last N steps in full")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  run->add_option("--max-disk", options->retention.max_disk,
+                  "Most that the trace of a process takes on disk; everything is kept until half of it is used")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("5GiB");
   run->add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
       ->check(CLI::Range(1u, 4096u))
       ->capture_default_str();
@@ -69,7 +123,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->add_option("command", options->command, "The command and its arguments, after --")->required();
   run->positionals_at_end();
   run->footer(kFooter);
-  run->callback([options, &exit_code] { exit_code = run_command(*options); });
+  run->callback([options, every, &exit_code] {
+    // Who names steps wants these.
+    if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
+    exit_code = run_command(*options);
+  });
 }
 
 Status finish_interrupted_run(const std::string& folder) { return recorder::finish_interrupted_run(folder); }

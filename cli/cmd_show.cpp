@@ -68,6 +68,22 @@ Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const St
   return Shown{releases_json(trace), releases_text(trace, style)};
 }
 
+/// The sequences before and after an interval without rows at which the trace knows what is alive.
+std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Interval& interval) {
+  std::string before;
+  for (const analyzer::Interval& other : data.intervals) {
+    if (other.kept == analyzer::Kept::kSumsOnly) continue;
+    if (other.span.from_seq < interval.span.from_seq) {
+      before = "Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
+    } else {
+      const std::string after = "--at " + std::to_string(other.span.from_seq.value + 1);
+      return before.empty() ? "A moment that was kept lies after: " + after + "."
+                            : before + ", and after: " + after + ".";
+    }
+  }
+  return before + ".";
+}
+
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
   const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.what_if.measured.seq);
   if (!at) {
@@ -75,6 +91,11 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
                                         "'. --at takes a sequence number up to " +
                                         std::to_string(analyzer::last_sequence(*trace.data).value) +
                                         ", peak, end, step:N or the name of a mark."};
+  }
+  if (const analyzer::Interval* interval = trace.data->sums_only_at(*at); interval != nullptr) {
+    return Error{ErrorCode::kUsage, trace.path + ": what was alive at '" + options.at +
+                                        "' was not kept, only sums of that part of the run. " +
+                                        nearest_windows(*trace.data, *interval)};
   }
   return Shown{live_json(trace, *at), live_text(trace, *at, kGroupNames.at(options.by), style)};
 }

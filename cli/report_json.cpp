@@ -291,10 +291,11 @@ Json steps_json(const std::vector<analyzer::StepPeak>& steps) {
   Json json = Json::array();
   for (const analyzer::StepPeak& step : steps) {
     json.push_back({{"step", step.step},
+                    {"kept", step.predicted_peak.has_value()},
                     {"begin_bytes", step.begin.value},
                     {"peak_bytes", step.peak.value},
-                    {"predicted_begin_bytes", step.predicted_begin.value},
-                    {"predicted_peak_bytes", step.predicted_peak.value}});
+                    {"predicted_begin_bytes", bytes_json(step.predicted_begin)},
+                    {"predicted_peak_bytes", bytes_json(step.predicted_peak)}});
   }
   return json;
 }
@@ -327,6 +328,10 @@ Json facts_json(const RunFacts& facts) {
   for (const DiagnosticFact& fact : facts.diagnostics) {
     diagnostics.push_back({{"code", fact.code}, {"text", fact.text}, {"count", fact.count}});
   }
+  Json kept = Json::array();
+  for (const analyzer::KeptFact& fact : facts.kept) {
+    kept.push_back({{"why", analyzer::name_of(fact.why)}, {"steps", fact.steps}});
+  }
   return {{"state", facts.state},
           {"command", facts.command},
           {"exit", facts.exit},
@@ -337,6 +342,10 @@ Json facts_json(const RunFacts& facts) {
           {"pid", facts.pid},
           {"world_size", facts.world_size},
           {"steps", facts.steps},
+          {"steps_kept", facts.steps_kept},
+          {"kept", std::move(kept)},
+          {"final_releases", facts.final_releases},
+          {"residual_releases", facts.residual_releases},
           {"records", optional_json(facts.records)},
           {"lost", facts.lost},
           {"losses", std::move(losses)},

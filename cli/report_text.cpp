@@ -452,6 +452,32 @@ std::string trace_title(const LoadedTrace& trace) {
   return rank >= 0 ? fmt::format("rank {}", rank) : trace.path;
 }
 
+/// What was not kept of a long run, and what is known of it all the same.
+std::string kept_note(const RunFacts& facts) {
+  if (facts.steps_kept == facts.steps) return {};
+  const std::map<analyzer::Kept, std::string_view> reasons = {
+      {analyzer::Kept::kAll, "until half of the disk bound was used"},
+      {analyzer::Kept::kSteps, "asked for"},
+      {analyzer::Kept::kEvery, "regular"},
+      {analyzer::Kept::kPeak, "for a new peak"},
+      {analyzer::Kept::kFinding, "for a new finding"},
+      {analyzer::Kept::kLast, "at the end"}};
+  std::vector<std::string> parts;
+  for (const analyzer::KeptFact& fact : facts.kept) {
+    if (fact.steps > 0) parts.push_back(fmt::format("{} {}", grouped(fact.steps), reasons.at(fact.why)));
+  }
+  std::string text = fmt::format(
+      "note: of {}, {} kept in full ({}). Of the others the trace has exact sums and peaks, no storages: findings and\n"
+      "      predictions are of the steps kept\n",
+      counted(facts.steps, "step"), facts.steps_kept == 1 ? "1 is" : grouped(facts.steps_kept) + " are",
+      joined(parts, ", "));
+  if (facts.residual_releases > 0) {
+    text += fmt::format("note: over the whole run, {} of {} left bytes alive\n", grouped(facts.residual_releases),
+                        counted(facts.final_releases, "final release"));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string where_of_peak(const LoadedTrace& trace) {
@@ -461,6 +487,7 @@ std::string where_of_peak(const LoadedTrace& trace) {
   std::vector<std::string> parts{std::string(data.text(analysis.device))};
   if (analysis.peak_step != nullptr) parts.push_back(fmt::format("step {}", analysis.peak_step->number));
   if (analysis.peak_phase != nullptr) parts.emplace_back(data.text(analysis.peak_phase->name));
+  if (data.sums_only_at(peak.seq) != nullptr) parts.emplace_back("rows of that step were not kept");
   if (peak.block != nullptr) {
     if (const Operator* op = named_operator(data, peak.block->birth.op)) {
       parts.push_back(fmt::format("at {}", data.text(op->name)));
@@ -545,7 +572,7 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   if (facts.state == "recording") parts.emplace_back("still recording");
   if (facts.state == "recovered") parts.emplace_back("recovered: the recorder had died");
   if (!facts.exit.empty() && facts.exit != "exit 0") parts.push_back("the program ended with " + facts.exit);
-  std::string text = style.dim(joined(parts, " · ")) + "\n";
+  std::string text = style.dim(joined(parts, " · ")) + "\n" + kept_note(facts);
   for (const LossFact& loss : facts.losses) {
     text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"),
                         loss.reason);

@@ -248,12 +248,13 @@ Status RowKeeper::keep(Interval& interval, Kept reason) {
 }
 
 Status RowKeeper::write_dropped_sums(const Interval& interval) {
-  const IntervalSums& sums = interval.sums;
+  IntervalSums sums = interval.sums;
+  sums.row.kept = {};
   if (merged_ && merged_->row.span.to.seq == sums.row.span.from.seq && merged_->row.steps < policy_.merged()) {
     if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase_interval(sums.row.id));
     merged_->merge(sums);
   } else {
-    merged_ = sums;
+    merged_ = std::move(sums);
   }
   return write_sums(*merged_);
 }
@@ -299,6 +300,8 @@ Status RowKeeper::drop_superfluous() {
 
 Status RowKeeper::store(Interval& interval) {
   interval.stored = true;
+  // What it would be if the recorder were killed now.
+  interval.sums.row.kept = text_of(interval.kept != Kept::kNo ? interval.kept : Kept::kLast);
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
     for (; kind.stored < kind.rows.size(); ++kind.stored) {

@@ -147,6 +147,8 @@ CREATE TABLE interval(              -- consecutive stretches of the run, as a ru
   to_seq INTEGER NOT NULL,          -- included
   from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL);
 
+CREATE INDEX interval_from ON interval(from_seq);
+
 CREATE TABLE interval_curve(        -- exact, whether the interval's rows are kept or not
   interval INTEGER NOT NULL, device TEXT NOT NULL,
   begin_bytes INTEGER NOT NULL,     -- allocated when it began
@@ -167,10 +169,18 @@ CREATE TABLE key_sum(               -- exact counts over the whole run
 CREATE VIEW release AS
   SELECT m.*, string.text AS operator_name FROM mark m LEFT JOIN string ON string.id = m.name WHERE m.kind = 'release';
 
-CREATE VIEW allocated AS            -- the exact curve: bytes allocated right after each event
-  SELECT seq, ns, delta, SUM(delta) OVER (ORDER BY seq) AS bytes FROM (
-    SELECT from_seq AS seq, from_ns AS ns, bytes AS delta FROM block
-    UNION ALL SELECT to_seq, to_ns, -bytes FROM block WHERE to_seq IS NOT NULL);
+CREATE VIEW allocated AS            -- the exact curve: bytes allocated right after each event; of an interval without
+  SELECT device, seq, ns, delta,    -- rows its peak and its end
+         SUM(delta) OVER (PARTITION BY device ORDER BY seq) AS bytes FROM (
+    SELECT device, seq, ns, delta FROM (
+      SELECT device, from_seq AS seq, from_ns AS ns, bytes AS delta FROM block
+      UNION ALL SELECT device, to_seq, to_ns, -bytes FROM block WHERE to_seq IS NOT NULL) event
+    WHERE NOT EXISTS (SELECT 1 FROM (SELECT kept FROM interval WHERE from_seq < event.seq ORDER BY from_seq DESC LIMIT 1)
+                      WHERE kept IS NULL)
+    UNION ALL SELECT device, peak_seq, peak_ns, peak_bytes - begin_bytes
+      FROM interval_curve JOIN interval ON interval.id = interval WHERE kept IS NULL
+    UNION ALL SELECT device, to_seq, to_ns, end_bytes - peak_bytes
+      FROM interval_curve JOIN interval ON interval.id = interval WHERE kept IS NULL);
 
 CREATE VIEW holder AS
   SELECT e.id, e.census, e.storage, e.held, e.holder, n.text AS name, fn.text AS function, f.text AS file, e.line,
