@@ -59,17 +59,17 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   facts.pid = data.meta_integer(meta::kPid).value_or(0);
   facts.rank = data.meta_integer(meta::kRank).value_or(-1);
   facts.world_size = data.meta_integer(meta::kWorldSize).value_or(-1);
-  facts.steps_kept = std::count_if(releases.steps.begin(), releases.steps.end(),
-                                   [](const Step& s) { return s.to.valid() && !s.sums.valid(); });
-  facts.steps = facts.steps_kept;
+  for (const Step& step : releases.steps) {
+    if (!step.to.valid()) continue;
+    facts.steps += step.count;
+    if (!step.sums.valid()) ++facts.steps_kept;
+  }
   std::map<Kept, std::int64_t> kept;
   for (const Interval& interval : data.intervals) {
-    kept[interval.kept] += interval.steps;
+    if (interval.kept != Kept::kSumsOnly) kept[interval.kept] += interval.steps;
     facts.final_releases += interval.releases;
     facts.residual_releases += interval.residual;
   }
-  facts.steps += kept[Kept::kSumsOnly];
-  kept.erase(Kept::kSumsOnly);
   for (const auto& [why, steps] : kept) facts.kept.push_back({why, steps});
 
   facts.records = data.meta_integer(meta::kRecords);

@@ -14,11 +14,22 @@ namespace {
 void add_sums_only(const TraceData& data, std::vector<Step>& steps) {
   if (!data.has_sums_only()) return;
   std::set<Sequence> ends;
-  for (const Step& step : steps) ends.insert(step.to);
+  for (Step& step : steps) {
+    ends.insert(step.to);
+    const Interval* missing = step.to.valid() ? data.sums_only_in(step.from, step.to) : nullptr;
+    if (missing != nullptr) step.sums = missing->id;
+  }
   for (const Interval& interval : data.intervals) {
     const Span& span = interval.span;
     if (interval.kept != Kept::kSumsOnly || !interval.step || ends.contains(span.to_seq)) continue;
-    steps.push_back({*interval.step, span.from_seq, span.to_seq, span.from_ns, span.to_ns, {}, interval.id});
+    steps.push_back({*interval.step,
+                     span.from_seq,
+                     span.to_seq,
+                     span.from_ns,
+                     span.to_ns,
+                     {},
+                     interval.id,
+                     std::max<std::int64_t>(interval.steps, 1)});
   }
 }
 

@@ -17,7 +17,8 @@ struct Step {
   Sequence from, to;
   TimeNs from_ns, to_ns;
   MarkId mark;
-  IntervalId sums;  ///< set if only the sums of this step were kept; it may then stand for several
+  IntervalId sums;         ///< set if of this step, or of a part of it, only sums were kept
+  std::int64_t count = 1;  ///< steps that it stands for: more than one where they share their sums
 };
 
 /// The steps in order. A step mark that is a moment ends the step that began at the mark before it (or at the start of

@@ -379,10 +379,10 @@ void TraceData::build_indexes() {
   samples_by_census.build();
 }
 
-const Interval* TraceData::sums_only_at(Sequence at) const {
+const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {
   const auto found = std::partition_point(sums_only_.begin(), sums_only_.end(),
-                                          [&](const Interval& interval) { return interval.span.to_seq < at; });
-  return found != sums_only_.end() && found->span.from_seq < at ? &*found : nullptr;
+                                          [&](const Interval& interval) { return interval.span.to_seq <= from; });
+  return found != sums_only_.end() && found->span.from_seq < to ? &*found : nullptr;
 }
 
 std::string_view TraceData::text(StringId id) const {

@@ -304,8 +304,9 @@ class TraceData {
   RowIndex<MarkId, Edge> edges_by_census;
   RowIndex<MarkId, Sample> samples_by_census;
 
-  /// The interval without rows in which a moment lies, nullptr if its rows are here.
-  [[nodiscard]] const Interval* sums_only_at(Sequence at) const;
+  /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
+  [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
+  [[nodiscard]] const Interval* sums_only_at(Sequence at) const { return sums_only_in(Sequence(at.value - 1), at); }
   /// True if some interval has only its sums.
   [[nodiscard]] bool has_sums_only() const { return !sums_only_.empty(); }
 

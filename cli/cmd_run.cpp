@@ -114,6 +114,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->add_option("--max-disk", options->retention.max_disk,
                   "Most that the trace of a process takes on disk; everything is kept until half of it is used")
       ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
+      ->type_name("SIZE")
       ->default_str("5GiB");
   run->add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
       ->check(CLI::Range(1u, 4096u))

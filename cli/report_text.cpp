@@ -467,9 +467,9 @@ std::string kept_note(const RunFacts& facts) {
     if (fact.steps > 0) parts.push_back(fmt::format("{} {}", grouped(fact.steps), reasons.at(fact.why)));
   }
   std::string text = fmt::format(
-      "note: of {}, {} kept in full ({}). Of the others the trace has exact sums and peaks, no storages: findings and\n"
-      "      predictions are of the steps kept\n",
-      counted(facts.steps, "step"), facts.steps_kept == 1 ? "1 is" : grouped(facts.steps_kept) + " are",
+      "note: {} of {} {} kept in full: {}\n"
+      "      of the others there are exact sums and peaks only; findings and predictions are of the steps kept\n",
+      grouped(facts.steps_kept), counted(facts.steps, "step"), facts.steps_kept == 1 ? "is" : "are",
       joined(parts, ", "));
   if (facts.residual_releases > 0) {
     text += fmt::format("note: over the whole run, {} of {} left bytes alive\n", grouped(facts.residual_releases),

@@ -220,7 +220,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   ++journal_.rows.sums().row.records;
   if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(see_thread());
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
-  return journal_.rows.crowded() ? journal_.rows.end_interval(std::nullopt, journal_.now) : Status{};
+  return journal_.rows.check_volume(journal_.now);
 }
 
 Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeader& header) {

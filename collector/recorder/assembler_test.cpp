@@ -86,9 +86,9 @@ class AssemblerTest : public ::testing::Test {
 /// Everything that a reader can see.
 std::string dump(Database& database) {
   std::string text;
-  for (const char* table : {"string", "thread", "frame", "stack", "operator", "block", "storage", "tensor", "mark",
-                            "sample", "edge", "source", "source_line", "diagnostic", "loss", "interval",
-                            "interval_curve", "key_sum", "meta"}) {
+  for (const char* table :
+       {"string", "thread", "frame", "stack", "operator", "block", "storage", "tensor", "mark", "sample", "edge",
+        "source", "source_line", "diagnostic", "loss", "interval", "interval_curve", "key_sum", "meta"}) {
     text += std::string(table) + "\n";
     for (const std::string& row : rows(database, std::string("SELECT * FROM ") + table + " ORDER BY 1, 2")) {
       text += row + "\n";

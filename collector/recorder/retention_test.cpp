@@ -149,12 +149,14 @@ RetentionOptions windows(std::vector<StepRange> steps, std::int64_t every, std::
 
 /// Rows of `table` in `full` that a trace with these windows has to have.
 Table expected_rows(Database& full, const Table& intervals, const std::string& table) {
+  // A step begins right after the moment at which the one before ended.
+  const std::string begin = table == "mark" ? "from_seq + (kind = 'step')" : "from_seq";
   std::string touched = "0";
   for (const auto& interval : intervals) {
     if (interval[2] == "-") continue;
     const std::string& from = interval[3];
     const std::string& to = interval[4];
-    touched += " OR (from_seq <= " + to + " AND coalesce(to_seq, 1 << 60) > " + from + ")";
+    touched += " OR (" + begin + " <= " + to + " AND coalesce(to_seq, 1 << 60) > " + from + ")";
   }
   std::string moment = "0";
   for (const auto& interval : intervals) {

@@ -12,6 +12,7 @@ namespace {
 
 /// An interval with more rows ends before its step does: what waits is held in memory.
 constexpr std::size_t kCrowd = 100'000;
+constexpr std::size_t kRowsBetweenLooks = 1000;
 /// Together, what is held besides the highest peak.
 constexpr std::size_t kMostHeldRows = 200'000;
 
@@ -20,6 +21,8 @@ constexpr std::string_view kCpu = "cpu";
 bool is_span(const MarkRow& row) { return row.kind == "step" || row.kind == "phase" || row.kind == "user"; }
 
 std::int64_t from_of(const SampleRow&) { return 0; }
+/// A step begins right after the moment at which the one before ended.
+std::int64_t from_of(const MarkRow& row) { return row.kind == "step" ? row.span.from.seq + 1 : row.span.from.seq; }
 template <class Row>
 std::int64_t from_of(const Row& row) {
   return row.span.from.seq;
@@ -128,6 +131,7 @@ Status RowKeeper::resume() {
 template <class Row>
 Status RowKeeper::put(const Row& row) {
   std::get<Provisional<Row>>(provisional_).ids.erase(row.id);
+  ++written_;
   return writer_.write(row);
 }
 
@@ -161,7 +165,7 @@ Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
 }
 
 Status RowKeeper::write(const MarkRow& row) {
-  return is_span(row) ? lifetime(row, row.span.from.seq) : moment(row, row.span.from.seq);
+  return is_span(row) ? lifetime(row, from_of(row)) : moment(row, row.span.from.seq);
 }
 Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
@@ -170,7 +174,23 @@ Status RowKeeper::write(const BlockRow& row) { return lifetime(row, row.span.fro
 Status RowKeeper::write(const StorageRow& row) { return lifetime(row, row.span.from.seq); }
 Status RowKeeper::write(const TensorRow& row) { return lifetime(row, row.span.from.seq); }
 
-bool RowKeeper::crowded() const { return count_of(current_.rows) > kCrowd; }
+Status RowKeeper::look_at_size() {
+  written_ = 0;
+  Expected<std::int64_t> used = writer_.used_bytes();
+  if (!used.ok()) return used.error();
+  policy_.set_used(*used);
+  return {};
+}
+
+Status RowKeeper::check_volume(const Moment& at) {
+  if (written_ > kRowsBetweenLooks) {
+    DCMT_RETURN_IF_ERROR(look_at_size());
+    if (current_.kept == Kept::kAll && policy_.beforehand(next_step_) != Kept::kAll) {
+      return end_interval(std::nullopt, at);
+    }
+  }
+  return count_of(current_.rows) > kCrowd ? end_interval(std::nullopt, at) : Status{};
+}
 
 Status RowKeeper::write_sums(const IntervalSums& sums) {
   DCMT_RETURN_IF_ERROR(writer_.write(sums.row));
@@ -317,10 +337,7 @@ Status RowKeeper::commit(const Moment& at) {
   for (Interval& interval : held_) DCMT_RETURN_IF_ERROR(store(interval));
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(store(current_));
-  Expected<std::int64_t> used = writer_.used_bytes();
-  if (!used.ok()) return used.error();
-  policy_.set_used(*used);
-  return {};
+  return look_at_size();
 }
 
 Status RowKeeper::finish(const Moment& at) {

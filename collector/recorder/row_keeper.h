@@ -56,8 +56,9 @@ class RowKeeper {
   /// The running interval ends with the current record, and the next one begins.
   /// @param step  number of the step that ends here, if one does
   Status end_interval(std::optional<std::int64_t> step, const Moment& at);
-  /// True if so many rows wait that the interval should end though no step does.
-  [[nodiscard]] bool crowded() const;
+  /// After every record: ends the interval though no step does, if too many rows wait, or if the trace has become so
+  /// large that its rows are no longer kept.
+  Status check_volume(const Moment& at);
   /// What were taken for steps were none: their numbers go.
   Status forget_steps();
 
@@ -114,6 +115,7 @@ class RowKeeper {
   Status drop(std::deque<Interval>::iterator held);
   Status drop_superfluous();
   Status store(Interval& interval);
+  Status look_at_size();
   Status write_sums(const IntervalSums& sums);
   Status write_dropped_sums(const Interval& interval);
   void begin_interval(IntervalSums sums);
@@ -129,6 +131,7 @@ class RowKeeper {
   RowId next_id_ = 1;
   std::int64_t next_step_ = 0;
   std::int64_t ended_steps_ = 0;
+  std::size_t written_ = 0;  ///< rows since the size of the trace was looked at
 };
 
 }  // namespace dcmt::recorder
