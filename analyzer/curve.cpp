@@ -62,10 +62,13 @@ std::vector<Event> events_of(const TraceData& data, StringId device, const std::
 
 std::vector<StringId> devices_of(const TraceData& data) {
   std::map<StringId, Bytes> peaks;
-  for (const Block& block : data.blocks) peaks.try_emplace(block.device);
+  StringId last;
+  for (const Block& block : data.blocks) {
+    if (block.device != last) peaks.try_emplace(last = block.device);
+  }
   std::vector<StringId> devices;
   for (auto& [device, bytes] : peaks) {
-    bytes = peak_of(data, device).bytes;
+    if (peaks.size() > 1) bytes = peak_of(data, device).bytes;
     devices.push_back(device);
   }
   std::stable_sort(devices.begin(), devices.end(), [&](StringId a, StringId b) { return peaks[a] > peaks[b]; });

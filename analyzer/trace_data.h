@@ -222,6 +222,7 @@ template <class Row>
 class Column {
  public:
   void push_back(Row row) { rows_.push_back(std::move(row)); }
+  void reserve(std::size_t rows) { rows_.reserve(rows); }
   [[nodiscard]] auto begin() const { return rows_.begin(); }
   [[nodiscard]] auto end() const { return rows_.end(); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
@@ -248,7 +249,10 @@ class RowIndex {
  public:
   void add(KeyType key, const Row* row) { entries_.emplace_back(key, row); }
   void build() {
-    std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    if (!std::is_sorted(entries_.begin(), entries_.end(), less)) {
+      std::stable_sort(entries_.begin(), entries_.end(), less);
+    }
     rows_.reserve(entries_.size());
     for (const auto& [key, row] : entries_) rows_.push_back(row);
   }
@@ -320,6 +324,9 @@ class TraceData {
   StringId intern(std::string_view text);
 
  private:
+  Status load_all(Database& database);
+  Status load_meta(Database& database);
+  Status load_operators(Database& database);
   Status load_rows(Database& database);
   void build_indexes();
 

@@ -82,8 +82,11 @@ WhatIf what_if(const TraceData& data, StringId device, const std::vector<const R
   result.measured = peak_of(data, device);
   result.dead_at_peak = bytes_in_gaps(gaps, device, result.measured.seq);
   result.needed_at_peak = Bytes(result.measured.bytes.value - result.dead_at_peak.value);
-  result.predicted = peak_of(data, device, gaps);
-  result.predicted_last_use = peak_of(data, device, gaps_at_last_use(data, releases));
+  const auto without = [&](const std::vector<Gap>& left_out) {
+    return left_out.empty() ? result.measured : peak_of(data, device, left_out);
+  };
+  result.predicted = without(gaps);
+  result.predicted_last_use = without(gaps_at_last_use(data, releases));
   result.last_use_known = std::any_of(releases.begin(), releases.end(),
                                       [](const ReleaseRow* row) { return row->residual && !row->reads.empty(); });
   return result;
