@@ -25,13 +25,10 @@ void add_gap(const Gap& gap, std::vector<Event>& events) {
 
 /// In an interval without rows, the curve goes to its peak and from there to its end, at once.
 void add_sums(const TraceData& data, StringId device, std::vector<Event>& events) {
-  auto interval = data.intervals.begin();
   for (const IntervalCurve& curve : data.interval_curves) {
     if (curve.device != device) continue;
-    while (interval->id != curve.interval) ++interval;
-    const Span& span = interval->span;
     events.push_back({curve.peak_seq, curve.peak.value - curve.begin.value, curve.peak_ns, nullptr});
-    events.push_back({span.to_seq, curve.end.value - curve.peak.value, span.to_ns, nullptr});
+    events.push_back({curve.span.to_seq, curve.end.value - curve.peak.value, curve.span.to_ns, nullptr});
   }
 }
 

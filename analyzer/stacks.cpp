@@ -7,9 +7,6 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// A recorder bug must not hang a reader: no real stack is deeper.
-constexpr int kDeepestStack = 100000;
-
 }  // namespace
 
 bool is_library_file(std::string_view path) {
@@ -27,7 +24,7 @@ bool is_generated_file(const TraceData& data, StringId file) {
 std::vector<FrameText> frames_of(const TraceData& data, StackId stack) {
   std::vector<FrameText> frames;
   const Stack* at = data.stacks.find(stack);
-  for (int depth = 0; at != nullptr && depth < kDeepestStack; ++depth, at = data.stacks.find(at->parent)) {
+  for (; at != nullptr; at = data.stacks.find(at->parent)) {
     if (const Frame* frame = data.frames.find(at->frame)) {
       frames.push_back({data.text(frame->file), data.text(frame->function), frame->line});
     }
@@ -38,7 +35,7 @@ std::vector<FrameText> frames_of(const TraceData& data, StackId stack) {
 FrameId site_of(const TraceData& data, StackId stack) {
   FrameId innermost;
   const Stack* at = data.stacks.find(stack);
-  for (int depth = 0; at != nullptr && depth < kDeepestStack; ++depth, at = data.stacks.find(at->parent)) {
+  for (; at != nullptr; at = data.stacks.find(at->parent)) {
     const Frame* frame = data.frames.find(at->frame);
     if (frame == nullptr) continue;
     if (!innermost.valid()) innermost = frame->id;

@@ -43,7 +43,8 @@ struct ReleaseOf {
   std::string op = "zero3::release_param";
 };
 
-/// Every call is one event of a single thread; sequence numbers count up by one, the clock by a microsecond.
+/// Every call is one event of a single thread; sequence numbers count up by one, the clock by a microsecond
+/// unless it is set.
 class TestTrace {
  public:
   using Handle = std::size_t;  ///< of a storage with its block
@@ -66,6 +67,9 @@ class TestTrace {
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
+
+  /// Nanoseconds of an event.
+  std::function<std::int64_t(std::int64_t seq)> clock = [](std::int64_t seq) { return seq * 1000; };
 
   [[nodiscard]] std::int64_t last_seq() const { return seq_; }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
@@ -290,7 +294,7 @@ class TestTrace {
     return mark;
   }
 
-  static Moment moment(std::int64_t seq) { return {seq, seq * 1000}; }
+  [[nodiscard]] Moment moment(std::int64_t seq) const { return {seq, clock(seq)}; }
   static std::optional<std::int64_t> known(std::int64_t number) {
     return number != 0 ? std::optional(number) : std::nullopt;
   }

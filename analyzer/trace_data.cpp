@@ -3,6 +3,8 @@
 namespace dcmt::analyzer {
 
 void TraceData::build_indexes() {
+  operators.cut_circles();
+  stacks.cut_circles();
   for (const Block& block : blocks) {
     if (block.storage.valid()) blocks_by_storage.add(block.storage, &block);
   }

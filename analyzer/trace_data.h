@@ -197,7 +197,7 @@ struct Interval {
 
 /// What is known of the allocated curve in an interval without rows.
 struct IntervalCurve {
-  IntervalId interval;
+  Span span;  ///< of the interval
   StringId device;
   Bytes begin, peak, end;
   Sequence peak_seq;
@@ -229,6 +229,21 @@ class Column {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] const Row& back() const { return rows_.back(); }
 
+  /// Takes away parents that lead back to their own row, so that a walk up ends: a damaged trace may have them.
+  void cut_circles() {
+    // 0: not looked at, else the number of the walk that came by.
+    std::vector<std::size_t> walks(rows_.size(), 0);
+    for (std::size_t start = 0; start < rows_.size(); ++start) {
+      for (Row* row = &rows_[start]; walks[index_of(row)] == 0;) {
+        walks[index_of(row)] = start + 1;
+        const Row* const parent = find(row->parent);
+        if (parent == nullptr) break;
+        if (walks[index_of(parent)] == start + 1) row->parent = {};
+        row = &rows_[index_of(parent)];
+      }
+    }
+  }
+
   /// nullptr for a zero id and for one that is not there.
   template <class Id>
   [[nodiscard]] const Row* find(Id id) const {
@@ -240,6 +255,8 @@ class Column {
   }
 
  private:
+  [[nodiscard]] std::size_t index_of(const Row* row) const { return static_cast<std::size_t>(row - rows_.data()); }
+
   std::vector<Row> rows_;
 };
 
@@ -328,6 +345,7 @@ class TraceData {
   Status load_meta(Database& database);
   Status load_operators(Database& database);
   Status load_rows(Database& database);
+  Status load_intervals(Database& database);
   void build_indexes();
 
   std::vector<Interval> sums_only_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <string>
 #include <system_error>
 
 #include "analyzer/trace_data.h"
@@ -10,45 +11,36 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Rows of a table as of its last ANALYZE, which the finish of a recording runs; 0 if there was none.
-std::size_t row_count(Database& database, std::string_view table) {
-  Expected<Statement> statement = database.prepare("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?");
-  if (!statement.ok()) return 0;
-  statement->bind(1, table);
-  const Expected<bool> row = statement->step();
-  if (!row.ok() || !*row) return 0;
-  // A damaged count must not ask for all memory: a row takes some bytes of the file.
-  std::error_code error;
-  const auto most = static_cast<std::int64_t>(std::filesystem::file_size(database.path(), error) / 16);
-  return error ? 0 : static_cast<std::size_t>(std::clamp<std::int64_t>(statement->integer(0), 0, most));
-}
+/// No trace of ours has larger numbers, and sums and differences of smaller ones stay within their type.
+constexpr std::int64_t kLargest = std::int64_t{1} << 61;
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;  ///< of bytes, references, operators
 
-template <class Read>
-Status read_rows(Database& database, std::string_view sql, const Read& read) {
-  Expected<Statement> statement = database.prepare(sql);
-  if (!statement.ok()) return statement.error();
-  for (;;) {
-    Expected<bool> row = statement->step();
-    if (!row.ok()) return row.error();
-    if (!*row) return {};
-    read(*statement);
-  }
-}
-
-/// Takes the columns of a row one after the other.
+/// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
 class Cursor {
  public:
   explicit Cursor(const Statement& row) : row_(row) {}
-  std::int64_t integer() { return row_.integer(column_++); }
+
+  [[nodiscard]] bool makes_sense() const { return makes_sense_; }
+
+  /// Any number: an address, a key.
+  std::int64_t any() { return row_.integer(column_++); }
+  std::optional<std::int64_t> optional_any() { return row_.optional_integer(column_++); }
+  std::int64_t integer() { return checked(any(), -kLargestCount, kLargestCount); }
   std::string_view text() { return row_.text(column_++); }
-  std::optional<std::int64_t> optional_integer() { return row_.optional_integer(column_++); }
+  std::optional<std::int64_t> optional_integer() {
+    const std::optional<std::int64_t> value = optional_any();
+    return value ? std::optional(checked(*value, -kLargestCount, kLargestCount)) : std::nullopt;
+  }
+  /// An id, a sequence, a time.
   template <class Id>
   Id id() {
-    return Id(integer());
+    return Id(checked(any(), 0, kLargest));
   }
+  std::int64_t meta_integer() { return checked(any(), -kLargest, kLargest); }
+  Bytes bytes() { return Bytes(checked(any(), 0, kLargestCount)); }
   std::optional<Bytes> optional_bytes() {
-    const std::optional<std::int64_t> value = optional_integer();
-    return value ? std::optional(Bytes(*value)) : std::nullopt;
+    const std::optional<std::int64_t> value = optional_any();
+    return value ? std::optional(Bytes(checked(*value, 0, kLargestCount))) : std::nullopt;
   }
   ThreadId thread() {
     const std::optional<std::int64_t> number = optional_integer();
@@ -67,13 +59,52 @@ class Cursor {
     span.to_seq = id<Sequence>();
     span.from_ns = id<TimeNs>();
     span.to_ns = id<TimeNs>();
+    if (span.ended() && (span.to_seq < span.from_seq || span.to_ns < span.from_ns)) makes_sense_ = false;
     return span;
   }
 
  private:
+  std::int64_t checked(std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value >= least && value <= most) return value;
+    makes_sense_ = false;
+    return 0;
+  }
+
   const Statement& row_;
   int column_ = 0;
+  bool makes_sense_ = true;
 };
+
+/// Rows of a table as of its last ANALYZE, which the finish of a recording runs; 0 if there was none.
+std::size_t row_count(Database& database, std::string_view table) {
+  Expected<Statement> statement = database.prepare("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?");
+  if (!statement.ok()) return 0;
+  statement->bind(1, table);
+  const Expected<bool> row = statement->step();
+  if (!row.ok() || !*row) return 0;
+  // A damaged count must not ask for all memory: a row takes some bytes of the file.
+  std::error_code error;
+  const auto most = static_cast<std::int64_t>(std::filesystem::file_size(database.path(), error) / 16);
+  return error ? 0 : static_cast<std::size_t>(std::clamp<std::int64_t>(statement->integer(0), 0, most));
+}
+
+template <class Read>
+Status read_rows(Database& database, std::string_view sql, const Read& read) {
+  Expected<Statement> statement = database.prepare(sql);
+  if (!statement.ok()) return statement.error();
+  for (std::int64_t number = 1;; ++number) {
+    Expected<bool> row = statement->step();
+    if (!row.ok()) return row.error();
+    if (!*row) return {};
+    Cursor in(*statement);
+    read(in);
+    if (!in.makes_sense()) {
+      const std::string_view from = sql.substr(sql.find(" FROM ") + 6);
+      return Error{ErrorCode::kBadInput, database.path() + ": damaged: row " + std::to_string(number) + " of " +
+                                             std::string(from.substr(0, from.find(' '))) + " makes no sense."};
+    }
+  }
+}
 
 template <class Value>
 struct Name {
@@ -169,12 +200,13 @@ Status TraceData::load_all(Database& database) {
 }
 
 Status TraceData::load_meta(Database& database) {
-  return read_rows(database, "SELECT key, value, typeof(value) FROM meta", [&](const Statement& row) {
+  return read_rows(database, "SELECT key, value, typeof(value), value FROM meta", [&](Cursor& in) {
+    const std::string key(in.text());
     MetaValue value;
-    value.is_integer = row.text(2) == "integer";
-    value.integer = row.integer(1);
-    value.text = row.text(1);
-    meta.emplace(row.text(0), std::move(value));
+    value.text = in.text();
+    value.is_integer = in.text() == "integer";
+    if (value.is_integer) value.integer = in.meta_integer();
+    meta.emplace(key, std::move(value));
   });
 }
 
@@ -183,8 +215,7 @@ Status TraceData::load_operators(Database& database) {
   return read_rows(
       database,
       "SELECT id, parent, thread, name, scope, ordinal, from_seq, to_seq, from_ns, to_ns FROM operator ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Operator op;
         op.id = in.id<OperatorId>();
         op.parent = in.id<OperatorId>();
@@ -201,29 +232,38 @@ Status TraceData::load_rows(Database& database) {
   blocks.reserve(row_count(database, "block"));
   storages.reserve(row_count(database, "storage"));
   tensors.reserve(row_count(database, "tensor"));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](const Statement& row) {
-    strings_.push_back({StringId(row.integer(0)), std::string(row.text(1))});
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](Cursor& in) {
+    const StringId id = in.id<StringId>();
+    strings_.push_back({id, std::string(in.text())});
   }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, tid, name FROM thread ORDER BY id", [&](const Statement& row) {
-    threads.push_back({ThreadId(row.integer(0)), row.integer(1), StringId(row.integer(2))});
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, tid, name FROM thread ORDER BY id", [&](Cursor& in) {
+    const auto id = in.id<ThreadId>();
+    const std::int64_t tid = in.any();
+    threads.push_back({id, tid, in.id<StringId>()});
   }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT id, file, function, line FROM frame ORDER BY id", [&](const Statement& row) {
-        frames.push_back({FrameId(row.integer(0)), StringId(row.integer(1)), StringId(row.integer(2)), row.integer(3)});
-      }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT id, parent, frame FROM stack ORDER BY id", [&](const Statement& row) {
-        stacks.push_back({StackId(row.integer(0)), StackId(row.integer(1)), FrameId(row.integer(2))});
-      }));
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, file, function, line FROM frame ORDER BY id", [&](Cursor& in) {
+    Frame frame;
+    frame.id = in.id<FrameId>();
+    frame.file = in.id<StringId>();
+    frame.function = in.id<StringId>();
+    frame.line = in.integer();
+    frames.push_back(frame);
+  }));
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, parent, frame FROM stack ORDER BY id", [&](Cursor& in) {
+    Stack stack;
+    stack.id = in.id<StackId>();
+    stack.parent = in.id<StackId>();
+    stack.frame = in.id<FrameId>();
+    stacks.push_back(stack);
+  }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
       "SELECT id, bytes, device, storage, thread, operator, stack, free_thread, free_operator, free_stack, from_seq, "
       "to_seq, from_ns, to_ns FROM block ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
-        block.bytes = in.id<Bytes>();
+        block.bytes = in.bytes();
         block.device = intern(in.text());
         block.storage = in.id<StorageId>();
         block.birth = in.actor();
@@ -234,11 +274,10 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database,
                                  "SELECT id, bytes, seen, thread, operator, stack, end_thread, end_operator, "
                                  "end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns FROM storage ORDER BY id",
-                                 [&](const Statement& row) {
-                                   Cursor in(row);
+                                 [&](Cursor& in) {
                                    Storage storage;
                                    storage.id = in.id<StorageId>();
-                                   storage.bytes = in.id<Bytes>();
+                                   storage.bytes = in.bytes();
                                    storage.first_seen = in.text() == "first_seen";
                                    storage.birth = in.actor();
                                    storage.end = in.actor();
@@ -249,8 +288,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
       "SELECT id, object, storage, thread, operator, stack, from_seq, to_seq, from_ns, to_ns FROM tensor ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Tensor tensor;
         tensor.id = in.id<TensorId>();
         tensor.object = in.id<TensorId>();
@@ -264,8 +302,7 @@ Status TraceData::load_rows(Database& database) {
       "SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, bytes, bytes_after, "
       "bytes_settled, settled_seq, settled_ns, declared, remaining, ordinal, value, thread, operator, stack, from_seq, "
       "to_seq, from_ns, to_ns FROM mark ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Mark mark;
         mark.id = in.id<MarkId>();
         mark.parent = in.id<MarkId>();
@@ -273,8 +310,8 @@ Status TraceData::load_rows(Database& database) {
         mark.flags = parse_flags(in.text());
         mark.name = in.id<StringId>();
         mark.trigger = intern(in.text());
-        const std::optional<std::int64_t> graph = in.optional_integer();
-        const std::optional<std::int64_t> key = in.optional_integer();
+        const std::optional<std::int64_t> graph = in.optional_any();
+        const std::optional<std::int64_t> key = in.optional_any();
         if (key) mark.key = Key{graph.value_or(0), *key};
         mark.cycle = in.integer();
         mark.storage = in.id<StorageId>();
@@ -294,8 +331,7 @@ Status TraceData::load_rows(Database& database) {
       }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database, "SELECT id, census, subject, storage, tensor, count, explained, unexplained FROM sample ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Sample sample;
         sample.id = in.id<SampleId>();
         sample.census = in.id<MarkId>();
@@ -312,8 +348,7 @@ Status TraceData::load_rows(Database& database) {
       "SELECT id, census, storage, held, tensor, holder, object, thread, name, function, file, assignment, model_file, "
       "model_text, line, current_line, delete_line, return_line, model_line, confidence, from_seq, to_seq, from_ns, "
       "to_ns FROM edge ORDER BY id",
-      [&](const Statement& row) {
-        Cursor in(row);
+      [&](Cursor& in) {
         Edge edge;
         edge.id = in.id<EdgeId>();
         edge.census = in.id<MarkId>();
@@ -321,7 +356,7 @@ Status TraceData::load_rows(Database& database) {
         edge.held = named(in.text(), kSubjects, Subject::kStorage);
         edge.tensor = in.id<TensorId>();
         edge.holder = named(in.text(), kHolders, HolderKind::kOther);
-        edge.object = in.integer();
+        edge.object = in.any();
         edge.thread = in.thread();
         edge.name = in.id<StringId>();
         edge.function = in.id<StringId>();
@@ -338,22 +373,32 @@ Status TraceData::load_rows(Database& database) {
         edge.span = in.span();
         edges.push_back(edge);
       }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT id, seq, code, text FROM diagnostic ORDER BY id", [&](const Statement& row) {
-        diagnostics.push_back(
-            {DiagnosticId(row.integer(0)), Sequence(row.integer(1)), intern(row.text(2)), StringId(row.integer(3))});
-      }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, reason, count FROM loss ORDER BY id", [&](const Statement& row) {
-    losses.push_back({LossId(row.integer(0)), intern(row.text(1)), row.integer(2)});
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, seq, code, text FROM diagnostic ORDER BY id", [&](Cursor& in) {
+    Diagnostic diagnostic;
+    diagnostic.id = in.id<DiagnosticId>();
+    diagnostic.seq = in.id<Sequence>();
+    diagnostic.code = intern(in.text());
+    diagnostic.text = in.id<StringId>();
+    diagnostics.push_back(diagnostic);
+  }));
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, reason, count FROM loss ORDER BY id", [&](Cursor& in) {
+    Loss loss;
+    loss.id = in.id<LossId>();
+    loss.reason = intern(in.text());
+    loss.count = in.integer();
+    losses.push_back(loss);
   }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
-                                 [&](const Statement& row) { generated_files.emplace_back(row.integer(0)); }));
+                                 [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
+  return load_intervals(database);
+}
+
+Status TraceData::load_intervals(Database& database) {
   DCMT_RETURN_IF_ERROR(
       read_rows(database,
                 "SELECT id, step, steps, kept, releases, residual, from_seq, to_seq, from_ns, to_ns FROM interval"
                 " ORDER BY from_seq",
-                [&](const Statement& row) {
-                  Cursor in(row);
+                [&](Cursor& in) {
                   Interval interval;
                   interval.id = in.id<IntervalId>();
                   interval.step = in.optional_integer();
@@ -369,31 +414,35 @@ Status TraceData::load_rows(Database& database) {
   }
   DCMT_RETURN_IF_ERROR(
       read_rows(database,
-                "SELECT c.interval, c.device, c.begin_bytes, c.peak_bytes, c.peak_seq, c.peak_ns, c.end_bytes"
-                " FROM interval i JOIN interval_curve c ON c.interval = i.id WHERE i.kept IS NULL ORDER BY i.from_seq",
-                [&](const Statement& row) {
+                "SELECT i.from_seq, i.to_seq, i.from_ns, i.to_ns, device, begin_bytes, peak_bytes, peak_seq, peak_ns,"
+                " end_bytes FROM interval i JOIN interval_curve ON interval = i.id WHERE kept IS NULL"
+                " ORDER BY i.from_seq",
+                [&](Cursor& in) {
                   IntervalCurve curve;
-                  curve.interval = IntervalId(row.integer(0));
-                  curve.device = intern(row.text(1));
-                  curve.begin = Bytes(row.integer(2));
-                  curve.peak = Bytes(row.integer(3));
-                  curve.peak_seq = Sequence(row.integer(4));
-                  curve.peak_ns = TimeNs(row.integer(5));
-                  curve.end = Bytes(row.integer(6));
+                  curve.span = in.span();
+                  curve.device = intern(in.text());
+                  curve.begin = in.bytes();
+                  curve.peak = in.bytes();
+                  curve.peak_seq = in.id<Sequence>();
+                  curve.peak_ns = in.id<TimeNs>();
+                  curve.end = in.bytes();
                   interval_curves.push_back(curve);
                 }));
   return read_rows(
       database,
       "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads FROM key_sum",
-      [&](const Statement& row) {
-        key_sums.push_back({{row.integer(0), row.integer(1)},
-                            row.integer(2),
-                            row.integer(3),
-                            row.integer(4),
-                            row.integer(5),
-                            row.integer(6),
-                            row.integer(7),
-                            row.integer(8)});
+      [&](Cursor& in) {
+        KeySum sum;
+        sum.key.graph = in.any();
+        sum.key.key = in.any();
+        sum.gathers = in.integer();
+        sum.releases = in.integer();
+        sum.final = in.integer();
+        sum.residual = in.integer();
+        sum.residual_bytes = in.meta_integer();
+        sum.reads = in.integer();
+        sum.empty_reads = in.integer();
+        key_sums.push_back(sum);
       });
 }
 

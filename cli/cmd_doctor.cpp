@@ -26,7 +26,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
 int doctor(bool json) {
   const Diagnosis diagnosis = diagnose(libraries_folder());
   if (json) {
-    std::cout << diagnosis_json(diagnosis).dump(2) << "\n";
+    std::cout << printed(diagnosis_json(diagnosis)) << "\n";
   } else {
     std::cout << diagnosis_text(diagnosis, Style::of_stdout());
   }

@@ -28,7 +28,7 @@ int report(const Options& options) {
   if (options.json) {
     Json list = Json::array();
     for (const LoadedTrace& trace : *traces) list.push_back(report_json(trace));
-    std::cout << document("report", std::move(list)).dump(2) << "\n";
+    std::cout << printed(document("report", std::move(list))) << "\n";
   } else {
     std::cout << report_text(*traces, Style::of_stdout());
   }

@@ -53,7 +53,7 @@ int show(std::string_view command, const Options& options, const Show& show_one)
     list.push_back(std::move(shown->json));
   }
   if (options.json) {
-    std::cout << document(command, std::move(list)).dump(2) << "\n";
+    std::cout << printed(document(command, std::move(list))) << "\n";
   } else {
     std::cout << text;
   }

@@ -110,6 +110,8 @@ TEST(RanksText, AnEqualRankIsOneLine) {
   ASSERT_TRUE(traces.ok());
   const std::string text = report_text(*traces, Style{});
   EXPECT_NE(text.find("rank 1: equal to rank 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("clocks of the ranks: aligned within 0 ns by 3 steps and 0 collectives\n"), std::string::npos)
+      << text;
 }
 
 }  // namespace

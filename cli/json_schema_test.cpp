@@ -143,5 +143,10 @@ TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
   EXPECT_EQ(finding["unexplained"], 0);
 }
 
+TEST(Json, TextThatIsNoUtf8IsPrintedAllTheSame) {
+  Json name = "caf\xE9.py";
+  EXPECT_EQ(printed(name), "\"caf\xEF\xBF\xBD.py\"");
+}
+
 }  // namespace
 }  // namespace dcmt::cli

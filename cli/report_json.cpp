@@ -385,6 +385,8 @@ Json document(std::string_view command, Json traces) {
   return {{"version", kJsonVersion}, {"command", command}, {"traces", std::move(traces)}};
 }
 
+std::string printed(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
+
 Json diagnosis_json(const Diagnosis& diagnosis) {
   Json checks = Json::array();
   for (const Check& check : diagnosis.checks) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analyzer/live_set.h"
@@ -19,6 +20,9 @@ inline constexpr int kJsonVersion = 1;
 
 /// {"version", "command", "traces": [...]} around the traces' own objects.
 [[nodiscard]] Json document(std::string_view command, Json traces);
+
+/// As it is printed. Bytes that are no UTF-8 (a file's name may have them) become U+FFFD.
+[[nodiscard]] std::string printed(const Json& document);
 
 /// The whole document of `doctor`.
 [[nodiscard]] Json diagnosis_json(const Diagnosis& diagnosis);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/rank_alignment.h"
 #include "analyzer/stacks.h"
 #include "analyzer/timeline.h"
 #include "cli/report_json.h"
@@ -589,6 +590,35 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   return text;
 }
 
+namespace {
+
+/// How well the times of several ranks compare; empty for one rank.
+std::string clocks_line(const std::vector<LoadedTrace>& traces, const Style& style) {
+  std::vector<const TraceData*> ranks;
+  for (const LoadedTrace& trace : traces) {
+    if (trace.analysis.facts.rank >= 0) ranks.push_back(trace.data.get());
+  }
+  if (ranks.size() < 2) return {};
+  std::size_t steps = 0;
+  std::size_t collectives = 0;
+  std::int64_t error = 0;
+  for (const analyzer::RankClock& clock : analyzer::align_ranks(ranks)) {
+    if (clock.by == analyzer::AlignedBy::kItself) continue;
+    if (clock.by != analyzer::AlignedBy::kEvents) {
+      return style.dim("clocks of the ranks: not aligned, no step or collective in common") + "\n";
+    }
+    steps = steps == 0 ? clock.steps : std::min(steps, clock.steps);
+    collectives = collectives == 0 ? clock.collectives : std::min(collectives, clock.collectives);
+    error = std::max(error, clock.error_ns);
+  }
+  return style.dim(fmt::format("clocks of the ranks: aligned within {} by {} and {}", duration(error),
+                               counted(static_cast<std::int64_t>(steps), "step"),
+                               counted(static_cast<std::int64_t>(collectives), "collective"))) +
+         "\n";
+}
+
+}  // namespace
+
 std::string report_text(const std::vector<LoadedTrace>& traces, const Style& style) {
   std::string text;
   const LoadedTrace* shown = nullptr;
@@ -601,7 +631,7 @@ std::string report_text(const std::vector<LoadedTrace>& traces, const Style& sty
     text += body(trace, style);
     shown = &trace;
   }
-  return text;
+  return text + clocks_line(traces, style);
 }
 
 }  // namespace dcmt::cli

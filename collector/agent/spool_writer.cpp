@@ -115,6 +115,18 @@ void publish(const wire::RecordHeader* header) noexcept {
   t_state.descriptor->committed.store(t_state.used, std::memory_order_release);
 }
 
+/// Counter and clock at one moment: looked at again if the thread was interrupted between them.
+void read_clock(wire::ClockRecord& clock) noexcept {
+  constexpr std::uint64_t kMaxCycles = 5'000;
+  std::uint64_t apart = kMaxCycles + 1;
+  for (int tries = 0; tries < 3 && apart > kMaxCycles; ++tries) {
+    const std::uint64_t before = cycles();
+    clock.monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
+    apart = cycles() - before;
+    clock.header.tsc = before + apart / 2;
+  }
+}
+
 /// Each chunk begins with what makes it readable alone: the thread (once), the clock, what was lost before it.
 void write_chunk_preamble(bool first) noexcept {
   if (first) {
@@ -126,9 +138,8 @@ void write_chunk_preamble(bool first) noexcept {
     publish(&thread->header);
   }
   auto* clock = reinterpret_cast<wire::ClockRecord*>(append(wire::RecordType::kClock, sizeof(wire::ClockRecord), 0));
-  clock->monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   clock->real_ns = nanoseconds(CLOCK_REALTIME);
-  clock->header.tsc = cycles();
+  read_clock(*clock);
   publish(&clock->header);
   if (t_state.lost != 0) {
     auto* lost = reinterpret_cast<wire::LostRecord*>(append(wire::RecordType::kLost, sizeof(wire::LostRecord),
@@ -161,8 +172,7 @@ bool renew_chunk() noexcept {
 
 const char* open_spool(const SpoolOptions& options) noexcept {
   const long pid = static_cast<long>(getpid());
-  const std::uint64_t start_tsc = cycles();
-  snprintf(g_name, sizeof g_name, "%ld-%llx.spool", pid, static_cast<unsigned long long>(start_tsc));
+  snprintf(g_name, sizeof g_name, "%ld-%llx.spool", pid, static_cast<unsigned long long>(cycles()));
   char hidden[kMaxPath];
   if (!hidden_path(hidden, options.folder)) return "the spool folder's path is too long";
   const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -173,7 +183,8 @@ const char* open_spool(const SpoolOptions& options) noexcept {
     unlink(hidden);
     return "no room for the spool in shared memory";
   }
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  // Populated now: a page met for the first time would be a page fault inside a hook, sixteen in every chunk.
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   close(fd);
   if (base == MAP_FAILED || madvise(base, bytes, MADV_DONTFORK) != 0 ||
       pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
@@ -188,7 +199,8 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   header->chunk_bytes = spool::kChunkBytes;
   header->pid = static_cast<std::uint32_t>(pid);
   header->parent_pid = static_cast<std::uint32_t>(getppid());
-  header->start_tsc = start_tsc;
+  // One moment, after what takes long: the counter's rate is computed from here.
+  header->start_tsc = cycles();
   header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   header->start_real_ns = nanoseconds(CLOCK_REALTIME);
   header->process_start = process_start();

@@ -23,7 +23,7 @@ const char* open_spool(const SpoolOptions& options) noexcept;
 /// `<folder>/<spool_name()>`, for which the recorder looks. Returns nullptr, or why it could not.
 const char* show_spool(const char* folder) noexcept;
 
-/// The file's name once it is shown: `<pid>-<start_tsc in hex>.spool`, since a process that executes another program
+/// The file's name once it is shown: `<pid>-<cycle counter in hex>.spool`, since a process that executes another program
 /// keeps its pid. Empty before open_spool().
 const char* spool_name() noexcept;
 

@@ -10,24 +10,18 @@ namespace dcmt::python_provider {
 
 struct CodeIdentity {
   std::uint64_t id = 0;
-  bool armed = false;  ///< the death of this code object will be noticed, so its address is a sure name until then
+  bool sure = false;  ///< it is published, and the address names this code object until code_epoch() grows
 };
 
-/// The code object's id; its CodeRecord is published at first sight.
-/// @param code      kept alive by a frame of the caller, or by the GIL
-/// @param have_gil  the caller holds the GIL: the code object can be armed
-CodeIdentity identify(PyCodeObject* code, bool have_gil) noexcept;
+/// The code object's id; its CodeRecord is published at first sight. The GIL is not needed: a frame of the caller, or
+/// the GIL, keeps `code` alive.
+CodeIdentity identify(const PyCodeObject* code) noexcept;
 
-/// What tells a code object that is not armed from another at the same address: nothing of it changes in its life.
-std::uint64_t fingerprint(const PyCodeObject* code) noexcept;
-
-/// False once CPython has refused to tell about deaths: no code object will ever be armed.
-bool arming_possible() noexcept;
-
-/// Grows whenever an armed code object dies: what was known by addresses before is no longer sure.
+/// Grows whenever a code object dies that was identified: what was known by addresses before is no longer sure.
 std::uint64_t code_epoch() noexcept;
 
-/// Maps the table. False if there is no memory: identities then come from fingerprints.
-bool make_code_table() noexcept;
+/// Maps the table and begins to watch the deaths of code objects. Called once, with the GIL. False if there is no
+/// memory: identities then come from fingerprints and are never sure.
+bool watch_codes() noexcept;
 
 }  // namespace dcmt::python_provider

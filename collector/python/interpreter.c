@@ -56,10 +56,15 @@ unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position*
       break;
     }
     out[count].code = frame->f_code;
-    out[count].offset = offset_of(frame);
+    out[count].instruction = frame->prev_instr;
     ++count;
   }
   return count;
+}
+
+int32_t dcmt_py_offset(const struct dcmt_py_position* position) {
+  return (int32_t)((const _Py_CODEUNIT*)position->instruction - _PyCode_CODE(position->code)) *
+         (int32_t)sizeof(_Py_CODEUNIT);
 }
 
 static unsigned base_opcode(const PyCodeObject* code, size_t unit) {

@@ -16,10 +16,14 @@ extern "C" {
 /* The Python this was compiled for, as (major << 8) | minor. */
 #define DCMT_PYTHON_VERSION ((PY_MAJOR_VERSION << 8) | PY_MINOR_VERSION)
 
+/* Where a frame stands. The instruction lies inside of the code object, so while that lives it names both. */
 struct dcmt_py_position {
   PyCodeObject* code;
-  int32_t offset; /* bytes; of the instruction that runs, or of one of its inline caches */
+  const void* instruction; /* that runs, or one of its inline caches */
 };
+
+/* The instruction's place in the bytecode, in bytes. */
+int32_t dcmt_py_offset(const struct dcmt_py_position* position);
 
 /* A frame, looked at in place. */
 struct dcmt_py_frame {

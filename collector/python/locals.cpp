@@ -117,7 +117,7 @@ class Visit {
 
   void publish(const Hit& hit) noexcept {
     PyCodeObject* const code = hit.frame.code;
-    const std::uint64_t id = identify(code, have_gil_).id;
+    const std::uint64_t id = identify(code).id;
     publish_body(code, id);
     if (have_gil_) publish_source_lines(code->co_filename);
     const bool named = hit.kind != wire::LocalKind::kEvalStack;

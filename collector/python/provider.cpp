@@ -33,7 +33,7 @@ bool walk_agrees() noexcept {
   if (frame == nullptr) return count == 0;
   PyCodeObject* const code = PyFrame_GetCode(frame);
   const bool same = count == 1 && code == position.code &&
-                    PyFrame_GetLineNumber(frame) == PyCode_Addr2Line(position.code, position.offset);
+                    PyFrame_GetLineNumber(frame) == PyCode_Addr2Line(position.code, dcmt_py_offset(&position));
   Py_DECREF(code);
   Py_DECREF(frame);
   return same;
@@ -53,7 +53,7 @@ void start() noexcept {
                     "Python stacks and variables are off: frames of this CPython do not look as its headers say");
     return;
   }
-  if (!make_code_table()) {
+  if (!watch_codes()) {
     agent::diagnose(wire::DiagnosticCode::kNote, "no memory for the table of code objects: stacks cost more");
   }
   const auto length = std::strcspn(version, " ");

@@ -1,7 +1,6 @@
 #include "collector/python/stacks.h"
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 
 #include "collector/agent/provider.h"
@@ -12,53 +11,43 @@
 namespace dcmt::python_provider {
 namespace {
 
-constexpr unsigned kMaxFrames = 64;  // as many as Known::unarmed has bits
+constexpr unsigned kMaxFrames = 64;
 constexpr std::uint64_t kStackSeed = 0x737461636B;
 
-/// A stack seen before, by the addresses of its code objects. An address is a sure name only while its code object is
-/// armed; for the others (a bit each in `unarmed`) `proof` is the hash of their fingerprints.
-struct Known {
-  std::uint64_t id;
-  std::uint64_t unarmed;
-  std::uint64_t proof;
-};
-
-/// Shared by all threads without a lock: a reader that meets a half-written slot sees a check that does not fit, and a
-/// lost write only costs the next look-up.
+/// The id of a stack seen before. Shared by all threads without a lock: a reader that meets a half-written slot sees a
+/// check that does not fit, and a lost write only costs the next look-up.
 struct Slot {
-  std::atomic<std::uint64_t> check;
+  std::atomic<std::uint64_t> check;  ///< key ^ id
   std::atomic<std::uint64_t> id;
-  std::atomic<std::uint64_t> unarmed;
-  std::atomic<std::uint64_t> proof;
 };
 constexpr std::size_t kSlots = 16384;
 constinit Slot g_slots[kSlots] = {};
 
-std::uint64_t check_of(std::uint64_t key, const Known& known) noexcept {
-  return key ^ known.id ^ (known.unarmed * 0x9E3779B97F4A7C15u) ^ (known.proof * 0xC2B2AE3D27D4EB4Fu);
-}
-
-Known find_known(std::uint64_t key) noexcept {
+/// 0 if the stack is not known.
+std::uint64_t find_known(std::uint64_t key) noexcept {
   const Slot& slot = g_slots[key % kSlots];
-  const Known known{slot.id.load(std::memory_order_relaxed), slot.unarmed.load(std::memory_order_relaxed),
-                    slot.proof.load(std::memory_order_relaxed)};
-  return slot.check.load(std::memory_order_relaxed) == check_of(key, known) ? known : Known{};
+  const std::uint64_t id = slot.id.load(std::memory_order_relaxed);
+  return slot.check.load(std::memory_order_relaxed) == (key ^ id) ? id : 0;
 }
 
-void remember(std::uint64_t key, const Known& known) noexcept {
+void remember(std::uint64_t key, std::uint64_t id) noexcept {
   Slot& slot = g_slots[key % kSlots];
-  slot.id.store(known.id, std::memory_order_relaxed);
-  slot.unarmed.store(known.unarmed, std::memory_order_relaxed);
-  slot.proof.store(known.proof, std::memory_order_relaxed);
-  slot.check.store(check_of(key, known), std::memory_order_relaxed);
+  slot.id.store(id, std::memory_order_relaxed);
+  slot.check.store(key ^ id, std::memory_order_relaxed);
 }
 
-std::uint64_t proof_of(const dcmt_py_position* positions, std::uint64_t unarmed) noexcept {
-  std::uint64_t proof = 0;
-  for (; unarmed != 0; unarmed &= unarmed - 1) {
-    proof = mix(proof, fingerprint(positions[std::countr_zero(unarmed)].code));
+/// What a stack is looked up by: its instructions' addresses, sure names until an identified code object dies.
+std::uint64_t key_of(const dcmt_py_position* positions, unsigned count, bool more) noexcept {
+  const auto word = [positions](unsigned i) { return reinterpret_cast<std::uintptr_t>(positions[i].instruction); };
+  // Two chains and two frames a link, so that few multiplications wait for one another.
+  std::uint64_t chains[2] = {mix(code_epoch(), kStackSeed), mix(count, kStackSeed + (more ? 1 : 0))};
+  unsigned i = 0;
+  for (; i + 4 <= count; i += 4) {
+    chains[0] = mix(chains[0] ^ word(i), word(i + 1));
+    chains[1] = mix(chains[1] ^ word(i + 2), word(i + 3));
   }
-  return proof;
+  for (; i < count; ++i) chains[0] = mix(chains[0], word(i));
+  return mix(chains[0], chains[1]);
 }
 
 /// False if there was no room: the next sight tries again.
@@ -75,8 +64,9 @@ bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
   record->count = count;
   auto* const frames = reinterpret_cast<wire::StackFrame*>(record + 1);
   for (unsigned i = 0; i < count; ++i) {
-    const int line = PyCode_Addr2Line(positions[i].code, positions[i].offset);
-    frames[i] = {codes[i], positions[i].offset, line > 0 ? line : 0};
+    const std::int32_t offset = dcmt_py_offset(&positions[i]);
+    const int line = PyCode_Addr2Line(positions[i].code, offset);
+    frames[i] = {codes[i], offset, line > 0 ? line : 0};
   }
   agent::commit_record(room);
   return true;
@@ -92,37 +82,22 @@ std::uint64_t capture_stack() noexcept {
   const unsigned count = dcmt_py_positions(thread, positions, kMaxFrames, &more);
   if (count == 0) return 0;
 
-  // Two chains, so that the multiplications of one frame do not wait for those of the frame before.
-  std::uint64_t even = mix(code_epoch(), kStackSeed);
-  std::uint64_t odd = kStackSeed + static_cast<std::uint64_t>(more);
-  for (unsigned i = 0; i < count; ++i) {
-    std::uint64_t& chain = (i & 1u) == 0 ? even : odd;
-    chain = mix(chain ^ reinterpret_cast<std::uintptr_t>(positions[i].code),
-                static_cast<std::uint32_t>(positions[i].offset));
-  }
-  const std::uint64_t key = mix(even, odd);
-  const Known known = find_known(key);
-  if (known.id != 0) {
-    if (known.unarmed == 0) return known.id;
-    const bool could_arm = arming_possible() && dcmt_py_holds_gil(thread) != 0;
-    if (!could_arm && proof_of(positions, known.unarmed) == known.proof) return known.id;
-  }
+  const std::uint64_t key = key_of(positions, count, more != 0);
+  if (const std::uint64_t known = find_known(key); known != 0) return known;
 
-  const bool have_gil = dcmt_py_holds_gil(thread) != 0;
   std::uint64_t codes[kMaxFrames];
   std::uint64_t hash = kStackSeed + static_cast<std::uint64_t>(more);
-  Known now{};
+  bool sure = true;
   for (unsigned i = 0; i < count; ++i) {
-    const CodeIdentity code = identify(positions[i].code, have_gil);
+    const CodeIdentity code = identify(positions[i].code);
     codes[i] = code.id;
-    if (!code.armed) now.unarmed |= std::uint64_t{1} << i;
-    hash = mix(hash ^ code.id, static_cast<std::uint32_t>(positions[i].offset));
+    sure = sure && code.sure;
+    hash = mix(hash ^ code.id, static_cast<std::uint32_t>(dcmt_py_offset(&positions[i])));
   }
-  now.id = as_id(hash);
-  now.proof = proof_of(positions, now.unarmed);
-  const bool published = !agent::first_sight(now.id) || publish(now.id, positions, codes, count, more != 0);
-  if (published) remember(key, now);
-  return now.id;
+  const std::uint64_t id = as_id(hash);
+  const bool published = !agent::first_sight(id) || publish(id, positions, codes, count, more != 0);
+  if (published && sure) remember(key, id);
+  return id;
 }
 
 }  // namespace dcmt::python_provider

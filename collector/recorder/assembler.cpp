@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -25,6 +27,8 @@ namespace {
 constexpr char kDrained[] = "drained";
 /// A garbled counter must not carry the clock away: no recording is silent for this long.
 constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
+/// Garbled clock readings must not fill the disk.
+constexpr std::int64_t kMaxClockChanges = 100;
 
 std::string_view loss_text(std::uint32_t reason) {
   switch (static_cast<wire::LossReason>(reason)) {
@@ -64,7 +68,7 @@ class Assembler::Impl {
  public:
   Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin, RetentionOptions retention)
       : journal_{writer, std::move(state), RowKeeper(writer, std::move(retention))},
-        clock_(origin.tsc_hz, origin.tsc, origin.monotonic_ns),
+        clock_(origin.tsc_hz, {origin.tsc, origin.monotonic_ns}),
         dictionary_(journal_),
         phases_(journal_),
         operators_(journal_, dictionary_, phases_),
@@ -77,6 +81,7 @@ class Assembler::Impl {
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
   Status note_gap(std::uint64_t from, std::uint64_t to);
   Status note_lost(std::uint64_t counted);
+  Status take_own_clock(const ClockTriple& own);
   Status commit(std::string_view drained);
   Status finish();
 
@@ -100,6 +105,8 @@ class Assembler::Impl {
   Status thread(const wire::ThreadRecord& record);
   Status see_thread();
   Status clock(const wire::ClockRecord& record);
+  Status take_reading(const ClockTriple& reading);
+  Status note_clock_change(ClockFit::Outcome outcome);
   Status repoint(const wire::RepointRecord& record);
   Status census_begin(std::string_view bytes);
   Status lost(const wire::LostRecord& record);
@@ -122,6 +129,8 @@ class Assembler::Impl {
     visit("records.bad", journal_.bad_records);
     visit("records.lost", lost_);
     clock_.visit(visit);
+    visit("clock.real_offset_ns", real_offset_ns_);
+    visit("clock.changes", clock_changes_);
     phases_.visit(visit);
     lifetimes_.visit(visit);
     censuses_.visit(visit);
@@ -129,6 +138,9 @@ class Assembler::Impl {
 
   Journal journal_;
   ClockFit clock_;
+  std::int64_t real_offset_ns_ = 0;  ///< wall clock less monotonic clock, of the latest reading
+  std::int64_t clock_changes_ = 0;
+  std::optional<bool> own_clock_agrees_;
   Dictionary dictionary_;
   Phases phases_;
   Operators operators_;
@@ -207,6 +219,10 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   const auto seq = static_cast<std::int64_t>(header.seq);
   if (seq <= journal_.now.seq) return {};
 
+  // A reading first: its own time, and all that follow, are on the line through it.
+  if (header.type == wire::RecordType::kClock) {
+    DCMT_RETURN_IF_ERROR(with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); }));
+  }
   const bool is_first = records_ == 0;
   std::int64_t ns = clock_.ns(header.tsc);
   if (!is_first && (ns < journal_.now.ns || ns - journal_.now.ns > kMaxJumpNs)) ns = journal_.now.ns;
@@ -227,7 +243,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
   using wire::RecordType;
   switch (header.type) {
     case RecordType::kClock:
-      return with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); });
+      return {};  // taken before its time was known
     case RecordType::kString:
       return string(bytes);
     case RecordType::kCode:
@@ -335,8 +351,30 @@ Status Assembler::Impl::see_thread() {
 }
 
 Status Assembler::Impl::clock(const wire::ClockRecord& record) {
-  if (clock_.add(record.header.tsc, record.monotonic_ns)) return {};
-  return journal_.bad_record("a clock reading that runs backwards");
+  return take_reading({record.header.tsc, record.monotonic_ns, record.real_ns});
+}
+
+Status Assembler::Impl::take_own_clock(const ClockTriple& own) {
+  // In another time namespace the recorder's monotonic clock is not the job's.
+  if (!own_clock_agrees_) own_clock_agrees_ = clock_.agrees({own.tsc, own.monotonic_ns});
+  return *own_clock_agrees_ ? take_reading(own) : Status{};
+}
+
+Status Assembler::Impl::take_reading(const ClockTriple& reading) {
+  const ClockFit::Outcome outcome = clock_.add({reading.tsc, reading.monotonic_ns});
+  if (outcome == ClockFit::Outcome::kNonsense) return journal_.bad_record("a clock reading that runs backwards");
+  real_offset_ns_ = static_cast<std::int64_t>(reading.real_ns - reading.monotonic_ns);
+  return note_clock_change(outcome);
+}
+
+Status Assembler::Impl::note_clock_change(ClockFit::Outcome outcome) {
+  const bool jumped = outcome == ClockFit::Outcome::kJumped;
+  if ((!jumped && outcome != ClockFit::Outcome::kNewRate) || ++clock_changes_ > kMaxClockChanges) return {};
+  if (clock_changes_ == kMaxClockChanges) return journal_.diagnose("clock", "more changes of the clock; not listed");
+  return journal_.diagnose("clock", jumped ? "the cycle counter jumped by " + std::to_string(clock_.jump_ns()) +
+                                                 " ns against the clock: times just before this are less sure"
+                                           : "the cycle counter's rate changed by " +
+                                                 std::to_string(clock_.rate_change_ppm()) + " millionths");
 }
 
 Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
@@ -423,6 +461,9 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(dictionary_.commit());
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockErrorNs, clock_.error_ns()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockReadings, clock_.readings()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kRealOffsetNs, real_offset_ns_));
   return journal_.writer.set_meta(meta::kRecords, records_);
 }
 
@@ -480,6 +521,8 @@ Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
 
 Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
+
+Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
 
 Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
 

@@ -26,6 +26,13 @@ struct ClockOrigin {
   std::uint64_t monotonic_ns = 0;
 };
 
+/// The clocks at one moment.
+struct ClockTriple {
+  std::uint64_t tsc = 0;
+  std::uint64_t monotonic_ns = 0;
+  std::uint64_t real_ns = 0;
+};
+
 /// Running figures, for a status line.
 struct Totals {
   std::int64_t records = 0;          ///< applied
@@ -52,6 +59,10 @@ class Assembler {
   /// agent's number of the thread that wrote it. Sequences must increase; one that does not is ignored. Fails only
   /// when the trace cannot be written.
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+
+  /// Takes a reading of the caller's own, while the job runs on this machine: a quiet job reads the clock rarely.
+  /// Without effect if the first one does not agree with the job's clock.
+  Status take_own_clock(const ClockTriple& own);
 
   /// Notes that the records with sequences `from` to `to` will never come.
   Status note_gap(std::uint64_t from, std::uint64_t to);

@@ -519,6 +519,21 @@ TEST_F(AssemblerTest, ClockFollowsTheReadings) {
   EXPECT_EQ(rows(db, "SELECT from_ns, to_ns FROM operator"), (Rows{"2000|201004000"}));
 }
 
+TEST_F(AssemblerTest, AJumpOfTheClockIsSaidAndTheErrorIsKept) {
+  TestStream s;
+  s.clock(1'000'000'000);  // at counter 1000
+  s.skip(20'000);
+  s.clock(1'020'000'100);  // 20'001'000 cycles later, 100 ns less than 1 GHz says
+  s.skip(1'000'000);
+  s.clock(1'030'000'000);  // 1 s of the counter, but 10 ms of the clock
+  s.mark(RecordType::kMarkPoint, MarkKind::kUser, "after");
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT code FROM diagnostic"), (Rows{"clock"}));
+  EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key IN ('clock_error_ns', 'clock_readings') ORDER BY key"),
+            (Rows{"900", "3"}));
+  EXPECT_EQ(rows(db, "SELECT from_ns FROM mark WHERE kind = 'user'"), (Rows{"1030002000"}));
+}
+
 TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
   TestStream s;
   wire::LostRecord lost{};

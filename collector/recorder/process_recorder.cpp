@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "collector/recorder/own_clock.h"
 #include "collector/recorder/run_folder.h"
 #include "collector/recorder/version.h"
 #include "trace/sql/meta_keys.h"
@@ -162,6 +163,8 @@ Status ProcessRecorder::wait_or_skip_gap() {
 }
 
 Expected<bool> ProcessRecorder::poll() {
+  // Before the records are taken, so that none of them is later than the line is good for.
+  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   const bool pressed = reader_.used() > kPressure;

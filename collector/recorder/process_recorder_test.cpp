@@ -7,8 +7,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 
+#include "collector/recorder/own_clock.h"
 #include "collector/recorder/run_folder.h"
 #include "collector/recorder/test_spool.h"
 #include "trace/sql/trace_file.h"
@@ -104,6 +107,33 @@ TEST_F(ProcessRecorderTest, ATraceWhoseSpoolIsGoneEndsAtItsLastCommit) {
   EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'exit'"), "unknown");
   ASSERT_TRUE(ProcessRecorder::finish_without_spool(trace(), "finished").ok());
   EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'state'"), "recovered") << "it was finished already";
+}
+
+TEST_F(ProcessRecorderTest, AQuietJobsClockIsReadByTheRecorder) {
+  std::optional<ClockTriple> first;
+  while (!first) first = read_own_clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::optional<ClockTriple> second;
+  while (!second) second = read_own_clock();
+  const double ns = static_cast<double>(second->monotonic_ns - first->monotonic_ns);
+  spool_->header().start_tsc = first->tsc;
+  spool_->header().start_monotonic_ns = first->monotonic_ns;
+  spool_->header().tsc_hz = static_cast<std::uint64_t>(static_cast<double>(second->tsc - first->tsc) * 1e9 / ns);
+  auto recorder = start();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(recorder->poll().ok());
+  ASSERT_TRUE(recorder->finish("exit 0", "finished").ok());
+  EXPECT_GE(std::stoi(value("SELECT value FROM meta WHERE key = 'clock_readings'")), 1);
+  const std::int64_t offset = std::stoll(value("SELECT value FROM meta WHERE key = 'real_offset_ns'"));
+  EXPECT_NEAR(static_cast<double>(offset), static_cast<double>(second->real_ns - second->monotonic_ns), 1e9);
+}
+
+TEST_F(ProcessRecorderTest, TheClockOfAnotherMachineIsNotMixedIn) {
+  spool_->header().start_tsc = 1;
+  spool_->header().start_monotonic_ns = 1'000'000;
+  auto recorder = start();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(recorder->poll().ok());
+  ASSERT_TRUE(recorder->finish("exit 0", "finished").ok());
+  EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'clock_readings'"), "0");
 }
 
 TEST_F(ProcessRecorderTest, AProcessIsAliveOnlyWithItsOwnStart) {

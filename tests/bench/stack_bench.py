@@ -102,9 +102,8 @@ def main() -> None:
     # Once around the spool: from then on no record meets a page of it for the first time.
     around = SPOOL_BYTES // RECORD_BYTES // (2 * BATCH) + 1
     result = {"first_round": measure(probe, around, stack=True)}
-    result["measured"] = [measure(probe, batches, threads=threads, stack=stack)
-                          for threads in (1, 4) for stack in (False, True)]
-    result["with_gil"] = measure(probe, batches, stack=True, gil=True)
+    result["measured"] = [measure(probe, batches, threads=threads, stack=stack, gil=gil)
+                          for threads in (1, 4) for stack, gil in ((False, False), (True, False), (True, True))]
     print(json.dumps(result))
 
 

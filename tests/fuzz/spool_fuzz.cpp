@@ -5,22 +5,15 @@
 // A run depends on its seed alone and happens in a process of its own, so the seed of a run that fails is known. A
 // spool may be refused with one line; otherwise its trace must be written, open and be whole.
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <limits>
 #include <string>
 
 #include "collector/recorder/process_recorder.h"
+#include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/spool_image.h"
 #include "trace/sql/trace_file.h"
@@ -28,18 +21,9 @@
 namespace {
 
 using namespace dcmt;  // NOLINT(google-build-using-namespace)
+using fuzz::Outcome;
+using fuzz::wrong;
 using recorder::ProcessRecorder;
-
-/// A run takes milliseconds; one that takes this long hangs.
-constexpr unsigned kDeadlineSeconds = 60;
-
-/// How a run ended, as the exit status of its process.
-enum class Outcome : int { kRecorded = 0, kRefused = 3, kWrong = 4 };
-
-Outcome wrong(const std::string& why) {
-  std::fprintf(stderr, "%s\n", why.c_str());
-  return Outcome::kWrong;
-}
 
 /// The spool file of a run, mapped as the agent that keeps writing into it would have it.
 class SpoolFile {
@@ -104,7 +88,7 @@ Outcome check_trace(const std::string& path, bool pristine) {
         "SELECT (SELECT value FROM meta WHERE key = 'last_seq') - (SELECT value FROM meta WHERE key = 'records')");
     if (missing != "0") return wrong("an unharmed spool lost " + missing + " records");
   }
-  return Outcome::kRecorded;
+  return Outcome::kDone;
 }
 
 Outcome run(std::uint64_t seed, const std::string& folder) {
@@ -144,82 +128,6 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   return check_trace(trace, pristine);
 }
 
-/// Runs one seed in a child; returns what became of it.
-Outcome run_apart(std::uint64_t seed, const std::string& folder) {
-  std::filesystem::create_directory(folder);
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(kDeadlineSeconds);
-    const Outcome outcome = run(seed, folder);
-    std::fflush(nullptr);
-    _exit(static_cast<int>(outcome));
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  std::filesystem::remove_all(folder);
-  if (WIFEXITED(status)) {
-    const auto outcome = static_cast<Outcome>(WEXITSTATUS(status));
-    if (outcome == Outcome::kRecorded || outcome == Outcome::kRefused) return outcome;
-    std::fprintf(stderr, "seed %llu failed: exit %d\n", static_cast<unsigned long long>(seed), WEXITSTATUS(status));
-  } else {
-    std::fprintf(stderr, "seed %llu failed: signal %d%s\n", static_cast<unsigned long long>(seed), WTERMSIG(status),
-                 WTERMSIG(status) == SIGALRM ? " (it hung)" : "");
-  }
-  return Outcome::kWrong;
-}
-
-struct Options {
-  std::uint64_t seed = 1;
-  std::uint64_t runs = std::numeric_limits<std::uint64_t>::max();
-  double seconds = std::numeric_limits<double>::infinity();
-};
-
-bool parse(int argc, char** argv, Options& options) {
-  bool bounded = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--seed") {
-      options.seed = std::strtoull(argv[i + 1], nullptr, 10);
-    } else if (name == "--runs") {
-      options.runs = std::strtoull(argv[i + 1], nullptr, 10);
-      bounded = true;
-    } else if (name == "--seconds") {
-      options.seconds = std::strtod(argv[i + 1], nullptr);
-      bounded = true;
-    } else {
-      return false;
-    }
-  }
-  return bounded && argc % 2 == 1;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  Options options;
-  if (!parse(argc, argv, options)) {
-    std::fputs("usage: spool_fuzz [--seed FIRST] (--runs N | --seconds S)\n", stderr);
-    return 2;
-  }
-  std::string folder = (std::filesystem::temp_directory_path() / "dcmt-fuzz-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
-    std::perror("spool_fuzz: no temporary folder");
-    return 1;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  std::uint64_t done = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t failed = 0;
-  for (; done < options.runs && elapsed() < options.seconds; ++done) {
-    const Outcome outcome = run_apart(options.seed + done, folder + "/run");
-    refused += outcome == Outcome::kRefused;
-    failed += outcome == Outcome::kWrong;
-  }
-  std::filesystem::remove_all(folder);
-  std::printf("seeds %llu to %llu: %llu recorded, %llu refused, %llu failed\n",
-              static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.seed + done - 1),
-              static_cast<unsigned long long>(done - refused - failed), static_cast<unsigned long long>(refused),
-              static_cast<unsigned long long>(failed));
-  return failed == 0 ? 0 : 1;
-}
+int main(int argc, char** argv) { return fuzz::fuzz_main(argc, argv, "recorded", run); }

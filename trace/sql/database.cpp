@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace dcmt {
@@ -13,7 +14,9 @@ constexpr int kBusyTimeoutMs = 5000;
 Error failure(sqlite3* connection, int code, const std::string& path) {
   const int primary = code & 0xff;
   const bool bad_file = primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_CANTOPEN;
-  const char* why = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
+  // One line: of a damaged schema SQLite quotes the rest of the definition.
+  std::string why = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
+  why.resize(std::min(why.size(), why.find('\n')));
   return Error{bad_file ? ErrorCode::kBadInput : ErrorCode::kIo, path + ": " + why + "."};
 }
 

@@ -14,6 +14,10 @@ inline constexpr char kDetail[] = "detail";         // 'lifetimes' | 'full'
 inline constexpr char kStartRealNs[] = "start_real_ns";
 inline constexpr char kStartNs[] = "start_ns";  // monotonic
 inline constexpr char kEndNs[] = "end_ns";      // of the last record
+// How far a reading of the clocks was off the line through those before it, at most; and how many were taken.
+inline constexpr char kClockErrorNs[] = "clock_error_ns";
+inline constexpr char kClockReadings[] = "clock_readings";
+inline constexpr char kRealOffsetNs[] = "real_offset_ns";  // wall clock less monotonic clock, of the latest reading
 inline constexpr char kLastSeq[] = "last_seq";  // every record up to here is in the trace
 inline constexpr char kRecords[] = "records";
 inline constexpr char kExit[] = "exit";  // 'exit N' | 'signal N' | 'unknown'

@@ -317,16 +317,26 @@ class Generations(unittest.TestCase):
     def test_address_used_again_without_the_gil(self):
         self.check(RELEASING.fake_capture)
 
-    def test_same_text_at_the_same_address(self):
-        """Even what looks equal in every field is another code object once its predecessor was seen to die."""
+    def check_same_text(self, capture):
+        """Even what looks equal in every field is another code object once its predecessor has died."""
         text = compile("def f():\n  return capture()\n", "same.py", "exec")
-        identities = collections.defaultdict(set)
+        identities = collections.defaultdict(list)
         for _ in range(50):
             code = text.co_consts[0].replace(co_flags=text.co_consts[0].co_flags)
-            stack = types.FunctionType(code, {"capture": HOLDING.fake_capture})()
-            identities[id(code)].add(Records().stacks[stack][1][0][0])
-            del code
-        self.assertTrue(any(len(found) > 1 for found in identities.values()))
+            function = types.FunctionType(code, {"capture": capture})
+            first, again = [function() for _ in range(2)]
+            self.assertEqual(first, again)
+            identities[id(code)].append(Records().stacks[again][1][0][0])
+            del code, function
+        self.assertTrue(any(len(found) > 1 for found in identities.values()), "no address came back")
+        for found in identities.values():
+            self.assertEqual(len(set(found)), len(found))
+
+    def test_same_text_at_the_same_address(self):
+        self.check_same_text(HOLDING.fake_capture)
+
+    def test_same_text_at_the_same_address_without_the_gil(self):
+        self.check_same_text(RELEASING.fake_capture)
 
     def test_holds_no_reference(self):
         def function():

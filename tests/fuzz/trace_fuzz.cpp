@@ -1,0 +1,125 @@
+// Hands the readers of traces files that no recorder would leave: damaged pages, rows that make no sense, references to
+// nothing, circles, tables that are missing. See harness.h for the command line. A trace may be refused with one line;
+// otherwise everything that report and show print of it is printed.
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/rank_alignment.h"
+#include "analyzer/test_trace.h"
+#include "analyzer/timeline.h"
+#include "cli/inputs.h"
+#include "cli/report_json.h"
+#include "cli/report_text.h"
+#include "cli/show_text.h"
+#include "collector/recorder/process_recorder.h"
+#include "tests/fuzz/harness.h"
+#include "tests/fuzz/random.h"
+#include "tests/fuzz/spool_image.h"
+#include "tests/fuzz/trace_mutations.h"
+
+namespace {
+
+using namespace dcmt;  // NOLINT(google-build-using-namespace)
+using analyzer::GroupBy;
+using dcmt::testing::TestTrace;
+using fuzz::Outcome;
+using fuzz::wrong;
+
+/// A trace of whole steps with findings, written by hand.
+void write_by_hand(const std::string& path, fuzz::Random& random) {
+  TestTrace trace;
+  const auto layers = static_cast<std::int64_t>(1 + random.below(4));
+  const bool fixed = random.chance(30);
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    trace.phase("forward", [&] { dcmt::testing::add_zero3_graph(trace, layers, 1 << 20, fixed); });
+    trace.op("c10d::allreduce_", [&] { trace.op("aten::mul_"); });
+    const auto kept = trace.allocate(4096);
+    trace.gather(layers, kept);
+    const std::int64_t release = trace.release(layers, kept);
+    trace.op("aten::mm", [&] { trace.read(release, layers, kept, "aten::mm"); });
+    trace.user_mark("here");
+    trace.step(step);
+  }
+  trace.persist(0);
+  trace.diagnostic("note", "a note");
+  trace.loss("no_room", 2);
+  std::filesystem::rename(trace.save(), path);
+}
+
+/// A trace as the recorder makes it of a spool in which every type of record occurs.
+bool write_by_recorder(const std::string& path, fuzz::Random& random) {
+  const std::string spool = path + ".spool";
+  std::ofstream(spool, std::ios::binary) << image_of(fuzz::story(random), random);
+  auto recorder = recorder::ProcessRecorder::start(spool, path, {"fuzz"});
+  return recorder.ok() && (*recorder)->finish("exit 0", "finished").ok();
+}
+
+void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
+  const cli::Style style;
+  out << cli::printed(cli::document("report", cli::Json::array({cli::report_json(trace)})));
+  out << cli::printed(cli::peak_json(trace)) << cli::printed(cli::releases_json(trace))
+      << cli::releases_text(trace, style);
+  for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind}) {
+    out << cli::peak_text(trace, by, style);
+    for (const char* at : {"end", "peak", "step:2", "here", "forward#2", "17"}) {
+      const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.what_if.measured.seq);
+      if (!moment) continue;
+      out << cli::live_text(trace, *moment, by, style);
+      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, *moment));
+    }
+  }
+  for (const analyzer::Storage& storage : trace.data->storages) {
+    const auto story = analyzer::storage_story(*trace.data, trace.analysis.releases, storage.id);
+    if (!story) continue;
+    out << cli::storage_text(trace, *story, style) << cli::printed(cli::storage_json(trace, *story));
+  }
+}
+
+Outcome run(std::uint64_t seed, const std::string& folder) {
+  fuzz::Random random(seed);
+  const std::string path = folder + "/rank0.dcmt";
+  if (random.chance(50)) {
+    write_by_hand(path, random);
+  } else if (!write_by_recorder(path, random)) {
+    return wrong("no trace could be made");
+  }
+  const bool pristine = random.chance(5);
+  if (!pristine) fuzz::mutate_trace(path, random);
+
+  std::vector<std::string> paths{path};
+  if (random.chance(20)) {
+    paths.push_back(folder + "/rank1.dcmt");
+    write_by_hand(paths.back(), random);
+  }
+  const auto traces = cli::load_traces(paths, std::nullopt);
+  if (!traces.ok()) {
+    const std::string& message = traces.error().message;
+    if (pristine || message.empty() || message.find('\n') != std::string::npos) {
+      return wrong("refused with: '" + message + "'");
+    }
+    return Outcome::kRefused;
+  }
+  std::ostringstream out;
+  out << cli::report_text(*traces, cli::Style{});
+  for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
+  return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;
+}
+
+Outcome run_caught(std::uint64_t seed, const std::string& folder) {
+  try {
+    return run(seed, folder);
+  } catch (const std::exception& error) {
+    return wrong(std::string("an exception: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return fuzz::fuzz_main(argc, argv, "shown", run_caught); }
