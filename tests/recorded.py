@@ -24,7 +24,8 @@ def environment(**more: str) -> dict[str, str]:
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs dc-memtrace; output is captured as text."""
     options.setdefault("env", environment())
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
+    options.setdefault("timeout", 180)
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
 def python(*arguments: object, **options) -> subprocess.CompletedProcess:

@@ -242,6 +242,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kTensorRepoint:
       return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
                                        [&](const auto& r) { return repoint(r); });
+    case RecordType::kStorageBirth:
+      return with<wire::StorageRecord>(bytes, "a storage's birth",
+                                       [&](const auto& r) { return lifetimes_.storage_birth(r); });
     case RecordType::kStorageRelease:
     case RecordType::kStorageDeath:
       return with<wire::StorageRecord>(bytes, "a storage's end",
@@ -417,6 +420,8 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(dictionary_.commit());
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenBirths, lifetimes_.unseen_births()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenChanges, lifetimes_.unseen_changes()));
   return journal_.writer.set_meta(meta::kRecords, records_);
 }
 
