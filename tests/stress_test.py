@@ -15,9 +15,8 @@ STORAGES = int(os.environ.get("DCMT_STRESS_STORAGES", "20000"))
 STEPS = max(5, STORAGES // 20000)
 THREADS = 4
 PROGRAM = recorded.BUILD / "bin" / "libtorch_stress"
-# What one step can publish, twice; the program waits at each step for the recorder to take it.
-SPOOL_MIB = 64
-PAUSE_MS = 0 if STEPS == 5 else 500
+# Nothing may be lost: at each of many steps the program waits, so that the recorder follows.
+SPOOL_MIB, PAUSE_MS = (64, 0) if STEPS == 5 else (512, 2000)
 
 
 def test_what_lives_at_each_step_is_what_the_trace_has_alive(tmp_path):

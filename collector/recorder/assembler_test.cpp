@@ -181,15 +181,18 @@ TEST_F(AssemblerTest, AChangeThatOnlyShowsAtTheEndIsSaid) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 64);
   s.birth(0xA1, 0xB1, 0, 64);
-  s.death(0xA0, 0xB1);
   wire::StorageRecord grown{};
   grown.storage = 0xB0;
   grown.bytes = 128;
-  s.add(RecordType::kStorageDeath, 0, grown);
+  const auto moved = s.add(RecordType::kStorageDeath, 0, grown);
+  const auto end = s.death(0xA0, 0xB1);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'unseen_change'"), (Rows{"2"}));
   EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_changes'"), (Rows{"2"}));
   EXPECT_EQ(rows(db, "SELECT storage, bytes FROM mark WHERE kind = 'resize'"), (Rows{"1|128"}));
+  const std::string moment = std::to_string(moved);
+  EXPECT_EQ(rows(db, "SELECT storage, from_seq, to_seq FROM tensor WHERE object = 1 ORDER BY id"),
+            (Rows{"1|1|" + moment, "2|" + moment + "|" + std::to_string(end)}));
 }
 
 TEST_F(AssemblerTest, ReleaseEndsAndALaterDeathEndsNothing) {

@@ -171,6 +171,32 @@ Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
   return begin_tensor(record.tensor, 0, *row, *where);
 }
 
+Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
+  auto* live = tensors_.find(record.tensor);
+  const TensorRow old = live->row;
+  if (old.storage == 0) {
+    // It was being made when it was seen first.
+    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+    if (!row.ok()) return row.error();
+    live->row.storage = *row;
+    return {};
+  }
+  Moment moved = journal_.now;
+  DCMT_RETURN_IF_ERROR(
+      each_row(journal_.writer.database(),
+               "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(old.storage),
+               [&](const Statement& row) {
+                 moved = {row.integer(0), row.integer(1)};
+               }));
+  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.writer, record.tensor, moved));
+  DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, old.object, *row, old.birth));
+  tensors_.find(record.tensor)->row.span.from = moved;
+  return {};
+}
+
 Status Lifetimes::tensor_end(const wire::TensorRecord& record) {
   const bool is_death = record.header.type == wire::RecordType::kTensorDeath;
   const auto* live = tensors_.find(record.tensor);
@@ -180,6 +206,7 @@ Status Lifetimes::tensor_end(const wire::TensorRecord& record) {
   }
   if (record.storage != 0 && storage(record.storage) != live->row.storage) {
     DCMT_RETURN_IF_ERROR(unseen_change("the storage of the tensor", record.tensor));
+    DCMT_RETURN_IF_ERROR(move_tensor(record));
   }
   if (!is_death) released_tensors_.insert(record.tensor);
   return end_tensor(record.tensor);

@@ -65,6 +65,8 @@ class Lifetimes {
   Status lost_death(const char* what, std::uint64_t address);
   Status end_tensor(std::uint64_t address);
   Status end_storage(std::uint64_t address);
+  /// The tensor ends on another storage than it was seen on: it moved when that one ended, at the latest.
+  Status move_tensor(const wire::TensorRecord& record);
   Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
   void link_block(std::uint64_t data, RowId storage);
   Status end_block(std::uint64_t address, const Place& place);

@@ -37,6 +37,8 @@ struct Span {
 using SetStorage = void* (*)(void*, void*, std::int64_t, Span, Span);
 /// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data come by reference.
 using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
+/// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
+using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
 using ResizeCpu = void (*)(void*, std::size_t);
 
 constexpr char kConstruct4[] =
@@ -49,6 +51,7 @@ constexpr char kDestroyD1[] = "_ZN3c1010TensorImplD1Ev";
 constexpr char kDestroyD2[] = "_ZN3c1010TensorImplD2Ev";
 constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
 constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
+constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
 constexpr char kCopyMetadata[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_RKNS_15VariableVersionEb";
 constexpr char kCopyMetadataMove[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_ONS_15VariableVersionEb";
@@ -60,6 +63,7 @@ constexpr char kSetQuantized[] =
 constexpr char kMakeStorage[] =
     "_ZN3c1017make_storage_implENS_11StorageImpl15use_byte_size_tENS_6SymIntENS_7DataPtrEPNS_9AllocatorEbSt8"
     "optionalINS_6DeviceEE";
+constexpr char kUndefined[] = "_ZN3c1019UndefinedTensorImpl10_singletonE";
 constexpr char kTensorTable[] = "_ZTVN3c1010TensorImplE";
 constexpr char kStorageTable[] = "_ZTVN3c1011StorageImplE";
 constexpr char kFunctionalTable[] = "_ZTVN2at17functionalization21FunctionalStorageImplE";
@@ -68,6 +72,7 @@ Construct4 g_construct4;
 ConstructView g_construct_view;
 OneObject g_destroy_tensor;
 OneObject g_release_tensor;
+const void* g_undefined;  ///< the static tensor that stands for none: it was there before anything could be seen
 Detach g_detach;
 Detach g_detach_move;
 CopyFrom g_copy_from;
@@ -83,6 +88,7 @@ OneObject g_delete_functional;
 OneObject g_release_functional;
 AllocCpu g_alloc_cpu;
 OneObject g_free_cpu;
+ReportMemory g_report_memory;
 ResizeCpu g_resize_cpu;
 
 /// Whether what begins on this storage is recorded.
@@ -111,6 +117,8 @@ void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) no
 void tensor_born(const void* tensor) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
+  // An extension may make tensors before any operator runs, and end them at once through slots of its own.
+  if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
   TorchThread* thread = torch_thread();
   if (storage == nullptr && thread != nullptr && thread->in_detach != 0) {
@@ -123,7 +131,7 @@ void tensor_born(const void* tensor) noexcept {
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
-  if (!agent::recording()) return;
+  if (!agent::recording() || tensor == g_undefined) return;
   agent::Inside inside;
   watched_tensor_ends(tensor);
   const void* storage = layout::storage_of(tensor);
@@ -373,6 +381,19 @@ void on_free_cpu(void* address) {
   g_free_cpu(address);
 }
 
+// Files and shared memory that torch maps; it tells its profiler of them and nobody else.
+void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                      std::uint16_t device) {
+  constexpr std::uint16_t kTypeMask = 0xff;
+  const bool is_cpu = (device & kTypeMask) == 0;
+  if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
+    agent::Inside inside;
+    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
+    write_block(type, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, agent::python_stack());
+  }
+  g_report_memory(address, bytes, allocated, reserved, device);
+}
+
 }  // namespace
 
 void follow_from_now(const void* storage) noexcept {
@@ -403,6 +424,7 @@ const ImportPatch kImports[] = {
     {kDestroyD2, pointer(on_destroy_tensor), nullptr},
     {kAllocCpu, pointer(on_alloc_cpu), nullptr},
     {kFreeCpu, pointer(on_free_cpu), nullptr},
+    {kReportMemory, pointer(on_report_memory), "libtorch_cpu.so"},
     {kResizeCpu, pointer(on_resize_cpu), nullptr},
     {kCopyMetadata, pointer(on_copy_metadata), "libtorch_cpu.so"},
     {kCopyMetadataMove, pointer(on_copy_metadata_move), "libtorch_cpu.so"},
@@ -421,16 +443,18 @@ bool install_lifetime_hooks(const char** why) noexcept {
     *why = "libc10.so or libtorch_cpu.so is not loaded under its usual name";
     return false;
   }
-  void** tensor_table = virtual_table(c10, kTensorTable);
-  void** storage_table = virtual_table(c10, kStorageTable);
-  void** functional_table = virtual_table(cpu, kFunctionalTable);
+  auto** tensor_table = static_cast<void**>(symbol_in_use(c10, kTensorTable));
+  auto** storage_table = static_cast<void**>(symbol_in_use(c10, kStorageTable));
+  auto** functional_table = static_cast<void**>(symbol_in_use(cpu, kFunctionalTable));
+  g_undefined = symbol_in_use(c10, kUndefined);
   const bool found = find(c10, kConstruct4, g_construct4) && find(c10, kConstructViewC1, g_construct_view) &&
                      find(c10, kDestroyD2, g_destroy_tensor) && find(c10, kAllocCpu, g_alloc_cpu) &&
                      find(c10, kFreeCpu, g_free_cpu) && find(cpu, kResizeCpu, g_resize_cpu) &&
-                     find(c10, kCopyMetadata, g_copy_metadata) && find(c10, kCopyMetadataMove, g_copy_metadata_move) &&
-                     find(cpu, kSetCpu, g_set_cpu) && find(cpu, kSetMeta, g_set_meta) &&
-                     find(cpu, kSetQuantized, g_set_quantized) && find(c10, kMakeStorage, g_make_storage) &&
-                     tensor_table != nullptr && storage_table != nullptr && functional_table != nullptr;
+                     find(c10, kReportMemory, g_report_memory) && find(c10, kCopyMetadata, g_copy_metadata) &&
+                     find(c10, kCopyMetadataMove, g_copy_metadata_move) && find(cpu, kSetCpu, g_set_cpu) &&
+                     find(cpu, kSetMeta, g_set_meta) && find(cpu, kSetQuantized, g_set_quantized) &&
+                     find(c10, kMakeStorage, g_make_storage) && tensor_table != nullptr && storage_table != nullptr &&
+                     functional_table != nullptr;
   if (!found) {
     *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
     return false;
