@@ -1,10 +1,12 @@
 """A job killed at any moment leaves a trace that opens, with nothing lost that was published.
 
-DCMT_KILL_RUNS says how often one is killed; twenty times without it.
+DCMT_KILL_RUNS says how often one is killed at any moment; ten times without it. For each five of these one more is
+killed in backward, and one more while a thread changes chunks, at two points.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import random
@@ -18,7 +20,8 @@ import time
 import pytest
 import recorded
 
-RUNS = int(os.environ.get("DCMT_KILL_RUNS", "20"))
+RUNS = int(os.environ.get("DCMT_KILL_RUNS", "10"))
+FORCED_RUNS = (RUNS + 4) // 5
 PROGRAM = recorded.PROGRAMS / "endless_training.py"
 
 
@@ -61,6 +64,81 @@ def test_killed_at_a_random_moment(tmp_path, attempt):
     check_complete(trace)
     assert recorded.meta(trace)["exit"] == f"signal {signal.SIGKILL:d}"
     assert recorded.tool("report", trace).returncode == 0
+
+
+class Counted:
+    """A C++ program in four threads that counts its storages itself, in a file that outlives it."""
+
+    THREADS = 4
+    SECONDS = 1.0
+
+    def __init__(self, folder: pathlib.Path, **environment: str):
+        self.file, self.folder = folder / "counters", folder / "out"
+        self.run = subprocess.Popen(
+            [recorded.TOOL, "run", "-q", "-o", self.folder, "--detail", "full", "--"]
+            + [recorded.BUILD / "bin" / "libtorch_counted", self.file, str(self.SECONDS), str(self.THREADS)],
+            env=recorded.environment(**environment),
+        )
+
+    def counters(self) -> list[tuple[int, int, int, int]]:
+        """Of each thread: storages made, ended, whether it is in backward, and the bytes of its storages."""
+        data = self.file.read_bytes() if self.file.exists() else b""
+        return list(struct.iter_unpack("<4Q", data)) if len(data) == 32 * self.THREADS else []
+
+    def wait_until(self, condition) -> None:
+        deadline = time.monotonic() + 60
+        while not condition(self.counters()):
+            assert time.monotonic() < deadline and self.run.poll() is None, "it never came to that"
+
+    def job(self) -> int:
+        """The program is the only child of the tool's."""
+        (pid,) = pathlib.Path(f"/proc/{self.run.pid}/task/{self.run.pid}/children").read_text().split()
+        return int(pid)
+
+    def check(self) -> None:
+        """Whatever the program had counted is in the trace, and no more than what each thread was just about to."""
+        (trace,) = recorded.traces(self.folder)
+        check_complete(trace)
+        for made, ended, _, size in self.counters():
+            ((births, live),) = recorded.query(
+                trace, "SELECT count(*), coalesce(sum(to_seq IS NULL), 0) FROM storage WHERE bytes = ?", size
+            )
+            assert 0 <= births - made <= 1
+            assert 0 <= births - live - ended <= 1
+
+
+@pytest.mark.parametrize("attempt", range(RUNS))
+def test_what_the_program_counted_is_in_the_trace(tmp_path, attempt):
+    program = Counted(tmp_path)
+    program.wait_until(lambda counters: any(made for made, *_ in counters))
+    time.sleep(random.Random(attempt).uniform(0.0, Counted.SECONDS))
+    # It may just have ended by itself.
+    with contextlib.suppress(ValueError, FileNotFoundError, ProcessLookupError):
+        os.kill(program.job(), signal.SIGKILL)
+    assert program.run.wait(60) in (0, 128 + signal.SIGKILL)
+    program.check()
+
+
+@pytest.mark.parametrize("attempt", range(FORCED_RUNS))
+def test_killed_in_backward(tmp_path, attempt):
+    program = Counted(tmp_path)
+    program.wait_until(lambda counters: any(made for made, *_ in counters))
+    time.sleep(random.Random(attempt).uniform(0.0, 0.5))
+    job, thread = program.job(), attempt % Counted.THREADS
+    program.wait_until(lambda counters: counters[thread][2] == 1)
+    os.kill(job, signal.SIGKILL)
+    assert program.run.wait(60) == 128 + signal.SIGKILL
+    assert any(in_backward for _, _, in_backward, _ in program.counters())
+    program.check()
+
+
+@pytest.mark.parametrize("point", ["closed", "taken"])
+@pytest.mark.parametrize("attempt", range(FORCED_RUNS))
+def test_killed_while_a_thread_changes_chunks(tmp_path, attempt, point):
+    switch = random.Random(attempt).randint(1, 40)
+    program = Counted(tmp_path, DC_MEMTRACE_TEST_KILL_AT_CHUNK=f"{point}:{switch}")
+    assert program.run.wait(60) == 128 + signal.SIGKILL
+    program.check()
 
 
 def published_sequences(spool: pathlib.Path) -> int:

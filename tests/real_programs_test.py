@@ -52,25 +52,7 @@ def counts_of(trace: pathlib.Path) -> dict:
         "SELECT from_seq, to_seq FROM mark JOIN string ON string.id = mark.name"
         " WHERE kind = 'phase' AND text = 'profiled'",
     )
-    events = recorded.query(
-        trace,
-        "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
-        " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL)"
-        " WHERE seq BETWEEN ? AND ? ORDER BY seq",
-        begin,
-        end,
-    )
-    total = peak = 0
-    for (delta,) in events:
-        total += delta
-        peak = max(peak, total)
-    return {
-        "allocations": sum(delta > 0 for (delta,) in events),
-        "frees": sum(delta < 0 for (delta,) in events),
-        "allocated_bytes": sum(delta for (delta,) in events if delta > 0),
-        "peak_bytes": peak,
-        "left_bytes": total,
-    }
+    return recorded.memory_counts(trace, begin, end)
 
 
 @pytest.mark.parametrize("name", [*PROGRAMS, "libtorch"])

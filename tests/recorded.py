@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -24,7 +25,8 @@ def environment(**more: str) -> dict[str, str]:
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs dc-memtrace; output is captured as text."""
     options.setdefault("env", environment())
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
+    options.setdefault("timeout", 180)
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
 def python(*arguments: object, **options) -> subprocess.CompletedProcess:
@@ -79,3 +81,25 @@ def peak_of(trace: pathlib.Path) -> int:
         total += delta
         peak = max(peak, total)
     return peak
+
+
+def memory_counts(trace: pathlib.Path, begin: int, end: int) -> dict:
+    """What torch's own counter calls the allocations and frees between two sequences, counted from the trace's rows."""
+    deltas = [
+        delta
+        for (delta,) in query(
+            trace,
+            "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
+            " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL)"
+            " WHERE seq BETWEEN ? AND ? ORDER BY seq",
+            begin,
+            end,
+        )
+    ]
+    return {
+        "allocations": sum(delta > 0 for delta in deltas),
+        "frees": sum(delta < 0 for delta in deltas),
+        "allocated_bytes": sum(delta for delta in deltas if delta > 0),
+        "peak_bytes": max(itertools.accumulate(deltas, initial=0)),
+        "left_bytes": sum(deltas),
+    }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/agent/clock.h"
+#include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/thread_state.h"
@@ -81,6 +83,22 @@ constinit ThreadEndHook g_at_thread_end = nullptr;
 void on_thread_end(void*) {
   if (g_at_thread_end != nullptr) g_at_thread_end();
   close_thread_chunk();
+}
+
+// For tests: how many more times a thread may come to a point in renew_chunk() before the process is killed; 0: for
+// ever.
+constinit std::atomic<std::int32_t> g_kill_when_closed{0};
+constinit std::atomic<std::int32_t> g_kill_when_taken{0};
+
+void read_test_kill() noexcept {
+  const char* point = getenv(kEnvTestKill);
+  if (point == nullptr) return;
+  if (strncmp(point, "closed:", 7) == 0) g_kill_when_closed.store(atoi(point + 7));
+  if (strncmp(point, "taken:", 6) == 0) g_kill_when_taken.store(atoi(point + 6));
+}
+
+void kill_if_due(std::atomic<std::int32_t>& left) noexcept {
+  if (left.load(std::memory_order_relaxed) != 0 && left.fetch_sub(1) == 1) kill(getpid(), SIGKILL);
 }
 
 /// A chunk of our own, or -1 if the recorder has none left for us.
@@ -153,8 +171,10 @@ void write_chunk_preamble(bool first) noexcept {
 
 bool renew_chunk() noexcept {
   close_thread_chunk();
+  kill_if_due(g_kill_when_closed);
   const std::int64_t index = take_chunk();
   if (index < 0) return false;
+  kill_if_due(g_kill_when_taken);
   const bool first = t_state.number == 0;
   if (first) t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
   // Every time: a later destructor of a thread that ends may record again after on_thread_end().
@@ -212,6 +232,7 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
   g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
   g_chunk_count = options.chunk_count;
+  read_test_kill();
   return nullptr;
 }
 

@@ -264,6 +264,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kTensorRepoint:
       return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
                                        [&](const auto& r) { return repoint(r); });
+    case RecordType::kStorageBirth:
+      return with<wire::StorageRecord>(bytes, "a storage's birth",
+                                       [&](const auto& r) { return lifetimes_.storage_birth(r); });
     case RecordType::kStorageRelease:
     case RecordType::kStorageDeath:
       return with<wire::StorageRecord>(bytes, "a storage's end",
@@ -464,6 +467,8 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockErrorNs, clock_.error_ns()));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockReadings, clock_.readings()));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kRealOffsetNs, real_offset_ns_));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenBirths, lifetimes_.unseen_births()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenChanges, lifetimes_.unseen_changes()));
   return journal_.writer.set_meta(meta::kRecords, records_);
 }
 

@@ -146,6 +146,56 @@ TEST_F(AssemblerTest, BirthAtALiveAddressIsALostDeath) {
   EXPECT_EQ(totals_.allocated_bytes, 16);
 }
 
+TEST_F(AssemblerTest, EndsOfWhatWasNotSeenToBeginAreCounted) {
+  TestStream s;
+  s.death(0xA0);
+  s.free(0xD0);
+  s.birth(0xA1, 0xB1);
+  s.tensor(RecordType::kTensorRelease, 0xA1, 0xB1);
+  s.death(0xA1);  // the second half of the same end
+  wire::StorageRecord shown_at_its_end{};
+  shown_at_its_end.storage = 0xB2;
+  shown_at_its_end.bytes = 64;
+  const auto storage = s.add(RecordType::kStorageDeath, 0, shown_at_its_end);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_births'"), (Rows{"2"}));
+  const std::string moment = std::to_string(storage);
+  EXPECT_EQ(rows(db, "SELECT bytes, from_seq, to_seq FROM storage WHERE id = 2"),
+            (Rows{"64|" + moment + "|" + moment}));
+}
+
+TEST_F(AssemblerTest, AStorageCanLiveBeforeItsTensors) {
+  TestStream s;
+  wire::StorageRecord birth{};
+  birth.storage = 0xB0;
+  birth.bytes = 64;
+  const auto from = s.add(RecordType::kStorageBirth, 0, birth);
+  s.birth(0xA0, 0xB0, 0, 64);
+  const auto again = s.add(RecordType::kStorageBirth, 0, birth);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT id, from_seq, to_seq FROM storage"),
+            (Rows{"1|" + std::to_string(from) + "|" + std::to_string(again), "2|" + std::to_string(again) + "|-"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'lost_death'"), (Rows{"1"}));
+}
+
+TEST_F(AssemblerTest, AChangeThatOnlyShowsAtTheEndIsSaid) {
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, 64);
+  s.birth(0xA1, 0xB1, 0, 64);
+  wire::StorageRecord grown{};
+  grown.storage = 0xB0;
+  grown.bytes = 128;
+  const auto moved = s.add(RecordType::kStorageDeath, 0, grown);
+  const auto end = s.death(0xA0, 0xB1);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'unseen_change'"), (Rows{"2"}));
+  EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_changes'"), (Rows{"2"}));
+  EXPECT_EQ(rows(db, "SELECT storage, bytes FROM mark WHERE kind = 'resize'"), (Rows{"1|128"}));
+  const std::string moment = std::to_string(moved);
+  EXPECT_EQ(rows(db, "SELECT storage, from_seq, to_seq FROM tensor WHERE object = 1 ORDER BY id"),
+            (Rows{"1|1|" + moment, "2|" + moment + "|" + std::to_string(end)}));
+}
+
 TEST_F(AssemblerTest, ReleaseEndsAndALaterDeathEndsNothing) {
   TestStream s;
   s.birth(0xA0, 0xB0);
@@ -701,7 +751,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % 37);
+    header->type = static_cast<RecordType>(random() % 38);
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;

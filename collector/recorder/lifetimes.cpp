@@ -32,6 +32,10 @@ Status Lifetimes::resume() {
         storage.span.from = {row.integer(6), row.integer(7)};
         storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
       }));
+  DCMT_RETURN_IF_ERROR(each_row(database,
+                                "SELECT m.storage, m.bytes FROM mark m JOIN storage s ON s.id = m.storage"
+                                " WHERE m.kind = 'resize' AND s.to_seq IS NULL ORDER BY m.id",
+                                [this](const Statement& row) { resized_[row.integer(0)] = row.integer(1); }));
   DCMT_RETURN_IF_ERROR(
       each_row(database,
                "SELECT id, object, address, storage, thread, operator, stack, from_seq, from_ns FROM tensor"
@@ -141,8 +145,22 @@ Status Lifetimes::end_tensor(std::uint64_t address) {
   return censuses_.tensor_ended(id);
 }
 
+void Lifetimes::note_unseen_birth(std::unordered_set<std::uint64_t>& released, std::uint64_t address, bool is_death) {
+  if (!is_death || released.erase(address) == 0) ++unseen_births_;
+}
+
+Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
+  constexpr std::int64_t kMostTold = 10;
+  if (++unseen_changes_ > kMostTold) return {};
+  char text[128];
+  std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown moment: it was seen at its end only", what,
+                static_cast<unsigned long long>(address));
+  return journal_.diagnose("unseen_change", text);
+}
+
 Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
   if (record.tensor == 0) return journal_.bad_record("a tensor's birth");
+  released_tensors_.erase(record.tensor);
   if (tensors_.find(record.tensor) != nullptr) {
     DCMT_RETURN_IF_ERROR(lost_death("tensor", record.tensor));
     DCMT_RETURN_IF_ERROR(end_tensor(record.tensor));
@@ -155,8 +173,44 @@ Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
   return begin_tensor(record.tensor, 0, *row, *where);
 }
 
+Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
+  auto* live = tensors_.find(record.tensor);
+  const TensorRow old = live->row;
+  if (old.storage == 0) {
+    // It was being made when it was seen first.
+    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+    if (!row.ok()) return row.error();
+    live->row.storage = *row;
+    return {};
+  }
+  Moment moved = journal_.now;
+  DCMT_RETURN_IF_ERROR(
+      each_row(journal_.writer.database(),
+               "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(old.storage),
+               [&](const Statement& row) {
+                 moved = {row.integer(0), row.integer(1)};
+               }));
+  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, record.tensor, moved));
+  DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, old.object, *row, old.birth));
+  tensors_.find(record.tensor)->row.span.from = moved;
+  return {};
+}
+
 Status Lifetimes::tensor_end(const wire::TensorRecord& record) {
-  if (tensors_.find(record.tensor) == nullptr) return {};
+  const bool is_death = record.header.type == wire::RecordType::kTensorDeath;
+  const auto* live = tensors_.find(record.tensor);
+  if (live == nullptr) {
+    note_unseen_birth(released_tensors_, record.tensor, is_death);
+    return {};
+  }
+  if (record.storage != 0 && storage(record.storage) != live->row.storage) {
+    DCMT_RETURN_IF_ERROR(unseen_change("the storage of the tensor", record.tensor));
+    DCMT_RETURN_IF_ERROR(move_tensor(record));
+  }
+  if (!is_death) released_tensors_.insert(record.tensor);
   return end_tensor(record.tensor);
 }
 
@@ -193,17 +247,51 @@ Expected<RowId> Lifetimes::repoint(const wire::RepointRecord& record) {
   return old_storage;
 }
 
+std::int64_t Lifetimes::bytes_now(const StorageRow& storage) const {
+  const auto resized = resized_.find(storage.id);
+  return resized != resized_.end() ? resized->second : storage.bytes;
+}
+
+Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
+  if (record.storage == 0) return journal_.bad_record("a storage's birth");
+  if (storages_.find(record.storage) != nullptr) {
+    DCMT_RETURN_IF_ERROR(lost_death("storage", record.storage));
+    DCMT_RETURN_IF_ERROR(end_storage(record.storage));
+  }
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  return row.ok() ? Status{} : row.error();
+}
+
+Status Lifetimes::end_storage(std::uint64_t address) {
+  const RowId id = storage(address);
+  DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, address, journal_.now));
+  block_owners_.erase(id);
+  resized_.erase(id);
+  return censuses_.storage_ended(id);
+}
+
 Status Lifetimes::storage_end(const wire::StorageRecord& record) {
+  if (record.storage == 0) return journal_.bad_record("a storage's end");
+  const bool is_death = record.header.type == wire::RecordType::kStorageDeath;
   auto* live = storages_.find(record.storage);
-  if (live == nullptr) return {};
+  if (live == nullptr) {
+    if (is_death && released_storages_.erase(record.storage) != 0) return {};
+    // Without bytes it is nothing that anyone asks for, and in `lifetimes` there are many whose birth was too small.
+    if (record.bytes == 0) return {};
+    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+    if (!row.ok()) return row.error();
+    live = storages_.find(record.storage);
+  }
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
+  if (bytes_now(live->row) != as_signed(record.bytes)) {
+    DCMT_RETURN_IF_ERROR(unseen_change("the size of the storage", record.storage));
+    DCMT_RETURN_IF_ERROR(write_resize(live->row.id, record.bytes, *where));
+  }
   live->row.end = *where;
   live->row.end_ordinal = record.header.aux;
-  const RowId id = live->row.id;
-  DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, record.storage, journal_.now));
-  block_owners_.erase(id);
-  return censuses_.storage_ended(id);
+  if (!is_death) released_storages_.insert(record.storage);
+  return end_storage(record.storage);
 }
 
 Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
@@ -213,14 +301,19 @@ Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
   link_block(record.data, *row);
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
+  return write_resize(*row, record.bytes, *where);
+}
+
+Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& where) {
+  resized_[storage] = as_signed(bytes);
   MarkRow mark;
   mark.id = journal_.ids.mark++;
   mark.kind = "resize";
-  mark.thread = where->thread;
-  mark.storage = *row;
-  mark.bytes = as_signed(record.bytes);
-  mark.operator_id = where->operator_id;
-  mark.stack = where->stack;
+  mark.thread = where.thread;
+  mark.storage = storage;
+  mark.bytes = as_signed(bytes);
+  mark.operator_id = where.operator_id;
+  mark.stack = where.stack;
   mark.span = {journal_.now, journal_.now};
   return journal_.rows.write(mark);
 }
@@ -259,7 +352,10 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
 }
 
 Status Lifetimes::block_free(const wire::BlockRecord& record) {
-  if (blocks_.find(record.address) == nullptr) return {};
+  if (blocks_.find(record.address) == nullptr) {
+    ++unseen_births_;
+    return {};
+  }
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   return end_block(record.address, *where);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "collector/recorder/census_book.h"
@@ -24,10 +25,12 @@ class Lifetimes {
   Status resume();
 
   Status tensor_birth(const wire::TensorRecord& record);
-  /// A release or a death. Of what is not known to live: nothing to end.
+  /// A release or a death. Of what is not known to live: nothing to end, but it is counted.
   Status tensor_end(const wire::TensorRecord& record);
   /// The row of the storage that the tensor left, 0 if unknown.
   Expected<RowId> repoint(const wire::RepointRecord& record);
+  Status storage_birth(const wire::StorageRecord& record);
+  /// A release or a death. A storage that no tensor has ever shown is seen here first, and its row is a moment.
   Status storage_end(const wire::StorageRecord& record);
   Status storage_resize(const wire::ResizeRecord& record);
   Status block_alloc(const wire::BlockRecord& record);
@@ -45,19 +48,32 @@ class Lifetimes {
 
   [[nodiscard]] std::int64_t allocated() const { return allocated_; }
   [[nodiscard]] std::int64_t peak() const { return peak_; }
+  /// Ends of what had not been seen to begin: in detail `full` there is none.
+  [[nodiscard]] std::int64_t unseen_births() const { return unseen_births_; }
+  /// Tensors that ended on another storage, and storages that ended with other bytes, than had been seen last.
+  [[nodiscard]] std::int64_t unseen_changes() const { return unseen_changes_; }
 
   template <class Visit>
   void visit(Visit&& visit) {
     visit("blocks.allocated", allocated_);
     visit("blocks.peak", peak_);
+    visit("unseen.births", unseen_births_);
+    visit("unseen.changes", unseen_changes_);
   }
 
  private:
   Status lost_death(const char* what, std::uint64_t address);
   Status end_tensor(std::uint64_t address);
+  Status end_storage(std::uint64_t address);
+  /// The tensor ends on another storage than it was seen on: it moved when that one ended, at the latest.
+  Status move_tensor(const wire::TensorRecord& record);
   Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
   void link_block(std::uint64_t data, RowId storage);
   Status end_block(std::uint64_t address, const Place& place);
+  Status unseen_change(const char* what, std::uint64_t address);
+  Status write_resize(RowId storage, std::uint64_t bytes, const Place& where);
+  [[nodiscard]] std::int64_t bytes_now(const StorageRow& storage) const;
+  void note_unseen_birth(std::unordered_set<std::uint64_t>& released, std::uint64_t address, bool is_death);
 
   Journal& journal_;
   Dictionary& dictionary_;
@@ -66,7 +82,12 @@ class Lifetimes {
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;
-  std::unordered_set<RowId> block_owners_;  ///< live storages that were given a block
+  std::unordered_set<RowId> block_owners_;               ///< live storages that were given a block
+  std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
+  std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
+  std::unordered_set<std::uint64_t> released_storages_;  ///< the same
+  std::int64_t unseen_births_ = 0;
+  std::int64_t unseen_changes_ = 0;
   std::int64_t allocated_ = 0;
   std::int64_t peak_ = 0;
 };

@@ -99,6 +99,7 @@ class TestStream {
     record.data = data;
     record.bytes = bytes;
     record.stack = stack;
+    if (type == wire::RecordType::kTensorBirth) bytes_.try_emplace(storage, bytes);
     return add(type, 0, record);
   }
   std::uint64_t birth(std::uint64_t address, std::uint64_t storage, std::uint64_t data = 0, std::uint64_t bytes = 0,
@@ -119,6 +120,8 @@ class TestStream {
     wire::StorageRecord record{};
     record.storage = storage;
     record.stack = stack;
+    record.bytes = bytes_[storage];
+    bytes_.erase(storage);
     return add(type, 0, record);
   }
   std::uint64_t storage_death(std::uint64_t storage, std::uint64_t stack = 0) {
@@ -128,7 +131,7 @@ class TestStream {
     wire::ResizeRecord record{};
     record.storage = storage;
     record.old_bytes = old_bytes;
-    record.bytes = bytes;
+    record.bytes = bytes_[storage] = bytes;
     record.data = data;
     return add(wire::RecordType::kStorageResize, 0, record);
   }
@@ -258,6 +261,7 @@ class TestStream {
   std::uint64_t next_seq_ = 1;
   std::uint64_t ordinal_ = 0;
   std::map<std::string, std::uint64_t> texts_;
+  std::map<std::uint64_t, std::uint64_t> bytes_;  ///< of storages, as last told
 };
 
 }  // namespace dcmt::recorder::testing

@@ -174,6 +174,12 @@ std::size_t patch_imports(const ImportPatch* patches, std::size_t count) noexcep
   return request.written;
 }
 
+void* symbol_in_use(void* library, const char* symbol) noexcept {
+  // The program comes first in the global scope. Under Python torch is not in it.
+  void* found = dlsym(RTLD_DEFAULT, symbol);
+  return found != nullptr ? found : dlsym(library, symbol);
+}
+
 void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
   void** slot = table + index;
   void* original = *slot;

@@ -42,11 +42,14 @@ inline std::uint64_t data_of(const void* storage) noexcept {
   return storage != nullptr ? word(storage, kStorageData) : 0;
 }
 
-/// Bytes of a storage; 0 for none and for symbolic sizes, which own no memory.
+/// Bytes of memory that a storage has: 0 for none, for a meta, fake or functional one and for a symbolic size.
 inline std::uint64_t bytes_of(const void* storage) noexcept {
-  if (storage == nullptr) return 0;
+  if (data_of(storage) == 0) return 0;
   const std::uint64_t bytes = word(storage, kStorageBytes);
   return (bytes >> 62) == 0 ? bytes : 0;
 }
+
+/// True if the storage says that it has no bytes: it never had any, or they were given back.
+inline bool is_empty(const void* storage) noexcept { return storage != nullptr && word(storage, kStorageBytes) == 0; }
 
 }  // namespace dcmt::torch_provider::layout

@@ -26,6 +26,19 @@ using OneObject = void (*)(void*);
 using Detach = void* (*)(const void**, const void*, const void*, bool);
 using CopyFrom = void (*)(void*, const void*);
 using AllocCpu = void* (*)(std::size_t);
+/// copy_tensor_metadata(source, destination, version by reference, flag), by either kind of reference.
+using CopyMetadata = void (*)(const void*, void*, const void*, bool);
+/// An ArrayRef: two words by value.
+struct Span {
+  const void* data;
+  std::size_t size;
+};
+/// set_(tensor, storage by reference, offset or a reference to a symbolic one, sizes, strides) returns the tensor.
+using SetStorage = void* (*)(void*, void*, std::int64_t, Span, Span);
+/// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data come by reference.
+using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
+/// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
+using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
 using ResizeCpu = void (*)(void*, std::size_t);
 
 constexpr char kConstruct4[] =
@@ -38,21 +51,44 @@ constexpr char kDestroyD1[] = "_ZN3c1010TensorImplD1Ev";
 constexpr char kDestroyD2[] = "_ZN3c1010TensorImplD2Ev";
 constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
 constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
+constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
+constexpr char kCopyMetadata[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_RKNS_15VariableVersionEb";
+constexpr char kCopyMetadataMove[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_ONS_15VariableVersionEb";
+constexpr char kSetCpu[] = "_ZN2at6native16set_storage_cpu_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
+constexpr char kSetMeta[] =
+    "_ZN2at6native24set_storage_meta__symintERNS_6TensorEN3c107StorageENS3_6SymIntENS3_8ArrayRefIS5_EES7_";
+constexpr char kSetQuantized[] =
+    "_ZN2at6native22set_storage_quantized_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
+constexpr char kMakeStorage[] =
+    "_ZN3c1017make_storage_implENS_11StorageImpl15use_byte_size_tENS_6SymIntENS_7DataPtrEPNS_9AllocatorEbSt8"
+    "optionalINS_6DeviceEE";
+constexpr char kUndefined[] = "_ZN3c1019UndefinedTensorImpl10_singletonE";
 constexpr char kTensorTable[] = "_ZTVN3c1010TensorImplE";
 constexpr char kStorageTable[] = "_ZTVN3c1011StorageImplE";
+constexpr char kFunctionalTable[] = "_ZTVN2at17functionalization21FunctionalStorageImplE";
 
 Construct4 g_construct4;
 ConstructView g_construct_view;
 OneObject g_destroy_tensor;
 OneObject g_release_tensor;
+const void* g_undefined;  ///< the static tensor that stands for none: it was there before anything could be seen
 Detach g_detach;
 Detach g_detach_move;
 CopyFrom g_copy_from;
+CopyMetadata g_copy_metadata;
+CopyMetadata g_copy_metadata_move;
+SetStorage g_set_cpu;
+SetStorage g_set_meta;
+SetStorage g_set_quantized;
+MakeStorage g_make_storage;
 OneObject g_delete_storage;
 OneObject g_release_storage;
+OneObject g_delete_functional;
+OneObject g_release_functional;
 AllocCpu g_alloc_cpu;
 OneObject g_free_cpu;
+ReportMemory g_report_memory;
 ResizeCpu g_resize_cpu;
 
 /// Whether what begins on this storage is recorded.
@@ -62,9 +98,7 @@ bool follow_begin(const void* storage) noexcept {
 
 /// Whether what ends on this storage is recorded: also where the bytes are gone, since they may have been many. The
 /// recorder ignores the end of what it never saw begin.
-bool follow_end(const void* storage) noexcept {
-  return follow_begin(storage) || (storage != nullptr && layout::bytes_of(storage) == 0);
-}
+bool follow_end(const void* storage) noexcept { return follow_begin(storage) || layout::is_empty(storage); }
 
 void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) noexcept {
   const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
@@ -83,6 +117,8 @@ void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) no
 void tensor_born(const void* tensor) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
+  // An extension may make tensors before any operator runs, and end them at once through slots of its own.
+  if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
   TorchThread* thread = torch_thread();
   if (storage == nullptr && thread != nullptr && thread->in_detach != 0) {
@@ -95,7 +131,7 @@ void tensor_born(const void* tensor) noexcept {
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
-  if (!agent::recording()) return;
+  if (!agent::recording() || tensor == g_undefined) return;
   agent::Inside inside;
   watched_tensor_ends(tensor);
   const void* storage = layout::storage_of(tensor);
@@ -106,13 +142,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   }
 }
 
-void storage_ends(const void* storage, wire::RecordType type) noexcept {
-  if (!agent::recording()) return;
-  agent::Inside inside;
-  const bool follow = follow_end(storage);
-  // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
-  watched_storage_ends(storage);
-  if (!follow) return;
+void write_storage(wire::RecordType type, const void* storage) noexcept {
   const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   const TorchThread* thread = torch_thread();
@@ -124,6 +154,15 @@ void storage_ends(const void* storage, wire::RecordType type) noexcept {
   record->bytes = layout::bytes_of(storage);
   record->stack = stack;
   agent::commit_record(record);
+}
+
+void storage_ends(const void* storage, wire::RecordType type) noexcept {
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  const bool follow = follow_end(storage);
+  // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
+  watched_storage_ends(storage);
+  if (follow) write_storage(type, storage);
 }
 
 // `device` is an optional<Device>: three bytes in one register.
@@ -192,38 +231,104 @@ void on_release_storage(void* storage) {
   g_release_storage(storage);
 }
 
-void on_copy_from(void* tensor, const void* other) {
-  const void* before = layout::storage_of(tensor);
-  // The old storage may end inside the call: whatever needs it is done first.
-  const bool was_followed = agent::recording() && follow_begin(before);
-  if (agent::recording()) {
+void on_delete_functional(void* storage) {
+  storage_ends(storage, wire::RecordType::kStorageDeath);
+  g_delete_functional(storage);
+}
+
+void on_release_functional(void* storage) {
+  storage_ends(storage, wire::RecordType::kStorageRelease);
+  g_release_functional(storage);
+}
+
+/// Lives around a call that can give a tensor another storage, and may throw.
+class Move {
+ public:
+  explicit Move(const void* tensor) noexcept : tensor_(tensor), before_(layout::storage_of(tensor)) {
+    if (!agent::recording()) return;
+    // The old storage may end inside the call: whatever needs it is done first.
+    was_followed_ = follow_begin(before_);
     agent::Inside inside;
-    if (before != nullptr) {
-      sharing_remove(tensor, before);
-      watched_tensor_moves(tensor, before);
-    }
+    if (before_ == nullptr) return;
+    sharing_remove(tensor_, before_);
+    watched_tensor_moves(tensor_, before_);
   }
+
+  ~Move() {
+    if (!agent::recording()) return;
+    agent::Inside inside;
+    const void* after = layout::storage_of(tensor_);
+    if (after != nullptr) sharing_add(tensor_, after);
+    if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
+    if (after != nullptr && !follow_begin(after)) watch_small(after);
+    write_repoint(after);
+  }
+
+  Move(const Move&) = delete;
+  Move& operator=(const Move&) = delete;
+
+ private:
+  void write_repoint(const void* after) const noexcept {
+    const std::uint64_t stack = agent::python_stack();
+    write_running_ops();
+    auto* record = static_cast<wire::RepointRecord*>(
+        agent::begin_record(wire::RecordType::kTensorRepoint, sizeof(wire::RepointRecord), 0));
+    if (record == nullptr) return;
+    record->tensor = reinterpret_cast<std::uint64_t>(tensor_);
+    record->old_storage = reinterpret_cast<std::uint64_t>(before_);
+    record->storage = reinterpret_cast<std::uint64_t>(after);
+    record->data = layout::data_of(after);
+    record->bytes = layout::bytes_of(after);
+    record->stack = stack;
+    agent::commit_record(record);
+  }
+
+  const void* tensor_;
+  const void* before_;
+  bool was_followed_ = false;
+};
+
+void on_copy_from(void* tensor, const void* other) {
+  const Move move(tensor);
   g_copy_from(tensor, other);
-  const void* after = layout::storage_of(tensor);
-  if (!agent::recording() || after == before) {
-    if (agent::recording() && before != nullptr) sharing_add(tensor, before);
-    return;
+}
+
+// Subclasses of TensorImpl copy themselves and each other through these; the class itself does so inside libc10.
+void on_copy_metadata(const void* from, void* tensor, const void* version, bool allow_change) {
+  const Move move(tensor);
+  g_copy_metadata(from, tensor, version, allow_change);
+}
+
+void on_copy_metadata_move(const void* from, void* tensor, const void* version, bool allow_change) {
+  const Move move(tensor);
+  g_copy_metadata_move(from, tensor, version, allow_change);
+}
+
+// `tensor` is an at::Tensor: its one word is the address of the TensorImpl.
+void* on_set_cpu(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
+  const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
+  return g_set_cpu(tensor, storage, offset, sizes, strides);
+}
+
+void* on_set_meta(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
+  const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
+  return g_set_meta(tensor, storage, offset, sizes, strides);
+}
+
+void* on_set_quantized(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
+  const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
+  return g_set_quantized(tensor, storage, offset, sizes, strides);
+}
+
+// A storage that lives before any tensor does. Those that torch makes for a tensor at once do not come by here.
+void* on_make_storage(void** result, const void* bytes, void* data, void* allocator, bool resizable,
+                      std::uint32_t device) {
+  void* returned = g_make_storage(result, bytes, data, allocator, resizable, device);
+  if (agent::recording() && follow_begin(*result)) {
+    agent::Inside inside;
+    write_storage(wire::RecordType::kStorageBirth, *result);
   }
-  agent::Inside inside;
-  if (after != nullptr) sharing_add(tensor, after);
-  if (!was_followed && !follow_begin(after)) return;
-  const std::uint64_t stack = agent::python_stack();
-  write_running_ops();
-  auto* record = static_cast<wire::RepointRecord*>(
-      agent::begin_record(wire::RecordType::kTensorRepoint, sizeof(wire::RepointRecord), 0));
-  if (record == nullptr) return;
-  record->tensor = reinterpret_cast<std::uint64_t>(tensor);
-  record->old_storage = reinterpret_cast<std::uint64_t>(before);
-  record->storage = reinterpret_cast<std::uint64_t>(after);
-  record->data = layout::data_of(after);
-  record->bytes = layout::bytes_of(after);
-  record->stack = stack;
-  agent::commit_record(record);
+  return returned;
 }
 
 void on_resize_cpu(void* storage, std::size_t bytes) {
@@ -233,7 +338,7 @@ void on_resize_cpu(void* storage, std::size_t bytes) {
   if (!agent::recording()) return;
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
-  if (!follow_begin(storage)) watch_shrunk(storage);
+  if (!follow_begin(storage)) watch_small(storage);
   const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(
@@ -276,6 +381,19 @@ void on_free_cpu(void* address) {
   g_free_cpu(address);
 }
 
+// Files and shared memory that torch maps; it tells its profiler of them and nobody else.
+void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                      std::uint16_t device) {
+  constexpr std::uint16_t kTypeMask = 0xff;
+  const bool is_cpu = (device & kTypeMask) == 0;
+  if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
+    agent::Inside inside;
+    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
+    write_block(type, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, agent::python_stack());
+  }
+  g_report_memory(address, bytes, allocated, reserved, device);
+}
+
 }  // namespace
 
 void follow_from_now(const void* storage) noexcept {
@@ -306,7 +424,14 @@ const ImportPatch kImports[] = {
     {kDestroyD2, pointer(on_destroy_tensor), nullptr},
     {kAllocCpu, pointer(on_alloc_cpu), nullptr},
     {kFreeCpu, pointer(on_free_cpu), nullptr},
+    {kReportMemory, pointer(on_report_memory), "libtorch_cpu.so"},
     {kResizeCpu, pointer(on_resize_cpu), nullptr},
+    {kCopyMetadata, pointer(on_copy_metadata), "libtorch_cpu.so"},
+    {kCopyMetadataMove, pointer(on_copy_metadata_move), "libtorch_cpu.so"},
+    {kSetCpu, pointer(on_set_cpu), nullptr},
+    {kSetMeta, pointer(on_set_meta), nullptr},
+    {kSetQuantized, pointer(on_set_quantized), nullptr},
+    {kMakeStorage, pointer(on_make_storage), nullptr},
 };
 
 }  // namespace
@@ -318,12 +443,18 @@ bool install_lifetime_hooks(const char** why) noexcept {
     *why = "libc10.so or libtorch_cpu.so is not loaded under its usual name";
     return false;
   }
-  void** tensor_table = nullptr;
-  void** storage_table = nullptr;
+  auto** tensor_table = static_cast<void**>(symbol_in_use(c10, kTensorTable));
+  auto** storage_table = static_cast<void**>(symbol_in_use(c10, kStorageTable));
+  auto** functional_table = static_cast<void**>(symbol_in_use(cpu, kFunctionalTable));
+  g_undefined = symbol_in_use(c10, kUndefined);
   const bool found = find(c10, kConstruct4, g_construct4) && find(c10, kConstructViewC1, g_construct_view) &&
                      find(c10, kDestroyD2, g_destroy_tensor) && find(c10, kAllocCpu, g_alloc_cpu) &&
                      find(c10, kFreeCpu, g_free_cpu) && find(cpu, kResizeCpu, g_resize_cpu) &&
-                     find(c10, kTensorTable, tensor_table) && find(c10, kStorageTable, storage_table);
+                     find(c10, kReportMemory, g_report_memory) && find(c10, kCopyMetadata, g_copy_metadata) &&
+                     find(c10, kCopyMetadataMove, g_copy_metadata_move) && find(cpu, kSetCpu, g_set_cpu) &&
+                     find(cpu, kSetMeta, g_set_meta) && find(cpu, kSetQuantized, g_set_quantized) &&
+                     find(c10, kMakeStorage, g_make_storage) && tensor_table != nullptr && storage_table != nullptr &&
+                     functional_table != nullptr;
   if (!found) {
     *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
     return false;
@@ -334,12 +465,16 @@ bool install_lifetime_hooks(const char** why) noexcept {
   g_copy_from = reinterpret_cast<CopyFrom>(tensor_table[layout::kTensorSlotCopyFrom]);
   g_delete_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotDelete]);
   g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
+  g_delete_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotDelete]);
+  g_release_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotRelease]);
   patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor));
   patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach));
   patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move));
   patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from));
   patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage));
   patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage));
+  patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional));
+  patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional));
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;

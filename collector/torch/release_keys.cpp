@@ -367,7 +367,7 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   agent::commit_record(record);
 }
 
-void watch_shrunk(const void* storage) noexcept {
+void watch_small(const void* storage) noexcept {
   if (!storage_is_watched(storage)) watch(storage, kNoSlot);
 }
 

@@ -46,7 +46,7 @@ void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
 /// True if the storage belongs to a key or has shrunk: it is followed at any size.
 bool storage_is_watched(const void* storage) noexcept;
-/// A followed storage became smaller than what is followed by size alone.
-void watch_shrunk(const void* storage) noexcept;
+/// A followed storage became, or a followed tensor moved to, one smaller than what is followed by size alone.
+void watch_small(const void* storage) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <torch/version.h>
 
+#include "collector/torch/elf_patch.h"
 #include "collector/torch/layout.h"
 
 namespace dcmt::torch_provider {
@@ -58,8 +59,10 @@ const char* self_check() {
   // Virtual tables: the slots that are hooked must hold the functions we think they hold.
   void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
   if (c10 == nullptr) return wrong("libraries");
-  void* const* table = static_cast<void* const*>(dlsym(c10, "_ZTVN3c1010TensorImplE"));
-  if (table == nullptr || layout::word(impl, 0) != address(table + 2) ||
+  void* const* table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
+  void* const* storage_table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1011StorageImplE"));
+  if (table == nullptr || layout::word(impl, 0) != address(table + 2) || storage_table == nullptr ||
+      layout::word(storage, 0) != address(storage_table + 2) ||
       table[layout::kTensorSlotRelease] != dlsym(c10, "_ZN3c1010TensorImpl17release_resourcesEv")) {
     return wrong("virtual tables");
   }

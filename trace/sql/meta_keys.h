@@ -20,6 +20,9 @@ inline constexpr char kClockReadings[] = "clock_readings";
 inline constexpr char kRealOffsetNs[] = "real_offset_ns";  // wall clock less monotonic clock, of the latest reading
 inline constexpr char kLastSeq[] = "last_seq";  // every record up to here is in the trace
 inline constexpr char kRecords[] = "records";
+inline constexpr char kUnseenBirths[] = "unseen_births";  // ends without a begin; in detail 'full' there is none
+inline constexpr char kUnseenChanges[] =
+    "unseen_changes";                    // of a tensor's storage or a storage's bytes, seen at the end
 inline constexpr char kExit[] = "exit";  // 'exit N' | 'signal N' | 'unknown'
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

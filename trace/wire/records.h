@@ -48,6 +48,7 @@ enum class RecordType : std::uint16_t {
   kSourceLine,      ///< SourceLineRecord: a line of a generated file and the model's stack text for it
   kLost,            ///< LostRecord: records that found no room
   kDiagnostic,      ///< DiagnosticRecord
+  kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
 };
 
 /// 24 bytes before every record's own fields.
