@@ -39,6 +39,14 @@ bool is_compile_worker() noexcept {
   return false;
 }
 
+/// Two agents would hook each other's hooks: the first in the order of symbols records, any other stays out.
+bool another_agent_is_here() noexcept {
+  Dl_info first{};
+  Dl_info own{};
+  return dladdr(dlsym(RTLD_DEFAULT, "dcmt_get_marks"), &first) != 0 &&
+         dladdr(reinterpret_cast<void*>(is_compile_worker), &own) != 0 && first.dli_fbase != own.dli_fbase;
+}
+
 std::int32_t integer(const char* text, std::int32_t otherwise) noexcept {
   return text != nullptr && *text != '\0' ? static_cast<std::int32_t>(strtol(text, nullptr, 10)) : otherwise;
 }
@@ -74,7 +82,7 @@ void load_provider(const char* libraries, const char* name) noexcept {
 void start() noexcept {
   const char* folder = getenv(kEnvSpool);
   const char* libraries = getenv(kEnvLibraries);
-  if (folder == nullptr || libraries == nullptr || is_compile_worker()) return;
+  if (folder == nullptr || libraries == nullptr || is_compile_worker() || another_agent_is_here()) return;
   const char* detail = getenv(kEnvDetail);
   g_full = detail != nullptr && strcmp(detail, "full") == 0;
 

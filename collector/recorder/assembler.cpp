@@ -77,6 +77,7 @@ class Assembler::Impl {
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
   Status note_gap(std::uint64_t from, std::uint64_t to);
   Status note_lost(std::uint64_t counted);
+  Status note_forked_children(std::uint32_t count);
   Status commit(std::string_view drained);
   Status finish();
 
@@ -408,6 +409,12 @@ Status Assembler::Impl::note_lost(std::uint64_t counted) {
   return missing > 0 ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing) : Status{};
 }
 
+Status Assembler::Impl::note_forked_children(std::uint32_t count) {
+  if (count == 0) return {};
+  const std::string who = count == 1 ? "a forked child is" : std::to_string(count) + " forked children are";
+  return journal_.diagnose("note", who + " not recorded and made tensors; what starts by exec (spawn) is recorded");
+}
+
 Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(operators_.commit());
   DCMT_RETURN_IF_ERROR(phases_.commit());
@@ -471,6 +478,8 @@ Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
 
 Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
+
+Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
 Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
 

@@ -253,9 +253,26 @@ class Session {
 void write_status(const std::string& line) { fprintf(stderr, "\r\033[K%s", line.c_str()); }
 void clear_status() { fputs("\r\033[K", stderr); }
 
+/// After what is preloaded already: sanitizers want to be first. An agent of a run around this one makes room for ours.
 std::string preload_value(const std::string& agent) {
   const char* already = getenv("LD_PRELOAD");
-  return already != nullptr && *already != '\0' ? agent + ":" + already : agent;
+  std::string value;
+  std::istringstream words(already != nullptr ? already : "");
+  for (std::string paths; words >> paths;) {  // ld.so separates by spaces and by colons
+    std::istringstream colons(paths);
+    for (std::string path; std::getline(colons, path, ':');) {
+      if (!path.empty() && fs::path(path).filename() != fs::path(agent).filename()) value += path + ":";
+    }
+  }
+  return value + agent;
+}
+
+/// A program built with the address sanitizer refuses to start when anything is loaded before the sanitizer. The agent
+/// replaces no function of the sanitizer's, so its order does not matter.
+std::string sanitizer_value() {
+  const char* already = getenv("ASAN_OPTIONS");
+  const std::string ours = "verify_asan_link_order=0";
+  return already != nullptr && *already != '\0' ? std::string(already) + ":" + ours : ours;
 }
 
 /// Reaps every child that has ended; orphans of the job come to us as its subreaper.
@@ -350,6 +367,7 @@ Expected<RunResult> run(const RunOptions& options) {
   SignalQueue signals;
   Expected<pid_t> job = start_child(options.command,
                                     {{"LD_PRELOAD", preload_value(agent)},
+                                     {"ASAN_OPTIONS", sanitizer_value()},
                                      {agent::kEnvSpool, *spool_folder},
                                      {agent::kEnvLibraries, options.libraries},
                                      {agent::kEnvDetail, options.detail},

@@ -102,8 +102,15 @@ Status save_run(const std::string& folder, const RunState& run) {
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
   const std::string hidden = run_file(folder) + ".new";
-  std::ofstream(hidden) << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::ofstream file(hidden);
+  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  file.close();
   std::error_code error;
+  if (!file) {
+    const std::string why = std::strerror(errno);
+    fs::remove(hidden, error);  // what was saved before stays
+    return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + why};
+  }
   fs::rename(hidden, run_file(folder), error);
   if (error) return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + error.message()};
   return {};

@@ -263,6 +263,8 @@ void* on_alloc_cpu(std::size_t bytes) {
     agent::Inside inside;
     const bool with_stack = agent::full_detail() || bytes >= kFollowedBytes;
     write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? agent::python_stack() : 0);
+  } else {
+    agent::note_unrecorded_allocation();
   }
   return address;
 }
