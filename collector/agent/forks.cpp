@@ -17,8 +17,8 @@ constinit spool::Header* g_inherited = nullptr;  ///< the header once more, mapp
 /// A fork from within a signal handler can interrupt a hook, and the child goes on where the hook was: what it writes
 /// then goes to memory of its own.
 void in_child() {
-  mmap(g_base, g_bytes, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  mmap(g_base, g_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+       0);
 }
 
 }  // namespace

@@ -15,6 +15,11 @@
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
 
+/// Written by the trampoline of dlopen: at its next operator the thread is back from there.
+extern "C" {
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local int dcmt_thread_has_loaded = 0;
+}
+
 namespace dcmt::agent {
 namespace {
 
@@ -124,8 +129,14 @@ void start_if_torch_is_here() noexcept {
 }
 
 void note_objects_changed() noexcept { g_objects_changed.store(1, std::memory_order_relaxed); }
-bool objects_changed() noexcept { return g_objects_changed.load(std::memory_order_relaxed) != 0; }
-bool take_objects_changed() noexcept { return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0; }
+bool objects_changed() noexcept {
+  return dcmt_thread_has_loaded != 0 || g_objects_changed.load(std::memory_order_relaxed) != 0;
+}
+bool take_objects_changed() noexcept {
+  const bool own = dcmt_thread_has_loaded != 0;
+  dcmt_thread_has_loaded = 0;
+  return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
+}
 
 bool full_detail() noexcept { return g_full; }
 

@@ -26,7 +26,8 @@ SignalQueue::SignalQueue() {
 
 SignalQueue::~SignalQueue() {
   if (fd_ >= 0) close(fd_);
-  restore();
+  // What is still to be said goes to the same terminal: SIGPIPE stays ignored.
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 int SignalQueue::next_for_job() {

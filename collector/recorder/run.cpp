@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -230,8 +232,10 @@ class Session {
   }
 
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error) {
+    std::string why = error.message;
+    if (why.ends_with('.')) why.pop_back();
     notes_.push_back(fmt::format("recording of process {} stopped: {}. What came after stays in {}",
-                                 process.spool().facts().pid, error.message, spool_path));
+                                 process.spool().facts().pid, why, spool_path));
     unfinished_ = true;
   }
 
@@ -349,11 +353,18 @@ Expected<RunResult> run(const RunOptions& options) {
   Expected<std::string> operators = compile_operator_tables(tables);
   if (!operators.ok()) return operators.error();
   DCMT_RETURN_IF_ERROR(prepare_run_folder(options.folder, options.replace));
+  DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
   const std::uint32_t chunks = options.spool_mib * 16;
   Expected<std::string> spool_folder = make_spool_folder(options.folder, 2 * spool::file_bytes(chunks));
   if (!spool_folder.ok()) return spool_folder.error();
   const std::string operators_file = *spool_folder + "/operators";
-  std::ofstream(operators_file) << *operators;
+  std::ofstream operators_out(operators_file);
+  operators_out << *operators;
+  operators_out.close();
+  if (!operators_out) {
+    remove_spool_folder(options.folder, *spool_folder);
+    return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
+  }
 
   RunState state;
   state.spool_folder = *spool_folder;
@@ -411,7 +422,9 @@ Expected<RunResult> run(const RunOptions& options) {
   } else {
     state.recorder_pid = 0;
   }
-  if (Status saved = save_run(options.folder, state); !saved.ok()) result.notes.push_back(saved.error().message);
+  // Where a trace could not be finished for want of room, what is saved already tells a later report all it needs.
+  Status saved = save_run(options.folder, state);
+  if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   if (result.traces.empty() && result.notes.empty()) {
     result.notes.emplace_back("no process of the command used torch: nothing was recorded");
   }

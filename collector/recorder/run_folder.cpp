@@ -17,6 +17,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "trace/sql/trace_file.h"
+
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
 
@@ -90,6 +92,25 @@ Status prepare_run_folder(const std::string& folder, bool replace) {
     fs::remove(entry.path(), error);
   }
   return {};
+}
+
+Status check_can_hold_traces(const std::string& folder) {
+  const std::string path = folder + "/.probe.dcmt";
+  std::error_code error;
+  const auto remove_probe = [&] {
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
+  };
+  remove_probe();
+  Status status;
+  {
+    const Expected<Database> probe = create_trace(path);
+    status = probe.status();
+  }
+  remove_probe();
+  if (status.ok()) return {};
+  return {ErrorCode::kIo, status.error().message +
+                              " Traces cannot be written there (no room, or a file system without locks, "
+                              "as some network ones): choose a local folder with -o."};
 }
 
 Status save_run(const std::string& folder, const RunState& run) {

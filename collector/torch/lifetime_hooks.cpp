@@ -5,6 +5,9 @@
 #include "collector/torch/lifetime_hooks.h"
 
 #include <dlfcn.h>
+#include <time.h>
+
+#include <atomic>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/elf_patch.h"
@@ -349,6 +352,22 @@ bool install_lifetime_hooks(const char** why) noexcept {
   return true;
 }
 
-std::size_t patch_new_objects() noexcept { return patch_imports(kImports, sizeof kImports / sizeof kImports[0]); }
+std::size_t patch_new_objects() noexcept {
+  // A thread that has just loaded something calls into it next, so it waits for another one's look, but not for ever.
+  constexpr int kPatience = 2000;
+  constexpr timespec kMoment{0, 50'000};
+  static constinit std::atomic<bool> busy{false};
+  for (int tries = 0; busy.exchange(true, std::memory_order_acquire); ++tries) {
+    if (tries == kPatience) {
+      agent::note_objects_changed();
+      return 0;
+    }
+    nanosleep(&kMoment, nullptr);
+  }
+  const Patched patched = patch_imports(kImports, sizeof kImports / sizeof kImports[0]);
+  if (patched.postponed) agent::note_objects_changed();
+  busy.store(false, std::memory_order_release);
+  return patched.written;
+}
 
 }  // namespace dcmt::torch_provider

@@ -175,9 +175,9 @@ int fork_in_handler(const char* count) {
 int many_threads(const char* count) {
   static thread_local HeldTensor* first = nullptr;
   struct Late {
-    ~Late() { make_tensors(1); }
+    int tensors = 0;
+    ~Late() { make_tensors(tensors); }
   };
-  static thread_local Late late;
   pthread_key_t key = 0;
   pthread_key_create(&key, [](void* tensor) { delete static_cast<HeldTensor*>(tensor); });
   const int threads = atoi(count);
@@ -185,7 +185,8 @@ int many_threads(const char* count) {
     std::vector<std::thread> wave;
     for (int i = 0; i < 8; ++i) {
       wave.emplace_back([key] {
-        static_cast<void>(&late);  // made for this thread
+        static thread_local Late late;
+        late.tensors = 1;
         first = new HeldTensor;
         pthread_setspecific(key, new HeldTensor);
         delete first;
@@ -294,7 +295,7 @@ int timer_signals(const char* which) {
 int load_and_unload(const char* files) {
   Busy busy(2);
   std::string list = files;
-  double sum = 0;
+  int sum = 0;
   for (int round = 0; round < 5; ++round) {
     for (std::size_t at = 0; at < list.size();) {
       const std::size_t end = std::min(list.find(',', at), list.size());
@@ -303,7 +304,7 @@ int load_and_unload(const char* files) {
         printf("%s\n", dlerror());
         return 1;
       }
-      const auto make = reinterpret_cast<double (*)(int)>(dlsym(object, "extension_make"));
+      const auto make = reinterpret_cast<int (*)(int)>(dlsym(object, "extension_make"));
       make_tensors(1);  // an operator, at which objects that are new are looked for
       sum += make(10);
       if (dlclose(object) != 0) return 1;
@@ -311,7 +312,7 @@ int load_and_unload(const char* files) {
       at = end + 1;
     }
   }
-  printf("%g\n", sum);
+  printf("%d\n", sum);
   return 0;
 }
 
@@ -326,6 +327,21 @@ int load_apart(const char* file) {
   const auto where = reinterpret_cast<const char* (*)()>(dlsym(object, "where_am_i"));
   make_tensors(1);
   printf("%s\n", where != nullptr ? where() : "no symbol");
+  return 0;
+}
+
+/// Calls `find_beside` and `find_next` of an object.
+int look_around(const char* file) {
+  make_tensors(1);
+  void* object = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+  if (object == nullptr) {
+    printf("%s\n", dlerror());
+    return 1;
+  }
+  for (const char* name : {"find_beside", "find_next"}) {
+    const auto find = reinterpret_cast<const char* (*)()>(dlsym(object, name));
+    printf("%s: %s\n", name, find != nullptr ? find() : "no symbol");
+  }
   return 0;
 }
 
@@ -368,6 +384,7 @@ const std::map<std::string, int (*)(const char*)> kCases = {
     {"timer", timer_signals},
     {"load", load_and_unload},
     {"load_apart", load_apart},
+    {"look_around", look_around},
     {"keep_going", keep_going},
     {"make", make},
 };

@@ -17,6 +17,6 @@ double make_tensors(int count) {
   return sum;
 }
 
-void make_blocks(int count) {
-  for (int i = 0; i < count; ++i) c10::free_cpu(c10::alloc_cpu(kTensorBytes));
+void make_blocks(int count, std::int64_t bytes) {
+  for (int i = 0; i < count; ++i) c10::free_cpu(c10::alloc_cpu(static_cast<std::size_t>(bytes)));
 }
