@@ -49,6 +49,26 @@ int dcmt_py_freeze(void) {
 
 void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
+void dcmt_py_take_frozen(PyThreadState* thread) {
+  struct _gil_runtime_state* const gil = gil_of_main();
+#ifdef FORCE_SWITCHING
+  pthread_mutex_lock(&gil->switch_mutex);
+#endif
+  _Py_atomic_store_relaxed(&gil->locked, 1);
+  if ((PyThreadState*)_Py_atomic_load_relaxed(&gil->last_holder) != thread) {
+    _Py_atomic_store_relaxed(&gil->last_holder, (uintptr_t)thread);
+    ++gil->switch_number;
+  }
+#ifdef FORCE_SWITCHING
+  pthread_cond_signal(&gil->switch_cond);
+  pthread_mutex_unlock(&gil->switch_mutex);
+#endif
+  /* A request that nobody stands behind any more would make giving it back wait for a taker. */
+  _Py_atomic_store_relaxed(&thread->interp->ceval.gil_drop_request, 0);
+  pthread_mutex_unlock(&gil->mutex);
+  PyThreadState_Swap(thread);
+}
+
 static int complete(_PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
   if (frame->owner == FRAME_OWNED_BY_CSTACK) return 0;

@@ -44,6 +44,10 @@ int dcmt_py_holds_gil(const PyThreadState* thread);
 int dcmt_py_freeze(void);
 void dcmt_py_thaw(void);
 
+/* In place of dcmt_py_thaw(): takes the frozen GIL for the caller, whose state is `thread`, as CPython's take_gil does
+ * but without its wait and its end of the thread. Given back with PyEval_SaveThread(). */
+void dcmt_py_take_frozen(PyThreadState* thread);
+
 /* Innermost frames of `thread`, complete ones only. Returns how many were stored; *more becomes 1 if there are others.
  */
 unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more);

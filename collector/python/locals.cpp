@@ -12,22 +12,30 @@ namespace dcmt::python_provider {
 namespace {
 
 /// Keeps Python from running elsewhere while frames of other threads are looked at, if that needs no waiting: the
-/// caller holds the GIL, or nobody does.
+/// caller holds the GIL, or nobody does. Then a thread of Python's takes it; any other only keeps it free.
 class Stillness {
  public:
-  Stillness(bool have_gil, const PyInterpreterState* interpreter) noexcept
-      : frozen_(!have_gil && interpreter == PyInterpreterState_Main() && dcmt_py_freeze() != 0),
-        still_(have_gil || frozen_) {}
+  Stillness(PyThreadState* thread, const PyInterpreterState* interpreter) noexcept
+      : have_gil_(dcmt_py_holds_gil(thread) != 0) {
+    // The freeze is of the main interpreter's GIL.
+    if (have_gil_ || interpreter != PyInterpreterState_Main() || dcmt_py_freeze() == 0) return;
+    frozen_ = thread == nullptr;
+    taken_ = have_gil_ = thread != nullptr;
+    if (taken_) dcmt_py_take_frozen(thread);
+  }
   ~Stillness() {
+    if (taken_) PyEval_SaveThread();
     if (frozen_) dcmt_py_thaw();
   }
   Stillness(const Stillness&) = delete;
   Stillness& operator=(const Stillness&) = delete;
-  explicit operator bool() const noexcept { return still_; }
+  [[nodiscard]] bool have_gil() const noexcept { return have_gil_; }
+  explicit operator bool() const noexcept { return have_gil_ || frozen_; }
 
  private:
-  bool frozen_;
-  bool still_;
+  bool have_gil_;
+  bool taken_ = false;
+  bool frozen_ = false;
 };
 
 struct Hit {
@@ -153,11 +161,9 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
                                 bool other_threads) noexcept {
   if (!Py_IsInitialized() || _Py_IsFinalizing()) return {};
   PyThreadState* const self = dcmt_py_thread();
-  const bool have_gil = dcmt_py_holds_gil(self) != 0;
-  // The freeze is of the main interpreter's GIL.
   PyInterpreterState* const interpreter = self != nullptr ? self->interp : PyInterpreterState_Main();
-  const Stillness still(have_gil, interpreter);
-  Visit visit(census, objects, count, have_gil);
+  const Stillness still(self, interpreter);
+  Visit visit(census, objects, count, still.have_gil());
   if (self != nullptr) visit.look_at(self, agent::current_tid());
   if (!still) {
     visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so there is one
