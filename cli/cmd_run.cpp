@@ -73,7 +73,8 @@ int run_command(recorder::RunOptions& options) {
     print_error(result.error());
     return kExitNotStarted;
   }
-  for (const std::string& note : result->notes) fmt::print(stderr, "dc-memtrace: {}\n", note);
+  // Not fmt::print: it throws where nobody reads any more, and the job's exit code would be lost.
+  for (const std::string& note : result->notes) std::fputs(fmt::format("dc-memtrace: {}\n", note).c_str(), stderr);
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
                result->traces.size() == 1 ? "" : "s", options.folder, options.folder);

@@ -23,4 +23,12 @@ bool make_gate() noexcept {
 void open_gate() noexcept { g_gate->store(static_cast<std::uint32_t>(GateState::kOpen), std::memory_order_release); }
 void close_gate() noexcept { g_gate->store(static_cast<std::uint32_t>(GateState::kClosed), std::memory_order_release); }
 
+bool take_wiped_gate() noexcept {
+  auto expected = static_cast<std::uint32_t>(GateState::kWiped);
+  // The look comes first: a process that does not record must not pay for an exchange at every hook.
+  return g_gate != &g_closed && g_gate->load(std::memory_order_relaxed) == expected &&
+         g_gate->compare_exchange_strong(expected, static_cast<std::uint32_t>(GateState::kClosed),
+                                         std::memory_order_relaxed);
+}
+
 }  // namespace dcmt::agent

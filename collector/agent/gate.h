@@ -7,7 +7,11 @@
 
 namespace dcmt::agent {
 
-enum class GateState : std::uint32_t { kClosed = 0, kOpen = 1 };
+enum class GateState : std::uint32_t {
+  kWiped = 0,  ///< not opened yet, or a forked child
+  kOpen = 1,
+  kClosed = 2,
+};
 
 /// Makes the page; false if the kernel cannot wipe it on fork. Called once, before open_gate().
 bool make_gate() noexcept;
@@ -16,6 +20,9 @@ void close_gate() noexcept;
 
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern std::atomic<std::uint32_t>* g_gate;
+
+/// True once in a forked child, the first time it is asked there.
+bool take_wiped_gate() noexcept;
 
 inline bool gate_open() noexcept {
   return g_gate->load(std::memory_order_relaxed) == static_cast<std::uint32_t>(GateState::kOpen);

@@ -58,11 +58,17 @@ DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 /// One pointer per thread for the torch provider; zero in a new thread.
 DCMT_AGENT_API void*& torch_thread_slot() noexcept;
 
-/// True once after objects were loaded into the process since the last call.
+/// True once after something was loaded: for every thread that has called dlopen(), and for one of all others.
 DCMT_AGENT_API bool take_objects_changed() noexcept;
+
+/// For who took it and is not done.
+DCMT_AGENT_API void note_objects_changed() noexcept;
 
 /// True if objects were loaded and take_objects_changed() has not been called yet.
 DCMT_AGENT_API bool objects_changed() noexcept;
+
+/// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
+DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
 /// The kernel thread id of the caller, cached.
 DCMT_AGENT_API std::uint32_t current_tid() noexcept;
@@ -84,8 +90,8 @@ struct PythonProvider {
 
   /// Writes a CensusLocalRecord for every fast local, cell, free variable and evaluation-stack slot that refers to one
   /// of `objects` (addresses of Python objects), first in the calling thread's frames, then, if `other_threads`, in
-  /// those of all others. Other threads need the GIL: it is taken only if held by the caller or free at this moment,
-  /// never waited for behind another thread. Also publishes the CodeBodyRecords of the frames' code objects and the
+  /// those of all others: only if the caller holds the GIL or nobody does, and then nobody can take it meanwhile. It is
+  /// never waited for. Also publishes the CodeBodyRecords of the frames' code objects and the
   /// SourceLineRecords of generated files, once each.
   LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                               bool other_threads) noexcept;

@@ -10,12 +10,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "collector/agent/clock.h"
 #include "collector/agent/environment.h"
+#include "collector/agent/forks.h"
 #include "collector/agent/gate.h"
+#include "collector/agent/limits.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/thread_state.h"
 
@@ -59,17 +60,8 @@ std::uint64_t process_start() noexcept {
   return field != nullptr ? strtoull(field, nullptr, 10) : 0;
 }
 
-/// Room for the spool and as much again: the job's own shared memory is not ours to use up.
-bool has_room(int fd, std::size_t bytes) noexcept {
-  struct statfs room {};
-  // A memory file system without a limit says 0 blocks.
-  if (fstatfs(fd, &room) != 0 || room.f_blocks == 0) return true;
-  return static_cast<std::uint64_t>(room.f_bavail) * static_cast<std::uint64_t>(room.f_bsize) >= 2 * bytes;
-}
-
 /// Allocated now: writing into a hole of a full file system would be SIGBUS in the job.
 bool allocate(int fd, std::size_t bytes) noexcept {
-  if (!has_room(fd, bytes)) return false;
   int failure = 0;
   do {
     failure = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
@@ -198,16 +190,18 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return "the spool could not be created";
   const std::size_t bytes = spool::file_bytes(options.chunk_count);
-  if (!allocate(fd, bytes)) {
+  const char* why = limit_on_spool(fd, bytes);
+  if (why == nullptr && !allocate(fd, bytes)) why = "no room for the spool in shared memory";
+  if (why != nullptr) {
     close(fd);
     unlink(hidden);
-    return "no room for the spool in shared memory";
+    return why;
   }
   // Populated now: a page met for the first time would be a page fault inside a hook, sixteen in every chunk.
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  const bool shared = base != MAP_FAILED && prepare_for_forks(fd, base, bytes);
   close(fd);
-  if (base == MAP_FAILED || madvise(base, bytes, MADV_DONTFORK) != 0 ||
-      pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
+  if (!shared || pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
     unlink(hidden);
     return "the spool could not be mapped";
   }

@@ -15,6 +15,11 @@
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
 
+/// Written by the trampoline of dlopen: at its next operator the thread is back from there.
+extern "C" {
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local int dcmt_thread_has_loaded = 0;
+}
+
 namespace dcmt::agent {
 namespace {
 
@@ -37,6 +42,14 @@ bool is_compile_worker() noexcept {
     if (strstr(word, "/torch/_inductor/compile_worker/") != nullptr) return true;
   }
   return false;
+}
+
+/// Two agents would hook each other's hooks: the first in the order of symbols records, any other stays out.
+bool another_agent_is_here() noexcept {
+  Dl_info first{};
+  Dl_info own{};
+  return dladdr(dlsym(RTLD_DEFAULT, "dcmt_get_marks"), &first) != 0 &&
+         dladdr(reinterpret_cast<void*>(is_compile_worker), &own) != 0 && first.dli_fbase != own.dli_fbase;
 }
 
 std::int32_t integer(const char* text, std::int32_t otherwise) noexcept {
@@ -74,7 +87,7 @@ void load_provider(const char* libraries, const char* name) noexcept {
 void start() noexcept {
   const char* folder = getenv(kEnvSpool);
   const char* libraries = getenv(kEnvLibraries);
-  if (folder == nullptr || libraries == nullptr || is_compile_worker()) return;
+  if (folder == nullptr || libraries == nullptr || is_compile_worker() || another_agent_is_here()) return;
   const char* detail = getenv(kEnvDetail);
   g_full = detail != nullptr && strcmp(detail, "full") == 0;
 
@@ -116,8 +129,14 @@ void start_if_torch_is_here() noexcept {
 }
 
 void note_objects_changed() noexcept { g_objects_changed.store(1, std::memory_order_relaxed); }
-bool objects_changed() noexcept { return g_objects_changed.load(std::memory_order_relaxed) != 0; }
-bool take_objects_changed() noexcept { return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0; }
+bool objects_changed() noexcept {
+  return dcmt_thread_has_loaded != 0 || g_objects_changed.load(std::memory_order_relaxed) != 0;
+}
+bool take_objects_changed() noexcept {
+  const bool own = dcmt_thread_has_loaded != 0;
+  dcmt_thread_has_loaded = 0;
+  return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
+}
 
 bool full_detail() noexcept { return g_full; }
 

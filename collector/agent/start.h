@@ -9,7 +9,4 @@ namespace dcmt::agent {
 /// loader is not busy and torch's own static constructors are done.
 void start_if_torch_is_here() noexcept;
 
-/// Remembers that objects were loaded (see take_objects_changed()).
-void note_objects_changed() noexcept;
-
 }  // namespace dcmt::agent

@@ -2,12 +2,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "collector/agent/provider.h"
 #include "collector/agent/start.h"
 
 extern "C" {
 
 // Written and read by trampolines.S.
-__attribute__((visibility("hidden"))) int dcmt_loader_was_busy = 0;
+enum : int { kIdle = 0, kUnnoticed = 1, kNoticed = 2 };
+__attribute__((visibility("hidden"))) int dcmt_loader_was_busy = kIdle;
 __attribute__((visibility("hidden"))) void* dcmt_real_dlopen = nullptr;
 __attribute__((visibility("hidden"))) void* dcmt_real_dlsym = nullptr;
 
@@ -20,9 +22,12 @@ __attribute__((visibility("hidden"))) void dcmt_resolve_real_functions() {
 /// dlsym is about to run and something was loaded before it. Python asks for PyInit_* right after loading an
 /// extension, on the importing thread, outside the loader: the earliest safe moment at which torch can be complete.
 __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char* symbol) {
+  if (dcmt_loader_was_busy == kUnnoticed) {
+    dcmt_loader_was_busy = kNoticed;
+    dcmt::agent::note_objects_changed();
+  }
   if (symbol == nullptr || strncmp(symbol, "PyInit_", 7) != 0) return;
-  dcmt_loader_was_busy = 0;
-  dcmt::agent::note_objects_changed();
+  dcmt_loader_was_busy = kIdle;
   dcmt::agent::start_if_torch_is_here();
 }
 

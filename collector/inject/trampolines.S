@@ -2,7 +2,7 @@
 #
 # Both functions look at their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
 # do. These trampolines jump to the real function with stack and registers as they came.
-#   dlopen: sets dcmt_loader_was_busy, jumps.
+#   dlopen: sets dcmt_loader_was_busy and the thread's dcmt_thread_has_loaded, jumps.
 #   dlsym:  if dcmt_loader_was_busy is set, first calls dcmt_before_symbol(symbol): the loader is idle again then.
 
     .text
@@ -27,6 +27,8 @@
 dlopen:
     endbr64
     movl  $1, dcmt_loader_was_busy(%rip)
+    movq  dcmt_thread_has_loaded@gottpoff(%rip), %rax
+    movl  $1, %fs:(%rax)
     cmpq  $0, dcmt_real_dlopen(%rip)
     jne   1f
     CALL_PRESERVING dcmt_resolve_real_functions

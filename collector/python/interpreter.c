@@ -1,6 +1,8 @@
 #define Py_BUILD_CORE 1
 #include "collector/python/interpreter.h"
 
+#include <pthread.h>
+
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
@@ -26,13 +28,45 @@ int dcmt_py_holds_gil(const PyThreadState* thread) {
   return thread != NULL && _PyThreadState_UncheckedGet() == thread;
 }
 
-int dcmt_py_gil_is_free(void) {
+static struct _gil_runtime_state* gil_of_main(void) {
 #if PY_VERSION_HEX >= 0x030C0000
-  struct _gil_runtime_state* const gil = PyInterpreterState_Main()->ceval.gil;
-  return gil != NULL && _Py_atomic_load_relaxed(&gil->locked) == 0;
+  return PyInterpreterState_Main()->ceval.gil;
 #else
-  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.gil.locked) == 0;
+  return &_PyRuntime.ceval.gil;
 #endif
+}
+
+int dcmt_py_freeze(void) {
+  if (!Py_IsInitialized() || _Py_IsFinalizing()) return 0;
+  struct _gil_runtime_state* const gil = gil_of_main();
+  /* Every taker of the GIL passes through this mutex and leaves it at once, or sleeps without it. */
+  if (gil == NULL || pthread_mutex_trylock(&gil->mutex) != 0) return 0;
+  /* Finalization begins and ends with the GIL held: seen not begun here, it cannot begin before the thaw. */
+  if (_Py_atomic_load_relaxed(&gil->locked) == 0 && !_Py_IsFinalizing()) return 1;
+  pthread_mutex_unlock(&gil->mutex);
+  return 0;
+}
+
+void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
+
+void dcmt_py_take_frozen(PyThreadState* thread) {
+  struct _gil_runtime_state* const gil = gil_of_main();
+#ifdef FORCE_SWITCHING
+  pthread_mutex_lock(&gil->switch_mutex);
+#endif
+  _Py_atomic_store_relaxed(&gil->locked, 1);
+  if ((PyThreadState*)_Py_atomic_load_relaxed(&gil->last_holder) != thread) {
+    _Py_atomic_store_relaxed(&gil->last_holder, (uintptr_t)thread);
+    ++gil->switch_number;
+  }
+#ifdef FORCE_SWITCHING
+  pthread_cond_signal(&gil->switch_cond);
+  pthread_mutex_unlock(&gil->switch_mutex);
+#endif
+  /* A request that nobody stands behind any more would make giving it back wait for a taker. */
+  _Py_atomic_store_relaxed(&thread->interp->ceval.gil_drop_request, 0);
+  pthread_mutex_unlock(&gil->mutex);
+  PyThreadState_Swap(thread);
 }
 
 static int complete(_PyInterpreterFrame* frame) {

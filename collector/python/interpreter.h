@@ -42,8 +42,15 @@ PyThreadState* dcmt_py_thread(void);
 /* 1 if the caller, whose state is `thread` (may be NULL), holds the GIL. */
 int dcmt_py_holds_gil(const PyThreadState* thread);
 
-/* 1 if no thread holds the GIL at this moment. */
-int dcmt_py_gil_is_free(void);
+/* For a thread that does not hold the GIL: if nobody holds it, keeps everybody from taking it until dcmt_py_thaw().
+ * Returns 1 if so; never waits. The GIL itself is not taken: a thread that asks for it while Python is going down is
+ * ended by CPython, and this one is not ours to end. */
+int dcmt_py_freeze(void);
+void dcmt_py_thaw(void);
+
+/* In place of dcmt_py_thaw(): takes the frozen GIL for the caller, whose state is `thread`, as CPython's take_gil does
+ * but without its wait and its end of the thread. Given back with PyEval_SaveThread(). */
+void dcmt_py_take_frozen(PyThreadState* thread);
 
 /* Innermost frames of `thread`, complete ones only. Returns how many were stored; *more becomes 1 if there are others.
  */

@@ -11,27 +11,31 @@
 namespace dcmt::python_provider {
 namespace {
 
-/// The GIL, if it can be had without waiting behind another thread.
-class Gil {
+/// Keeps Python from running elsewhere while frames of other threads are looked at, if that needs no waiting: the
+/// caller holds the GIL, or nobody does. Then a thread of Python's takes it; any other only keeps it free.
+class Stillness {
  public:
-  explicit Gil(const PyThreadState* thread) noexcept : held_(dcmt_py_holds_gil(thread) != 0) {
-    // Between the look and the request another thread may be faster: then this waits for one switch interval (5 ms).
-    if (!held_ && Py_IsInitialized() && !_Py_IsFinalizing() && dcmt_py_gil_is_free() != 0) {
-      state_ = PyGILState_Ensure();
-      taken_ = held_ = true;
-    }
+  Stillness(PyThreadState* thread, const PyInterpreterState* interpreter) noexcept
+      : have_gil_(dcmt_py_holds_gil(thread) != 0) {
+    // The freeze is of the main interpreter's GIL.
+    if (have_gil_ || interpreter != PyInterpreterState_Main() || dcmt_py_freeze() == 0) return;
+    frozen_ = thread == nullptr;
+    taken_ = have_gil_ = thread != nullptr;
+    if (taken_) dcmt_py_take_frozen(thread);
   }
-  ~Gil() {
-    if (taken_) PyGILState_Release(state_);
+  ~Stillness() {
+    if (taken_) PyEval_SaveThread();
+    if (frozen_) dcmt_py_thaw();
   }
-  Gil(const Gil&) = delete;
-  Gil& operator=(const Gil&) = delete;
-  [[nodiscard]] bool held() const noexcept { return held_; }
+  Stillness(const Stillness&) = delete;
+  Stillness& operator=(const Stillness&) = delete;
+  [[nodiscard]] bool have_gil() const noexcept { return have_gil_; }
+  explicit operator bool() const noexcept { return have_gil_ || frozen_; }
 
  private:
-  bool held_;
+  bool have_gil_;
   bool taken_ = false;
-  PyGILState_STATE state_{};
+  bool frozen_ = false;
 };
 
 struct Hit {
@@ -157,16 +161,16 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
                                 bool other_threads) noexcept {
   if (!Py_IsInitialized() || _Py_IsFinalizing()) return {};
   PyThreadState* const self = dcmt_py_thread();
-  const Gil gil(self);
-  Visit visit(census, objects, count, gil.held());
+  PyInterpreterState* const interpreter = self != nullptr ? self->interp : PyInterpreterState_Main();
+  const Stillness still(self, interpreter);
+  Visit visit(census, objects, count, still.have_gil());
   if (self != nullptr) visit.look_at(self, agent::current_tid());
-  if (!gil.held()) {
+  if (!still) {
     visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so there is one
   } else {
-    PyThreadState* const me = PyThreadState_Get();
-    for (PyThreadState* thread = PyInterpreterState_ThreadHead(me->interp); thread != nullptr;
+    for (PyThreadState* thread = PyInterpreterState_ThreadHead(interpreter); thread != nullptr;
          thread = PyThreadState_Next(thread)) {
-      if (thread == me) continue;
+      if (thread == self) continue;
       if (other_threads)
         visit.look_at(thread, static_cast<std::uint32_t>(thread->native_thread_id));
       else

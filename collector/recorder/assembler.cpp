@@ -82,6 +82,7 @@ class Assembler::Impl {
   Status note_gap(std::uint64_t from, std::uint64_t to);
   Status note_lost(std::uint64_t counted);
   Status take_own_clock(const ClockTriple& own);
+  Status note_forked_children(std::uint32_t count);
   Status commit(std::string_view drained);
   Status finish();
 
@@ -455,6 +456,12 @@ Status Assembler::Impl::note_lost(std::uint64_t counted) {
   return missing > 0 ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing) : Status{};
 }
 
+Status Assembler::Impl::note_forked_children(std::uint32_t count) {
+  if (count == 0) return {};
+  const std::string who = count == 1 ? "a forked child is" : std::to_string(count) + " forked children are";
+  return journal_.diagnose("note", who + " not recorded and made tensors; what starts by exec (spawn) is recorded");
+}
+
 Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(operators_.commit());
   DCMT_RETURN_IF_ERROR(phases_.commit());
@@ -528,6 +535,7 @@ Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_-
 Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
 
 Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
+Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
 Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
 

@@ -70,6 +70,9 @@ class Assembler {
   /// Notes what the agent counted as lost and never declared: `counted` is all it counted. Call it last.
   Status note_lost(std::uint64_t counted);
 
+  /// Notes forked children that computed and are not in the trace.
+  Status note_forked_children(std::uint32_t count);
+
   /// Makes everything applied so far durable against a kill of this process. `drained` comes back from drained()
   /// after a resume.
   Status commit(std::string_view drained);

@@ -17,12 +17,17 @@ SignalQueue::SignalQueue() {
   sigemptyset(&ours);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ours, signal);
   pthread_sigmask(SIG_BLOCK, &ours, &before_);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &file_size_before_);
+  sigaction(SIGPIPE, &ignore, &pipe_before_);
   fd_ = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 SignalQueue::~SignalQueue() {
   if (fd_ >= 0) close(fd_);
-  restore_mask();
+  // What is still to be said goes to the same terminal: SIGPIPE stays ignored.
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 int SignalQueue::next_for_job() {
@@ -34,7 +39,11 @@ int SignalQueue::next_for_job() {
   return 0;
 }
 
-void SignalQueue::restore_mask() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+void SignalQueue::restore() const {
+  sigaction(SIGXFSZ, &file_size_before_, nullptr);
+  sigaction(SIGPIPE, &pipe_before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 Expected<pid_t> start_child(const std::vector<std::string>& command,
                             const std::vector<std::pair<std::string, std::string>>& environment,
@@ -48,7 +57,7 @@ Expected<pid_t> start_child(const std::vector<std::string>& command,
     return Error{ErrorCode::kCannotRecord, std::string("the command cannot be started: ") + std::strerror(errno)};
   }
   if (pid != 0) return pid;
-  signals.restore_mask();
+  signals.restore();
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   execvp(words[0], words.data());
   const int why = errno;

@@ -1,6 +1,7 @@
 // Starting the job, and passing signals on to it.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace dcmt::recorder {
 
-/// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this process and hands them out as they come. The child it starts has
-/// the signal mask this process had before.
+/// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this process and hands them out as they come. A full disk quota and a
+/// closed terminal are errors of a write here, not the signals SIGXFSZ and SIGPIPE. The child it starts has the signal
+/// mask and actions this process had before.
 class SignalQueue {
  public:
   SignalQueue();
@@ -23,11 +25,13 @@ class SignalQueue {
   /// A signal meant for the job that it has not got itself, or 0. Ctrl-C on a terminal reaches the job directly.
   int next_for_job();
   /// For the child, between fork and exec.
-  void restore_mask() const;
+  void restore() const;
 
  private:
   int fd_ = -1;
   sigset_t before_{};
+  struct sigaction file_size_before_ {};
+  struct sigaction pipe_before_ {};
 };
 
 /// Forks and executes `command` with `environment` added to this process's. Returns the pid.

@@ -183,6 +183,7 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   // Whoever took these sequences was killed before the record was complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
+  DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
   DCMT_RETURN_IF_ERROR(finish_with(writer_, *assembler_, exit, state));

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -230,8 +232,10 @@ class Session {
   }
 
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error) {
+    std::string why = error.message;
+    if (why.ends_with('.')) why.pop_back();
     notes_.push_back(fmt::format("recording of process {} stopped: {}. What came after stays in {}",
-                                 process.spool().facts().pid, error.message, spool_path));
+                                 process.spool().facts().pid, why, spool_path));
     unfinished_ = true;
   }
 
@@ -254,9 +258,26 @@ class Session {
 void write_status(const std::string& line) { fprintf(stderr, "\r\033[K%s", line.c_str()); }
 void clear_status() { fputs("\r\033[K", stderr); }
 
+/// After what is preloaded already: sanitizers want to be first. An agent of a run around this one makes room for ours.
 std::string preload_value(const std::string& agent) {
   const char* already = getenv("LD_PRELOAD");
-  return already != nullptr && *already != '\0' ? agent + ":" + already : agent;
+  std::string value;
+  std::istringstream words(already != nullptr ? already : "");
+  for (std::string paths; words >> paths;) {  // ld.so separates by spaces and by colons
+    std::istringstream colons(paths);
+    for (std::string path; std::getline(colons, path, ':');) {
+      if (!path.empty() && fs::path(path).filename() != fs::path(agent).filename()) value += path + ":";
+    }
+  }
+  return value + agent;
+}
+
+/// A program built with the address sanitizer refuses to start when anything is loaded before the sanitizer. The agent
+/// replaces no function of the sanitizer's, so its order does not matter.
+std::string sanitizer_value() {
+  const char* already = getenv("ASAN_OPTIONS");
+  const std::string ours = "verify_asan_link_order=0";
+  return already != nullptr && *already != '\0' ? std::string(already) + ":" + ours : ours;
 }
 
 /// Reaps every child that has ended; orphans of the job come to us as its subreaper.
@@ -333,11 +354,18 @@ Expected<RunResult> run(const RunOptions& options) {
   Expected<std::string> operators = compile_operator_tables(tables);
   if (!operators.ok()) return operators.error();
   DCMT_RETURN_IF_ERROR(prepare_run_folder(options.folder, options.replace));
+  DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
   const std::uint32_t chunks = options.spool_mib * 16;
   Expected<std::string> spool_folder = make_spool_folder(options.folder, 2 * spool::file_bytes(chunks));
   if (!spool_folder.ok()) return spool_folder.error();
   const std::string operators_file = *spool_folder + "/operators";
-  std::ofstream(operators_file) << *operators;
+  std::ofstream operators_out(operators_file);
+  operators_out << *operators;
+  operators_out.close();
+  if (!operators_out) {
+    remove_spool_folder(options.folder, *spool_folder);
+    return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
+  }
 
   RunState state;
   state.spool_folder = *spool_folder;
@@ -351,6 +379,7 @@ Expected<RunResult> run(const RunOptions& options) {
   SignalQueue signals;
   Expected<pid_t> job = start_child(options.command,
                                     {{"LD_PRELOAD", preload_value(agent)},
+                                     {"ASAN_OPTIONS", sanitizer_value()},
                                      {agent::kEnvSpool, *spool_folder},
                                      {agent::kEnvLibraries, options.libraries},
                                      {agent::kEnvDetail, options.detail},
@@ -394,7 +423,9 @@ Expected<RunResult> run(const RunOptions& options) {
   } else {
     state.recorder_pid = 0;
   }
-  if (Status saved = save_run(options.folder, state); !saved.ok()) result.notes.push_back(saved.error().message);
+  // Where a trace could not be finished for want of room, what is saved already tells a later report all it needs.
+  Status saved = save_run(options.folder, state);
+  if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   if (result.traces.empty() && result.notes.empty()) {
     result.notes.emplace_back("no process of the command used torch: nothing was recorded");
   }

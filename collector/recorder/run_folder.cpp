@@ -17,6 +17,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "trace/sql/trace_file.h"
+
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
 
@@ -92,6 +94,25 @@ Status prepare_run_folder(const std::string& folder, bool replace) {
   return {};
 }
 
+Status check_can_hold_traces(const std::string& folder) {
+  const std::string path = folder + "/.probe.dcmt";
+  std::error_code error;
+  const auto remove_probe = [&] {
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
+  };
+  remove_probe();
+  Status status;
+  {
+    const Expected<Database> probe = create_trace(path);
+    status = probe.status();
+  }
+  remove_probe();
+  if (status.ok()) return {};
+  return {ErrorCode::kIo, status.error().message +
+                              " Traces cannot be written there (no room, or a file system without locks, "
+                              "as some network ones): choose a local folder with -o."};
+}
+
 Status save_run(const std::string& folder, const RunState& run) {
   nlohmann::ordered_json json;
   json["state"] = run.state;
@@ -102,8 +123,15 @@ Status save_run(const std::string& folder, const RunState& run) {
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
   const std::string hidden = run_file(folder) + ".new";
-  std::ofstream(hidden) << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::ofstream file(hidden);
+  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  file.close();
   std::error_code error;
+  if (!file) {
+    const std::string why = std::strerror(errno);
+    fs::remove(hidden, error);  // what was saved before stays
+    return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + why};
+  }
   fs::rename(hidden, run_file(folder), error);
   if (error) return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + error.message()};
   return {};

@@ -22,6 +22,9 @@ struct RunState {
 /// Makes the folder. kUsage if it already holds a run and `replace` is false; kIo if it cannot be written to.
 Status prepare_run_folder(const std::string& folder, bool replace);
 
+/// kIo with one line if no trace can be made in the folder: the job would run for nothing.
+Status check_can_hold_traces(const std::string& folder);
+
 /// Writes run.json, whole or not at all.
 Status save_run(const std::string& folder, const RunState& run);
 /// kBadInput if run.json cannot be what save_run() wrote: it may come from anywhere, and what it names gets written to.

@@ -3,38 +3,43 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace dcmt::torch_provider {
 namespace {
 
-struct PatchedSlot {
-  void** slot;
-  void* original;
-  void* replacement;
-};
-
-// Leaked on purpose: hooks may run until the very end of the process.
-std::vector<PatchedSlot>& patched() {
-  static auto* slots = new std::vector<PatchedSlot>();
-  return *slots;
-}
-
+/// What has been looked at: by address, which an object that is unloaded leaves to the next one. Leaked on purpose:
+/// hooks may run until the very end of the process.
 std::vector<ElfW(Addr)>& seen_objects() {
   static auto* objects = new std::vector<ElfW(Addr)>();
   return *objects;
 }
 
-/// Current protection of the page at `address`, from the kernel; PROT_READ if unknown.
-int protection_of(std::uintptr_t address) {
-  int protection = PROT_READ;
+// Objects ever loaded and unloaded, when seen_objects() was complete.
+unsigned long long g_loaded = 0;
+unsigned long long g_unloaded = 0;
+bool g_postponed = false;  ///< an object was left for later
+
+/// A stretch of memory of one protection, as the kernel says.
+struct Mapping {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+  int protection = 0;
+};
+
+/// The mapping at `address`; an empty one if unknown.
+Mapping mapping_of(std::uintptr_t address) {
+  Mapping mapping;
   FILE* maps = fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return protection;
+  if (maps == nullptr) return mapping;
   char line[512];
   while (fgets(line, sizeof line, maps) != nullptr) {
     std::uintptr_t low = 0;
@@ -42,33 +47,28 @@ int protection_of(std::uintptr_t address) {
     char flags[5] = {};
     // The kernel writes these numbers. NOLINTNEXTLINE(cert-err34-c)
     if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 && address >= low && address < high) {
-      protection =
-          (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
+      mapping = {
+          low, high,
+          (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0)};
       break;
     }
   }
   fclose(maps);
-  return protection;
+  return mapping;
 }
 
-/// Stores `value`, making the page writable for the moment if it is not.
-bool write_slot(void** slot, void* value) {
+/// Stores `value`, making the page writable for the moment if it is not. `around` is what is known of the place.
+bool write_slot(void** slot, void* value, Mapping& around) {
+  const auto address = reinterpret_cast<std::uintptr_t>(slot);
+  if (address < around.low || address >= around.high) around = mapping_of(address);
+  if (around.protection == 0) return false;
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot) & ~(page_size - 1);
-  const int protection = protection_of(page);
-  const bool closed = (protection & PROT_WRITE) == 0;
-  if (closed && mprotect(reinterpret_cast<void*>(page), page_size, protection | PROT_WRITE) != 0) return false;
+  void* const page = reinterpret_cast<void*>(address & ~(page_size - 1));
+  const bool closed = (around.protection & PROT_WRITE) == 0;
+  if (closed && mprotect(page, page_size, around.protection | PROT_WRITE) != 0) return false;
   __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-  if (closed) mprotect(reinterpret_cast<void*>(page), page_size, protection);
+  if (closed) mprotect(page, page_size, around.protection);
   return true;
-}
-
-bool replace(void** slot, void* replacement) {
-  // The original is remembered before the slot changes, so that a restore can never miss it.
-  patched().push_back({slot, __atomic_load_n(slot, __ATOMIC_ACQUIRE), replacement});
-  if (write_slot(slot, replacement)) return true;
-  patched().pop_back();
-  return false;
 }
 
 const char* base_name(const char* path) {
@@ -81,6 +81,8 @@ struct Request {
   std::size_t count;
   ElfW(Addr) own_base;
   std::size_t written;
+  bool changed;
+  bool postponed;
 };
 
 struct Relocations {
@@ -88,8 +90,10 @@ struct Relocations {
   std::size_t count = 0;
 };
 
-void patch_table(const Relocations& relocations, const ElfW(Sym) * symbols, const char* names, ElfW(Addr) base,
-                 const char* object, Request& request) {
+/// Calls `visit(slot, replacement)` for every slot of a table that one of the patches is for.
+template <class Visit>
+void each_wanted(const Relocations& relocations, const ElfW(Sym) * symbols, const char* names, ElfW(Addr) base,
+                 const char* object, const Request& request, Visit&& visit) {
   if (relocations.table == nullptr) return;
   for (std::size_t i = 0; i < relocations.count; ++i) {
     const ElfW(Rela)& entry = relocations.table[i];
@@ -102,18 +106,41 @@ void patch_table(const Relocations& relocations, const ElfW(Sym) * symbols, cons
       const ImportPatch& patch = request.patches[p];
       if (strcmp(name, patch.symbol) != 0) continue;
       if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0) continue;
-      if (replace(reinterpret_cast<void**>(base + entry.r_offset), patch.replacement)) ++request.written;
+      visit(reinterpret_cast<void**>(base + entry.r_offset), patch.replacement);
     }
   }
 }
 
+/// False while the loader is still at work on an object: another thread's dlopen() shows it before its slots are final,
+/// and relocating a slot of ours would make it point nowhere. What the loader does last is to close the pages of
+/// PT_GNU_RELRO; an object without has addresses in its slots, not offsets, once it is relocated.
+bool is_complete(const dl_phdr_info& info, const std::vector<std::pair<void**, void*>>& slots) {
+  const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  ElfW(Addr) span = 0;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info.dlpi_phdr[i];
+    span = std::max(span, part.p_vaddr + part.p_memsz);
+    if (part.p_type != PT_GNU_RELRO) continue;
+    const std::uintptr_t begin = (info.dlpi_addr + part.p_vaddr) & ~(page_size - 1);
+    const std::uintptr_t end = (info.dlpi_addr + part.p_vaddr + part.p_memsz) & ~(page_size - 1);
+    if (begin < end) return mapping_of(begin).protection == PROT_READ;
+  }
+  return info.dlpi_addr == 0 || std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
+           return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.first, __ATOMIC_ACQUIRE)) >= span;
+         });
+}
+
 int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   auto& request = *static_cast<Request*>(context);
+  if (info->dlpi_subs != g_unloaded) seen_objects().clear();
+  request.changed = request.changed || info->dlpi_adds != g_loaded || info->dlpi_subs != g_unloaded;
+  g_loaded = info->dlpi_adds;
+  g_unloaded = info->dlpi_subs;
+  if (!request.changed && !g_postponed) return 1;
   if (info->dlpi_addr == request.own_base) return 0;
   for (const ElfW(Addr) seen : seen_objects()) {
     if (seen == info->dlpi_addr) return 0;
   }
-  seen_objects().push_back(info->dlpi_addr);
 
   const ElfW(Dyn)* dynamic = nullptr;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -123,7 +150,10 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   }
   const char* object = base_name(info->dlpi_name != nullptr ? info->dlpi_name : "");
   // The kernel's own object has unrelocated pointers in its dynamic section, and imports nothing.
-  if (dynamic == nullptr || strstr(object, "vdso") != nullptr) return 0;
+  if (dynamic == nullptr || strstr(object, "vdso") != nullptr) {
+    seen_objects().push_back(info->dlpi_addr);
+    return 0;
+  }
 
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
@@ -154,9 +184,22 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
         break;
     }
   }
-  if (symbols == nullptr || names == nullptr) return 0;
-  patch_table(jump, symbols, names, info->dlpi_addr, object, request);
-  patch_table(data, symbols, names, info->dlpi_addr, object, request);
+  std::vector<std::pair<void**, void*>> slots;
+  if (symbols != nullptr && names != nullptr) {
+    const auto collect = [&slots](void** slot, void* replacement) { slots.emplace_back(slot, replacement); };
+    each_wanted(jump, symbols, names, info->dlpi_addr, object, request, collect);
+    each_wanted(data, symbols, names, info->dlpi_addr, object, request, collect);
+  }
+  if (!slots.empty() && !is_complete(*info, slots)) {
+    request.postponed = true;
+    return 0;
+  }
+  seen_objects().push_back(info->dlpi_addr);
+  Mapping around;  // asked for once: the slots of an object lie together
+  for (const auto& [slot, replacement] : slots) {
+    if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) == replacement) continue;
+    if (write_slot(slot, replacement, around)) ++request.written;
+  }
   return 0;
 }
 
@@ -168,10 +211,15 @@ ElfW(Addr) own_base() {
 
 }  // namespace
 
-std::size_t patch_imports(const ImportPatch* patches, std::size_t count) noexcept {
-  Request request{patches, count, own_base(), 0};
+Patched patch_imports(const ImportPatch* patches, std::size_t count) noexcept {
+  // Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
+  int cancelling = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+  Request request{patches, count, own_base(), 0, false, false};
   dl_iterate_phdr(patch_object, &request);
-  return request.written;
+  g_postponed = request.postponed;
+  pthread_setcancelstate(cancelling, nullptr);
+  return {request.written, request.postponed};
 }
 
 void* symbol_in_use(void* library, const char* symbol) noexcept {
@@ -183,14 +231,8 @@ void* symbol_in_use(void* library, const char* symbol) noexcept {
 void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
   void** slot = table + index;
   void* original = *slot;
-  return replace(slot, replacement) ? original : nullptr;
-}
-
-void restore_patches() noexcept {
-  for (auto it = patched().rbegin(); it != patched().rend(); ++it) {
-    if (__atomic_load_n(it->slot, __ATOMIC_ACQUIRE) == it->replacement) write_slot(it->slot, it->original);
-  }
-  patched().clear();
+  Mapping around;
+  return write_slot(slot, replacement, around) ? original : nullptr;
 }
 
 }  // namespace dcmt::torch_provider

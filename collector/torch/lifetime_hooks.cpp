@@ -5,6 +5,9 @@
 #include "collector/torch/lifetime_hooks.h"
 
 #include <dlfcn.h>
+#include <time.h>
+
+#include <atomic>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/elf_patch.h"
@@ -368,6 +371,8 @@ void* on_alloc_cpu(std::size_t bytes) {
     agent::Inside inside;
     const bool with_stack = agent::full_detail() || bytes >= kFollowedBytes;
     write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? agent::python_stack() : 0);
+  } else {
+    agent::note_unrecorded_allocation();
   }
   return address;
 }
@@ -482,6 +487,22 @@ bool install_lifetime_hooks(const char** why) noexcept {
   return true;
 }
 
-std::size_t patch_new_objects() noexcept { return patch_imports(kImports, sizeof kImports / sizeof kImports[0]); }
+std::size_t patch_new_objects() noexcept {
+  // A thread that has just loaded something calls into it next, so it waits for another one's look, but not for ever.
+  constexpr int kPatience = 2000;
+  constexpr timespec kMoment{0, 50'000};
+  static constinit std::atomic<bool> busy{false};
+  for (int tries = 0; busy.exchange(true, std::memory_order_acquire); ++tries) {
+    if (tries == kPatience) {
+      agent::note_objects_changed();
+      return 0;
+    }
+    nanosleep(&kMoment, nullptr);
+  }
+  const Patched patched = patch_imports(kImports, sizeof kImports / sizeof kImports[0]);
+  if (patched.postponed) agent::note_objects_changed();
+  busy.store(false, std::memory_order_release);
+  return patched.written;
+}
 
 }  // namespace dcmt::torch_provider

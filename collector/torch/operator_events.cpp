@@ -2,6 +2,8 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +24,7 @@ namespace {
 // storage is alive.
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<bool> g_switching{false};
+std::atomic<bool> g_have_switched{false};
 
 /// Operators that take a tensor for its shape, type or identity only.
 bool looks_at_metadata_only(std::string_view name) {
@@ -94,6 +97,7 @@ void switch_reads(bool wanted) {
   if (wanted == (g_reads_handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE)) return;
   // One thread switches at a time; another that finds it busy comes back at its next operator's end.
   if (g_switching.exchange(true, std::memory_order_acquire)) return;
+  g_have_switched.store(true, std::memory_order_relaxed);
   const at::CallbackHandle handle = g_reads_handle.load(std::memory_order_relaxed);
   if (wanted && handle == at::INVALID_CALLBACK_HANDLE) {
     g_reads_handle.store(at::addGlobalCallback(
@@ -102,6 +106,29 @@ void switch_reads(bool wanted) {
     g_reads_handle.store(at::INVALID_CALLBACK_HANDLE);
     at::removeCallback(handle);
   }
+  g_switching.store(false, std::memory_order_release);
+}
+
+// A forked child has one thread, and torch's lock of callbacks as it was at the fork. The forking thread would take it
+// at its next operator if the callbacks have changed since its last one: it does so before the fork instead, and none
+// are switched meanwhile.
+constexpr int kPatience = 1000;
+bool g_fork_holds_switch = false;  // one fork at a time: the C library's own lock
+
+void before_fork() {
+  if (!g_have_switched.load(std::memory_order_relaxed)) return;
+  int tries = 0;
+  while (g_switching.exchange(true, std::memory_order_acquire)) {
+    if (++tries == kPatience) return;
+    sched_yield();
+  }
+  g_fork_holds_switch = true;
+  static_cast<void>(at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION));
+}
+
+void after_fork() {
+  if (!g_fork_holds_switch) return;
+  g_fork_holds_switch = false;
   g_switching.store(false, std::memory_order_release);
 }
 
@@ -216,6 +243,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
 }  // namespace
 
 void start_operator_events() {
+  pthread_atfork(before_fork, after_fork, after_fork);
   at::addGlobalCallback(
       at::RecordFunctionCallback(&on_begin, &on_end)
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));

@@ -46,6 +46,8 @@ struct Header {
   alignas(64) std::atomic<std::uint32_t> chunk_hint;
   std::atomic<std::uint32_t> threads;           ///< thread numbers handed out
   alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
+  /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
+  std::atomic<std::uint32_t> forked_children;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

@@ -102,6 +102,7 @@ std::string SpoolReader::python_version() const {
 }
 std::string SpoolReader::message() const { return text_of(header().message, sizeof Header::message); }
 std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_order_relaxed); }
+std::uint32_t SpoolReader::forked_children() const { return header().forked_children.load(std::memory_order_relaxed); }
 std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 
 ChunkDescriptor& SpoolReader::descriptor(std::uint32_t index) const {

@@ -53,6 +53,8 @@ class SpoolReader {
   [[nodiscard]] std::string message() const;
   /// Records the agent found no room for, so far.
   [[nodiscard]] std::uint64_t lost() const;
+  /// Forked children that allocated tensor memory, so far.
+  [[nodiscard]] std::uint32_t forked_children() const;
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
   /// Share of chunks in use, 0 to 1.

@@ -1,0 +1,136 @@
+"""Threads that come and go, every way to end, and signals in the middle of hooks."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import life_safety
+import pytest
+import recorded
+from life_safety import EXTENSIONS, LIFE, SCALE, the_trace, unharmed
+
+ENDS = {
+    "return": 3, "exit": 3, "_exit": 3, "quick_exit": 3, "thread_exit": 3, "handler_exit": 3,
+    "abort": 128 + signal.SIGABRT, "throw": 128 + signal.SIGABRT, "segv": 128 + signal.SIGSEGV,
+    "term": 128 + signal.SIGTERM, "kill": 128 + signal.SIGKILL,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_ends(tmp_path, way):
+    """While other threads allocate."""
+    seen = unharmed(tmp_path / "out", LIFE, "leave", way)
+    assert (seen.stdout, seen.returncode) == ("before the end\n", ENDS[way])
+    trace = the_trace(tmp_path / "out")
+    assert recorded.meta(trace)["state"] == "finished"
+    code = ENDS[way]
+    assert recorded.meta(trace)["exit"] == (f"signal {code - 128}" if code > 128 else f"exit {code}")
+    # The tensors of the thread that ended the process; the others made blocks of the same size.
+    assert life_safety.blocks(trace) + life_safety.lost(trace) >= 4
+
+
+def test_threads_by_the_thousand(tmp_path):
+    threads = 1000 * SCALE
+    seen = unharmed(tmp_path / "out", LIFE, "threads", threads)
+    assert seen.stdout == f"{threads} threads\n"
+    trace = the_trace(tmp_path / "out")
+    assert life_safety.lost(trace) == 0, "the chunk of a thread that has ended is used again"
+    # Three each: at once, by a thread-local destructor, for a key's destructor.
+    assert life_safety.blocks(trace) == 3 * threads
+    assert recorded.query(trace, "SELECT count(*) FROM block WHERE to_seq IS NULL") == [(0,)]
+
+
+def test_cancelled_threads(tmp_path):
+    assert unharmed(tmp_path / "out", LIFE, "cancel", 40).stdout == "40 of 40 cancelled\n"
+    trace = the_trace(tmp_path / "out")
+    assert recorded.query(trace, "SELECT count(*) FROM block WHERE to_seq IS NULL") == [(0,)]
+
+
+def test_the_first_thread_ends_first(tmp_path):
+    seen = unharmed(tmp_path / "out", LIFE, "main_thread_ends")
+    assert (seen.stdout, seen.returncode) == ("the other thread returned last\n", 4)
+    assert life_safety.blocks(the_trace(tmp_path / "out")) == 8
+
+
+@pytest.mark.parametrize("timer", ["real", "prof"])
+def test_a_thousand_signals_a_second(tmp_path, timer):
+    assert unharmed(tmp_path / "out", LIFE, "timer", timer).stdout == "200 signals\n"
+    the_trace(tmp_path / "out")
+
+
+# Each ends in its own way, told by the word in the middle.
+PYTHON_ENDS = {
+    "exception": ("raise ValueError('nobody catches this')", 1),
+    "sys_exit_in_thread": ("t = threading.Thread(target=lambda: (work(), sys.exit(5))); t.start(); t.join()", 0),
+    "sigint": ("signal.raise_signal(signal.SIGINT)", 128 + signal.SIGINT),
+    "segv_with_faulthandler": ("os.kill(os.getpid(), signal.SIGSEGV)", 128 + signal.SIGSEGV),
+    "exit_in_forked_child": (
+        "pid = os.fork()\nif pid == 0: work(); os._exit(0)\nos.waitpid(pid, 0); sys.exit(9)", 9,
+    ),
+    "sleeping_daemons": (
+        "for _ in range(4): threading.Thread(target=lambda: (work(), time.sleep(1000)), daemon=True).start()\n"
+        "time.sleep(0.1)", 0,
+    ),
+    "handler_that_computes": (
+        "seen = []\n"
+        "signal.signal(signal.SIGALRM, lambda *_: seen.append(work()))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+        "while len(seen) < 200: work()\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "print(set(seen))", 0,
+    ),
+    "handler_that_raises": (
+        "class Stop(Exception): pass\n"
+        "def stop(*_): raise Stop\n"
+        "signal.signal(signal.SIGALRM, stop)\n"
+        "for _ in range(100):\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 0.002)\n"
+        "    try:\n"
+        "        while True: work()\n"
+        "    except Stop: pass\n"
+        "print('stopped')", 0,
+    ),
+}  # fmt: skip
+PROLOGUE = """
+import faulthandler, os, signal, sys, threading, time, torch
+def work(): return float(torch.ones(30_000).sum())
+print(work(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("way", PYTHON_ENDS)
+def test_python_ends(tmp_path, way):
+    code, expected = PYTHON_ENDS[way]
+    program = tmp_path / "end.py"
+    program.write_text(PROLOGUE + code + "\n")
+    words = [sys.executable, *(["-X", "faulthandler"] if "faulthandler" in way else []), program]
+    if "faulthandler" in way:
+        # What it prints names threads by their addresses.
+        seen = life_safety.watched(recorded.TOOL, "run", "-o", tmp_path / "out", "--", *words)
+        assert "Fatal Python error: Segmentation fault" in seen.stderr and "end.py" in seen.stderr
+    else:
+        seen = unharmed(tmp_path / "out", *words)
+    assert seen.returncode == expected
+    assert seen.stdout.startswith("30000.0\n")
+    assert recorded.meta(the_trace(tmp_path / "out"))["state"] == "finished"
+
+
+def test_censuses_while_python_goes_down(tmp_path):
+    """Threads that Python knows nothing of release parameters until the interpreter is gone: a thread that asked for
+    the GIL then would be ended by CPython, and the process with it."""
+    program = tmp_path / "down.py"
+    program.write_text(
+        "import ctypes, sys, time, torch\n"
+        f"extension = ctypes.CDLL({str(EXTENSIONS[0])!r})\n"
+        "extension.extension_start(3)\n"
+        "ctypes.pythonapi.Py_AtExit(ctypes.cast(extension.extension_stop, ctypes.c_void_p))\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "graph = [{} for _ in range(200_000)]\n"
+        "for _ in range(2000): time.sleep(0)  # the GIL is free again and again\n"
+        "print('leaving')\n"
+    )
+    for attempt in range(SCALE):
+        folder = tmp_path / f"out{attempt}"
+        assert unharmed(folder, sys.executable, program).stdout == "leaving\n"
+        assert recorded.query(the_trace(folder), "SELECT count(*) FROM sample")[0][0] > 0
