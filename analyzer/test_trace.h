@@ -340,7 +340,6 @@ class TestTrace {
       row.id = id;
       row.address = address;
       row.bytes = s.bytes;
-      row.seen = "created";
       row.birth = place(s.birth);
       row.end = place(s.end);
       row.end_ordinal = s.end.ordinal;
@@ -349,7 +348,7 @@ class TestTrace {
       note(writer.write(BlockRow{id,
                                  address + 0x40,
                                  s.bytes,
-                                 "cpu",
+                                 std::nullopt,
                                  id,
                                  place(s.block_birth),
                                  place(s.block_end),

@@ -30,7 +30,7 @@ Expected<TraceData> load_after(const char* change) {
 }
 
 TEST(DamagedTrace, ParentsInACircleAreCut) {
-  Expected<TraceData> data = load_after("UPDATE operator SET parent = 3 - id; UPDATE stack SET parent = id");
+  Expected<TraceData> data = load_after("UPDATE operator SET parent_back = 2 * id - 3; UPDATE stack SET parent = id");
   ASSERT_TRUE(data.ok()) << data.error().message;
   ASSERT_EQ(data->operators.size(), 2u);
   std::size_t parents = 0;
@@ -42,8 +42,8 @@ TEST(DamagedTrace, ParentsInACircleAreCut) {
 
 TEST(DamagedTrace, NumbersThatNoRecorderWritesAreNamed) {
   for (const char* change : {"UPDATE block SET bytes = -1", "UPDATE block SET bytes = 9223372036854775807",
-                             "UPDATE block SET to_seq = 1, from_seq = 5", "UPDATE block SET to_ns = -5",
-                             "UPDATE block SET storage = -3", "UPDATE block SET from_ns = 1e300"}) {
+                             "UPDATE block SET seq_length = -1", "UPDATE block SET ns_length = -5",
+                             "UPDATE block SET storage_back = 30", "UPDATE block SET from_ns = 1e300"}) {
     const Expected<TraceData> data = load_after(change);
     ASSERT_FALSE(data.ok()) << change;
     EXPECT_EQ(data.error().code, ErrorCode::kBadInput);

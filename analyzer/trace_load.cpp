@@ -256,15 +256,17 @@ Status TraceData::load_rows(Database& database) {
     stack.frame = in.id<FrameId>();
     stacks.push_back(stack);
   }));
+  const StringId cpu = intern("cpu");
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
-      "SELECT id, bytes, device, storage, thread, operator, stack, free_thread, free_operator, free_stack, from_seq, "
+      "SELECT id, bytes, gpu, storage, thread, operator, stack, free_thread, free_operator, free_stack, from_seq, "
       "to_seq, from_ns, to_ns FROM block ORDER BY id",
       [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
         block.bytes = in.bytes();
-        block.device = intern(in.text());
+        const std::optional<std::int64_t> gpu = in.optional_integer();
+        block.device = gpu ? intern("cuda:" + std::to_string(*gpu)) : cpu;
         block.storage = in.id<StorageId>();
         block.birth = in.actor();
         block.end = in.actor();
@@ -272,13 +274,13 @@ Status TraceData::load_rows(Database& database) {
         blocks.push_back(block);
       }));
   DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT id, bytes, seen, thread, operator, stack, end_thread, end_operator, "
+                                 "SELECT id, bytes, first_seen, thread, operator, stack, end_thread, end_operator, "
                                  "end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns FROM storage ORDER BY id",
                                  [&](Cursor& in) {
                                    Storage storage;
                                    storage.id = in.id<StorageId>();
                                    storage.bytes = in.bytes();
-                                   storage.first_seen = in.text() == "first_seen";
+                                   storage.first_seen = in.integer() != 0;
                                    storage.birth = in.actor();
                                    storage.end = in.actor();
                                    storage.end_ordinal = in.optional_integer();

@@ -112,12 +112,12 @@ TEST_F(AssemblerTest, TensorStorageAndBlockLifetimes) {
   s.storage_death(0xB0, 0x51);
   s.free(0xD000);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT id, object, storage, to_seq IS NULL FROM tensor"), (Rows{"1|1|1|0", "2|2|1|0"}));
+  EXPECT_EQ(rows(db, "SELECT id, object, storage, to_seq IS NULL FROM tensor"), (Rows{"9|9|9|0", "11|11|9|0"}));
   EXPECT_EQ(rows(db,
-                 "SELECT s.id, s.address, s.bytes, s.seen, o.ordinal, s.stack = s.end_stack, s.end_thread,"
+                 "SELECT s.id, s.address, s.bytes, s.first_seen, o.ordinal, s.stack = s.end_stack, s.end_thread,"
                  " s.end_operator FROM storage s JOIN operator o ON o.id = s.operator"),
-            (Rows{"1|176|4096|first_seen|3|1|1|-"}));
-  EXPECT_EQ(rows(db, "SELECT bytes, device, storage, to_seq - from_seq FROM block"), (Rows{"4096|cpu|1|9"}));
+            (Rows{"9|176|4096|1|3|1|1|-"}));
+  EXPECT_EQ(rows(db, "SELECT bytes, device, storage, to_seq - from_seq FROM block"), (Rows{"4096|cpu|9|9"}));
   EXPECT_EQ(rows(db,
                  "WITH RECURSIVE w(id, depth) AS (SELECT stack, 0 FROM storage UNION ALL"
                  " SELECT stack.parent, depth + 1 FROM w JOIN stack ON stack.id = w.id WHERE parent IS NOT NULL)"
@@ -141,7 +141,7 @@ TEST_F(AssemblerTest, BirthAtALiveAddressIsALostDeath) {
   const auto block = s.alloc(0xD0, 16);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT id, to_seq FROM tensor"), (Rows{"1|" + std::to_string(tensor), "2|-"}));
-  EXPECT_EQ(rows(db, "SELECT id, to_seq FROM block"), (Rows{"1|" + std::to_string(block), "2|-"}));
+  EXPECT_EQ(rows(db, "SELECT id, to_seq FROM block"), (Rows{"3|" + std::to_string(block), "4|-"}));
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'lost_death'"), (Rows{"2"}));
   EXPECT_EQ(totals_.allocated_bytes, 16);
 }
@@ -160,7 +160,7 @@ TEST_F(AssemblerTest, EndsOfWhatWasNotSeenToBeginAreCounted) {
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_births'"), (Rows{"2"}));
   const std::string moment = std::to_string(storage);
-  EXPECT_EQ(rows(db, "SELECT bytes, from_seq, to_seq FROM storage WHERE id = 2"),
+  EXPECT_EQ(rows(db, "SELECT bytes, from_seq, to_seq FROM storage ORDER BY id DESC LIMIT 1"),
             (Rows{"64|" + moment + "|" + moment}));
 }
 
@@ -174,7 +174,8 @@ TEST_F(AssemblerTest, AStorageCanLiveBeforeItsTensors) {
   const auto again = s.add(RecordType::kStorageBirth, 0, birth);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT id, from_seq, to_seq FROM storage"),
-            (Rows{"1|" + std::to_string(from) + "|" + std::to_string(again), "2|" + std::to_string(again) + "|-"}));
+            (Rows{"1|" + std::to_string(from) + "|" + std::to_string(again),
+                  std::to_string(again) + "|" + std::to_string(again) + "|-"}));
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'lost_death'"), (Rows{"1"}));
 }
 
@@ -240,8 +241,8 @@ TEST_F(AssemblerTest, ResizeLinksTheNewBlock) {
   s.free(0xD0);
   s.resize(0xB0, 200, 0, 0);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT bytes, storage FROM block ORDER BY id"), (Rows{"100|1", "200|1"}));
-  EXPECT_EQ(rows(db, "SELECT storage, bytes FROM mark WHERE kind = 'resize' ORDER BY id"), (Rows{"1|200", "1|0"}));
+  EXPECT_EQ(rows(db, "SELECT bytes, storage FROM block ORDER BY id"), (Rows{"100|2", "200|2"}));
+  EXPECT_EQ(rows(db, "SELECT storage, bytes FROM mark WHERE kind = 'resize' ORDER BY id"), (Rows{"2|200", "2|0"}));
   EXPECT_EQ(rows(db, "SELECT bytes FROM storage"), (Rows{"100"}));
 }
 
@@ -262,7 +263,7 @@ TEST_F(AssemblerTest, OperatorsNestAndLostEndsAreMadeUp) {
   EXPECT_EQ(rows(db, "SELECT text, thread, parent, ordinal, CASE WHEN to_seq = " + e +
                          " THEN 'x' ELSE to_seq IS NULL"
                          " END FROM operator JOIN string ON string.id = name ORDER BY operator.id"),
-            (Rows{"a|1|-|5|0", "b|1|1|7|x", "c|1|2|8|x", "d|1|1|6|0", "e|2|-|1|0", "f|1|-|5|1"}));
+            (Rows{"a|1|-|5|0", "b|1|2|7|x", "c|1|4|8|x", "d|1|2|6|0", "e|2|-|1|0", "f|1|-|5|1"}));
   EXPECT_GT(next, end);
 }
 
@@ -403,7 +404,7 @@ TEST_F(AssemblerTest, ReleaseThatFreesIsNotMetadataOnly) {
   s.key(RecordType::kRelease, 4, 0xB1, 4096);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT key, storage, bytes, bytes_after, bytes_settled, flags FROM release ORDER BY id"),
-            (Rows{"3|1|4096|0|-|final", "4|2|4096|4096|-|-"}));
+            (Rows{"3|1|4096|0|-|final", "4|4|4096|4096|-|-"}));
 }
 
 TEST_F(AssemblerTest, ReleaseWithoutABeginAndBeginWithoutAnEnd) {
@@ -482,13 +483,13 @@ TEST_F(CensusTest, EquationsAndEdges) {
                  " WHERE c.kind = 'census'"),
             (Rows{"3|4096|other_threads_unseen|release|release"}));
   EXPECT_EQ(rows(db, "SELECT subject, tensor, count, explained, unexplained FROM sample ORDER BY id"),
-            (Rows{"storage|-|2|2|0", "tensor|1|1|1|0", "object|1|3|3|0", "tensor|2|2|0|2"}));
+            (Rows{"storage|-|2|2|0", "tensor|2|1|1|0", "object|2|3|3|0", "tensor|3|2|0|2"}));
   EXPECT_EQ(
       rows(db,
            "SELECT held, holder, tensor, object, from_seq IN (SELECT from_seq FROM tensor), confidence FROM edge"
            " ORDER BY id"),
-      (Rows{"storage|tensor|1|-|1|certain", "tensor|python_object|1|144|0|certain", "storage|tensor|2|-|1|certain",
-            "object|local|1|144|0|certain", "object|local|1|144|0|certain", "object|eval_stack|1|144|0|certain"}));
+      (Rows{"storage|tensor|2|-|1|certain", "tensor|python_object|2|144|0|certain", "storage|tensor|3|-|1|certain",
+            "object|local|2|144|0|certain", "object|local|2|144|0|certain", "object|eval_stack|2|144|0|certain"}));
   EXPECT_EQ(rows(db,
                  "SELECT name, function, line, assignment, delete_line, return_line, model_file, model_line, model_text"
                  " FROM holder WHERE held = 'object' ORDER BY id"),
@@ -522,7 +523,7 @@ TEST_F(CensusTest, EdgesEndWithWhatTheyHold) {
   for (const bool commits : {false, true}) {
     Database db = record(s, commits);
     EXPECT_EQ(rows(db, "SELECT DISTINCT tensor, to_seq FROM edge ORDER BY tensor"),
-              (Rows{"1|" + std::to_string(tensor), "2|" + std::to_string(storage)}));
+              (Rows{"2|" + std::to_string(tensor), "3|" + std::to_string(storage)}));
   }
 }
 

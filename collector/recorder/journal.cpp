@@ -33,9 +33,7 @@ Status Journal::load_ids() {
     RowId* next;
   };
   for (const Counter& counter :
-       {Counter{"SELECT max(id) FROM operator", &ids.operator_}, Counter{"SELECT max(id) FROM block", &ids.block},
-        Counter{"SELECT max(id) FROM storage", &ids.storage}, Counter{"SELECT max(id) FROM tensor", &ids.tensor},
-        Counter{"SELECT max(id) FROM mark", &ids.mark}, Counter{"SELECT max(id) FROM sample", &ids.sample},
+       {Counter{"SELECT max(id) FROM mark", &ids.mark}, Counter{"SELECT max(id) FROM sample", &ids.sample},
         Counter{"SELECT max(id) FROM edge", &ids.edge}, Counter{"SELECT max(id) FROM diagnostic", &ids.diagnostic},
         Counter{"SELECT max(id) FROM loss", &ids.loss}}) {
     DCMT_RETURN_IF_ERROR(

@@ -11,12 +11,9 @@
 
 namespace dcmt::recorder {
 
-/// Next free id of every table whose rows are named before they are written.
+/// Next free id of every table whose rows are named before they are written. Operators, blocks, storages and tensors
+/// have the sequence of the record that made them.
 struct RowIds {
-  RowId operator_ = 1;
-  RowId block = 1;
-  RowId storage = 1;
-  RowId tensor = 1;
   RowId mark = 1;
   RowId sample = 1;
   RowId edge = 1;

@@ -6,7 +6,6 @@
 namespace dcmt::recorder {
 namespace {
 
-constexpr std::string_view kFirstSeen = "first_seen";
 constexpr std::string_view kCpu = "cpu";
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -19,19 +18,20 @@ Place place_of(const Statement& row, int column) {
 
 Status Lifetimes::resume() {
   Database& database = journal_.writer.database();
-  DCMT_RETURN_IF_ERROR(each_row(
-      database,
-      "SELECT id, address, bytes, thread, operator, stack, from_seq, from_ns FROM storage WHERE to_seq IS NULL",
-      [this](const Statement& row) {
-        StorageRow storage;
-        storage.id = row.integer(0);
-        storage.address = row.integer(1);
-        storage.bytes = row.integer(2);
-        storage.seen = kFirstSeen;
-        storage.birth = place_of(row, 3);
-        storage.span.from = {row.integer(6), row.integer(7)};
-        storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
-      }));
+  DCMT_RETURN_IF_ERROR(
+      each_row(database,
+               "SELECT id, address, bytes, thread, operator, stack, from_seq, from_ns, first_seen FROM storage"
+               " WHERE to_seq IS NULL",
+               [this](const Statement& row) {
+                 StorageRow storage;
+                 storage.id = row.integer(0);
+                 storage.address = row.integer(1);
+                 storage.bytes = row.integer(2);
+                 storage.first_seen = row.integer(8) != 0;
+                 storage.birth = place_of(row, 3);
+                 storage.span.from = {row.integer(6), row.integer(7)};
+                 storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
+               }));
   DCMT_RETURN_IF_ERROR(each_row(database,
                                 "SELECT m.storage, m.bytes FROM mark m JOIN storage s ON s.id = m.storage"
                                 " WHERE m.kind = 'resize' AND s.to_seq IS NULL ORDER BY m.id",
@@ -59,7 +59,6 @@ Status Lifetimes::resume() {
         block.id = row.integer(0);
         block.address = row.integer(1);
         block.bytes = row.integer(2);
-        block.device = kCpu;
         block.storage = row.integer(3);
         block.birth = place_of(row, 4);
         block.span.from = {row.integer(7), row.integer(8)};
@@ -99,10 +98,10 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
     Expected<Place> where = place(stack);
     if (!where.ok()) return where.error();
     StorageRow row;
-    row.id = journal_.ids.storage++;
+    row.id = journal_.now.seq;
     row.address = as_signed(address);
     row.bytes = as_signed(bytes);
-    row.seen = kFirstSeen;
+    row.first_seen = true;
     row.birth = *where;
     row.span.from = journal_.now;
     live = &storages_.begin(address, row);
@@ -129,7 +128,7 @@ Moment Lifetimes::tensor_from(std::uint64_t address) {
 
 Status Lifetimes::begin_tensor(std::uint64_t address, RowId object, RowId storage_row, const Place& where) {
   TensorRow row;
-  row.id = journal_.ids.tensor++;
+  row.id = journal_.now.seq;
   row.object = object != 0 ? object : row.id;
   row.address = as_signed(address);
   row.storage = storage_row;
@@ -259,7 +258,9 @@ Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
     DCMT_RETURN_IF_ERROR(end_storage(record.storage));
   }
   Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-  return row.ok() ? Status{} : row.error();
+  if (!row.ok()) return row.error();
+  storages_.find(record.storage)->row.first_seen = false;
+  return {};
 }
 
 Status Lifetimes::end_storage(std::uint64_t address) {
@@ -338,10 +339,9 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   BlockRow row;
-  row.id = journal_.ids.block++;
+  row.id = journal_.now.seq;
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
-  row.device = kCpu;
   row.birth = *where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);

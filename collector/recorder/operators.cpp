@@ -56,7 +56,7 @@ Status Operators::begin(const wire::OpRecord& record) {
   Expected<RowId> name = dictionary_.string(record.name);
   if (!name.ok()) return name.error();
   Open open;
-  open.row.id = journal_.ids.operator_++;
+  open.row.id = journal_.now.seq;
   open.row.thread = journal_.thread;
   open.row.parent = stack.empty() ? 0 : stack.back().row.id;
   open.row.name = *name != 0 ? *name : dictionary_.unknown();

@@ -17,7 +17,7 @@ const std::vector<std::string> kTables = {"meta",   "string",      "frame",     
 
 std::vector<std::string> columns_of(Database& database, const std::string& table) {
   std::vector<std::string> columns;
-  Expected<Statement> query = database.prepare("SELECT name FROM pragma_table_info('" + table + "')");
+  Expected<Statement> query = database.prepare("SELECT name FROM pragma_table_xinfo('" + table + "')");
   if (!query.ok()) return columns;
   for (Expected<bool> row = query->step(); row.ok() && *row; row = query->step()) columns.emplace_back(query->text(0));
   return columns;

@@ -22,42 +22,62 @@ CREATE TABLE stack(                 -- parent-linked: a stack is its innermost f
   parent INTEGER,                   -- stack of the caller, NULL at the outermost frame
   frame INTEGER NOT NULL);
 
+-- Of the four tables that grow with the run, ids are the sequence of the record that made the row. What lies near the id
+-- is stored as its distance from it, since a small number takes less room; the columns to read are generated:
+--   X_back  the id less X                 late  the id less from_seq, as a rule 0
+--   seq_length, ns_length  to_* less from_*, NULL while it lasts
+
 CREATE TABLE operator(
   id INTEGER PRIMARY KEY,
   thread INTEGER NOT NULL,
-  parent INTEGER,                   -- operator
+  parent_back INTEGER,
   name INTEGER NOT NULL,            -- string
-  scope TEXT NOT NULL,              -- 'function' | 'backward' | 'user'
+  scope_code INTEGER NOT NULL,
   ordinal INTEGER NOT NULL,         -- the thread's operator number
-  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+  late INTEGER NOT NULL, seq_length INTEGER, from_ns INTEGER NOT NULL, ns_length INTEGER,
+  parent INTEGER AS (id - parent_back),  -- operator
+  scope TEXT AS (CASE scope_code WHEN 0 THEN 'function' WHEN 1 THEN 'backward' ELSE 'user' END),
+  from_seq INTEGER AS (id - late), to_seq INTEGER AS (id - late + seq_length), to_ns INTEGER AS (from_ns + ns_length));
 
 CREATE TABLE block(                 -- what an allocator handed out
   id INTEGER PRIMARY KEY,
   address INTEGER NOT NULL,
   bytes INTEGER NOT NULL,           -- requested
-  device TEXT NOT NULL,             -- 'cpu'
-  storage INTEGER,                  -- the storage that owns it, where known
-  thread INTEGER, operator INTEGER, stack INTEGER,
-  free_thread INTEGER, free_operator INTEGER, free_stack INTEGER,
-  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+  gpu INTEGER,                      -- NULL: the CPU's
+  storage_back INTEGER,
+  thread INTEGER, operator_back INTEGER, stack INTEGER,
+  free_thread INTEGER, free_operator_back INTEGER, free_stack INTEGER,
+  late INTEGER NOT NULL, seq_length INTEGER, from_ns INTEGER NOT NULL, ns_length INTEGER,
+  device TEXT AS (CASE WHEN gpu IS NULL THEN 'cpu' ELSE 'cuda:' || gpu END),
+  storage INTEGER AS (id - storage_back),  -- the storage that owns it, where known
+  operator INTEGER AS (id - operator_back),
+  free_operator INTEGER AS (id - free_operator_back),
+  from_seq INTEGER AS (id - late), to_seq INTEGER AS (id - late + seq_length), to_ns INTEGER AS (from_ns + ns_length));
 
 CREATE TABLE storage(
   id INTEGER PRIMARY KEY,
   address INTEGER NOT NULL,
   bytes INTEGER NOT NULL,           -- at birth; later sizes are marks of kind 'resize'
-  seen TEXT NOT NULL,               -- 'first_seen': the birth is the first sight, the constructor has no hook
-  thread INTEGER, operator INTEGER, stack INTEGER,          -- of the birth
-  end_thread INTEGER, end_operator INTEGER, end_stack INTEGER,  -- of the last reference going
+  first_seen INTEGER NOT NULL,      -- 1: the birth is the first sight, the constructor was not seen
+  thread INTEGER, operator_back INTEGER, stack INTEGER,              -- of the birth
+  end_thread INTEGER, end_operator_back INTEGER, end_stack INTEGER,  -- of the last reference going
   end_ordinal INTEGER,              -- operators begun on end_thread by then
-  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+  late INTEGER NOT NULL, seq_length INTEGER, from_ns INTEGER NOT NULL, ns_length INTEGER,
+  operator INTEGER AS (id - operator_back),
+  end_operator INTEGER AS (id - end_operator_back),
+  from_seq INTEGER AS (id - late), to_seq INTEGER AS (id - late + seq_length), to_ns INTEGER AS (from_ns + ns_length));
 
 CREATE TABLE tensor(                -- a stay of one tensor object on one storage
   id INTEGER PRIMARY KEY,
-  object INTEGER NOT NULL,          -- id of the first row of the same tensor object
+  first INTEGER,                    -- row of the object's first stay, NULL: this one
   address INTEGER NOT NULL,
-  storage INTEGER,
-  thread INTEGER, operator INTEGER, stack INTEGER,
-  from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+  storage_back INTEGER,
+  thread INTEGER, operator_back INTEGER, stack INTEGER,
+  late INTEGER NOT NULL, seq_length INTEGER, from_ns INTEGER NOT NULL, ns_length INTEGER,
+  object INTEGER AS (coalesce(first, id)),  -- the same for all stays of one tensor object
+  storage INTEGER AS (id - storage_back),
+  operator INTEGER AS (id - operator_back),
+  from_seq INTEGER AS (id - late), to_seq INTEGER AS (id - late + seq_length), to_ns INTEGER AS (from_ns + ns_length));
 
 CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or span
   id INTEGER PRIMARY KEY,

@@ -43,7 +43,7 @@ struct OperatorRow {
   std::int64_t thread = 0;
   RowId parent = 0;
   RowId name = 0;
-  std::string_view scope;  ///< static text
+  std::string_view scope;  ///< 'function' | 'backward' | 'user'
   std::int64_t ordinal = 0;
   Span span;
 };
@@ -52,7 +52,7 @@ struct BlockRow {
   RowId id = 0;
   std::int64_t address = 0;
   std::int64_t bytes = 0;
-  std::string_view device;  ///< static text
+  std::optional<std::int64_t> gpu;  ///< nullopt: the CPU's
   RowId storage = 0;
   Place birth;
   Place free;
@@ -63,7 +63,7 @@ struct StorageRow {
   RowId id = 0;
   std::int64_t address = 0;
   std::int64_t bytes = 0;
-  std::string_view seen;  ///< static text
+  bool first_seen = false;
   Place birth;
   Place end;
   RowId end_ordinal = 0;  ///< operators begun on the thread by the end

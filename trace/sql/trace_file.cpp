@@ -107,8 +107,7 @@ Expected<Database> reopen_trace(const std::string& path) {
 
 Status finish_trace(Database& database) {
   DCMT_RETURN_IF_ERROR(
-      database.execute("CREATE INDEX IF NOT EXISTS tensor_storage ON tensor(storage);"
-                       "CREATE INDEX IF NOT EXISTS edge_census ON edge(census);"
+      database.execute("CREATE INDEX IF NOT EXISTS edge_census ON edge(census);"
                        "CREATE INDEX IF NOT EXISTS edge_storage ON edge(storage);"
                        "CREATE INDEX IF NOT EXISTS mark_kind_key ON mark(kind, key);"
                        "CREATE INDEX IF NOT EXISTS sample_census ON sample(census);"

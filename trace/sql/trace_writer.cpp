@@ -41,7 +41,16 @@ class Binder {
     statement_.bind_static(index_++, text);
     return *this;
   }
-  Binder& place(const Place& place) { return value(place.thread).reference(place.operator_id).reference(place.stack); }
+  /// How far before the row's id another one lies.
+  Binder& back(RowId row, RowId other) { return other != 0 ? value(row - other) : reference(0); }
+  Binder& place(RowId row, const Place& place) {
+    return value(place.thread).back(row, place.operator_id).reference(place.stack);
+  }
+  /// late, seq_length, from_ns, ns_length
+  Binder& lifetime(RowId row, const Span& span) {
+    value(row - span.from.seq).end(span.to, span.to.seq - span.from.seq).value(span.from.ns);
+    return end(span.to, span.to.ns - span.from.ns);
+  }
   /// from_seq, to_seq, from_ns, to_ns
   Binder& span(const Span& span) {
     value(span.from.seq).end(span.to, span.to.seq).value(span.from.ns);
@@ -64,14 +73,15 @@ std::size_t mix(std::size_t hash, std::int64_t value) {
 // In the order of TraceWriter::Table.
 constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO thread(id, tid, name, from_seq, from_ns) VALUES(?,?,?,?,?)",
-    "INSERT OR REPLACE INTO operator(id, thread, parent, name, scope, ordinal, from_seq, to_seq, from_ns, to_ns)"
-    " VALUES(?,?,?,?,?,?,?,?,?,?)",
-    "INSERT OR REPLACE INTO block(id, address, bytes, device, storage, thread, operator, stack, free_thread,"
-    " free_operator, free_stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT OR REPLACE INTO storage(id, address, bytes, seen, thread, operator, stack, end_thread, end_operator,"
-    " end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT OR REPLACE INTO tensor(id, object, address, storage, thread, operator, stack, from_seq, to_seq, from_ns,"
-    " to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO operator(id, thread, parent_back, name, scope_code, ordinal, late, seq_length, from_ns,"
+    " ns_length) VALUES(?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO block(id, address, bytes, gpu, storage_back, thread, operator_back, stack, free_thread,"
+    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO storage(id, address, bytes, first_seen, thread, operator_back, stack, end_thread,"
+    " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO tensor(id, first, address, storage_back, thread, operator_back, stack, late, seq_length,"
+    " from_ns, ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after,"
     " bytes_settled, settled_seq, settled_ns, declared, remaining, flags, ordinal, trigger, parent, value, operator,"
     " stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -179,11 +189,13 @@ Status TraceWriter::write(const OperatorRow& row) {
   return Binder(statements_[kOperator])
       .value(row.id)
       .value(row.thread)
-      .reference(row.parent)
+      .back(row.id, row.parent)
       .value(row.name)
-      .text(row.scope)
+      .value(row.scope == "function"   ? 0
+             : row.scope == "backward" ? 1
+                                       : 2)
       .value(row.ordinal)
-      .span(row.span)
+      .lifetime(row.id, row.span)
       .run();
 }
 
@@ -192,11 +204,11 @@ Status TraceWriter::write(const BlockRow& row) {
       .value(row.id)
       .value(row.address)
       .value(row.bytes)
-      .text(row.device)
-      .reference(row.storage)
-      .place(row.birth)
-      .place(row.free)
-      .span(row.span)
+      .value(row.gpu)
+      .back(row.id, row.storage)
+      .place(row.id, row.birth)
+      .place(row.id, row.free)
+      .lifetime(row.id, row.span)
       .run();
 }
 
@@ -205,22 +217,22 @@ Status TraceWriter::write(const StorageRow& row) {
       .value(row.id)
       .value(row.address)
       .value(row.bytes)
-      .text(row.seen)
-      .place(row.birth)
-      .place(row.end)
+      .value(row.first_seen ? 1 : 0)
+      .place(row.id, row.birth)
+      .place(row.id, row.end)
       .reference(row.end_ordinal)
-      .span(row.span)
+      .lifetime(row.id, row.span)
       .run();
 }
 
 Status TraceWriter::write(const TensorRow& row) {
   return Binder(statements_[kTensor])
       .value(row.id)
-      .value(row.object)
+      .reference(row.object != row.id ? row.object : 0)
       .value(row.address)
-      .reference(row.storage)
-      .place(row.birth)
-      .span(row.span)
+      .back(row.id, row.storage)
+      .place(row.id, row.birth)
+      .lifetime(row.id, row.span)
       .run();
 }
 

@@ -76,7 +76,7 @@ TEST_F(TraceWriterTest, ARowIsWrittenAgainUnderItsId) {
   StorageRow row;
   row.id = 4;
   row.bytes = 100;
-  row.seen = "first_seen";
+  row.first_seen = true;
   row.birth.thread = 0;
   row.span.from = {5, 50};
   check(w.write(row));
@@ -107,9 +107,9 @@ void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.write(ThreadRow{1, 100, name, {1, 10}}).ok());
   ASSERT_TRUE(w.write(OperatorRow{1, 1, 0, *w.intern("aten::empty"), "function", 1, {{2, 20}, {6, 60}}}).ok());
   const Place place{1, 1, stack};
-  ASSERT_TRUE(w.write(BlockRow{1, 0xD0, 4096, "cpu", 1, place, {}, {{3, 30}, {}}}).ok());
-  ASSERT_TRUE(w.write(BlockRow{2, 0xD1, 64, "cpu", 0, place, place, {{4, 40}, {5, 50}}}).ok());
-  ASSERT_TRUE(w.write(StorageRow{1, 0xB0, 4096, "first_seen", place, {}, 0, {{4, 40}, {}}}).ok());
+  ASSERT_TRUE(w.write(BlockRow{1, 0xD0, 4096, std::nullopt, 1, place, {}, {{3, 30}, {}}}).ok());
+  ASSERT_TRUE(w.write(BlockRow{2, 0xD1, 64, 1, 0, place, place, {{4, 40}, {5, 50}}}).ok());
+  ASSERT_TRUE(w.write(StorageRow{1, 0xB0, 4096, true, place, {}, 0, {{4, 40}, {}}}).ok());
   ASSERT_TRUE(w.write(TensorRow{1, 1, 0xA0, 1, place, {{4, 40}, {}}}).ok());
   MarkRow step;
   step.id = 1;
@@ -203,7 +203,7 @@ TEST_F(TraceWriterTest, TheSchemaPageNamesEveryColumn) {
   std::stringstream page;
   page << file.rdbuf();
   Expected<Statement> columns = w.database().prepare(
-      "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'");
+      "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_xinfo(t.name) c WHERE t.type = 'table'");
   ASSERT_TRUE(columns.ok());
   while (*columns->step()) {
     EXPECT_NE(page.str().find(columns->text(0)), std::string::npos) << columns->text(0);
