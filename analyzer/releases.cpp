@@ -154,6 +154,7 @@ Releases analyze_releases(const TraceData& data) {
     if (mark->kind == MarkKind::kRelease) releases.push_back(mark);
   }
 
+  if (releases.empty() && keys.empty()) return result;
   const OrdinalIndex ordinals(data);
   result.rows.reserve(releases.size());  // cycles point into it
   for (const Mark* mark : releases) {

@@ -1,6 +1,18 @@
 #include "analyzer/trace_data.h"
 
+#include <sys/mman.h>
+
+#include <cstdint>
+
 namespace dcmt::analyzer {
+
+void ask_for_huge_pages(void* memory, std::size_t bytes) {
+  constexpr std::uintptr_t kHugePage = std::uintptr_t{2} << 20;
+  const auto from = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t begin = (from + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uintptr_t end = (from + bytes) / kHugePage * kHugePage;
+  if (begin < end) static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+}
 
 void TraceData::build_indexes() {
   operators.cut_circles();

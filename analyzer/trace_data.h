@@ -217,12 +217,18 @@ struct MetaValue {
   std::string text;
 };
 
+/// Millions of rows are hundreds of thousands of page faults otherwise. Only a hint.
+void ask_for_huge_pages(void* memory, std::size_t bytes);
+
 /// Rows ordered by id; find() is O(1) while ids are dense, which the recorder makes them, and O(log n) otherwise.
 template <class Row>
 class Column {
  public:
   void push_back(Row row) { rows_.push_back(std::move(row)); }
-  void reserve(std::size_t rows) { rows_.reserve(rows); }
+  void reserve(std::size_t rows) {
+    rows_.reserve(rows);
+    ask_for_huge_pages(rows_.data(), rows * sizeof(Row));
+  }
   [[nodiscard]] auto begin() const { return rows_.begin(); }
   [[nodiscard]] auto end() const { return rows_.end(); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }

@@ -53,6 +53,32 @@ class Cursor {
     actor.stack = id<StackId>();
     return actor;
   }
+  /// Columns of the tables that grow with the run, as they are stored (trace/sql/0001.sql): to have SQLite generate the
+  /// readable ones takes a third longer.
+  template <class Id>
+  Id back(std::int64_t row) {
+    const std::optional<std::int64_t> distance = optional_any();
+    return distance ? Id(checked(row - checked(*distance, -kLargest, kLargest), 0, kLargest)) : Id();
+  }
+  Actor actor(std::int64_t row) {
+    Actor actor;
+    actor.thread = thread();
+    actor.op = back<OperatorId>(row);
+    actor.stack = id<StackId>();
+    return actor;
+  }
+  Span lifetime(std::int64_t row) {
+    Span span;
+    span.from_seq = Sequence(checked(row - checked(any(), -kLargest, kLargest), 0, kLargest));
+    const std::optional<std::int64_t> sequences = optional_any();
+    span.from_ns = id<TimeNs>();
+    const std::int64_t ns = checked(any(), 0, kLargest);
+    if (sequences) {
+      span.to_seq = Sequence(span.from_seq.value + checked(*sequences, 0, kLargest));
+      span.to_ns = TimeNs(span.from_ns.value + ns);
+    }
+    return span;
+  }
   Span span() {
     Span span;
     span.from_seq = id<Sequence>();
@@ -126,8 +152,6 @@ constexpr Name<MarkKind> kMarkKinds[] = {
     {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},       {"census", MarkKind::kCensus},
     {"resize", MarkKind::kResize},   {"repoint", MarkKind::kRepoint},
 };
-constexpr Name<OperatorScope> kScopes[] = {
-    {"function", OperatorScope::kFunction}, {"backward", OperatorScope::kBackward}, {"user", OperatorScope::kUser}};
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
 constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject},
@@ -214,16 +238,17 @@ Status TraceData::load_operators(Database& database) {
   operators.reserve(row_count(database, "operator"));
   return read_rows(
       database,
-      "SELECT id, parent, thread, name, scope, ordinal, from_seq, to_seq, from_ns, to_ns FROM operator ORDER BY id",
+      "SELECT id, parent_back, thread, name, scope_code, ordinal, late, seq_length, from_ns, ns_length FROM operator"
+      " ORDER BY id",
       [&](Cursor& in) {
         Operator op;
         op.id = in.id<OperatorId>();
-        op.parent = in.id<OperatorId>();
+        op.parent = in.back<OperatorId>(op.id.value);
         op.thread = in.id<ThreadId>();
         op.name = in.id<StringId>();
-        op.scope = named(in.text(), kScopes, OperatorScope::kFunction);
+        op.scope = static_cast<OperatorScope>(std::clamp<std::int64_t>(in.integer(), 0, 2));
         op.ordinal = in.integer();
-        op.span = in.span();
+        op.span = in.lifetime(op.id.value);
         operators.push_back(op);
       });
 }
@@ -259,44 +284,47 @@ Status TraceData::load_rows(Database& database) {
   const StringId cpu = intern("cpu");
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
-      "SELECT id, bytes, gpu, storage, thread, operator, stack, free_thread, free_operator, free_stack, from_seq, "
-      "to_seq, from_ns, to_ns FROM block ORDER BY id",
+      "SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back, free_stack,"
+      " late, seq_length, from_ns, ns_length FROM block ORDER BY id",
       [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
         block.bytes = in.bytes();
         const std::optional<std::int64_t> gpu = in.optional_integer();
         block.device = gpu ? intern("cuda:" + std::to_string(*gpu)) : cpu;
-        block.storage = in.id<StorageId>();
-        block.birth = in.actor();
-        block.end = in.actor();
-        block.span = in.span();
+        block.storage = in.back<StorageId>(block.id.value);
+        block.birth = in.actor(block.id.value);
+        block.end = in.actor(block.id.value);
+        block.span = in.lifetime(block.id.value);
         blocks.push_back(block);
       }));
   DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT id, bytes, first_seen, thread, operator, stack, end_thread, end_operator, "
-                                 "end_stack, end_ordinal, from_seq, to_seq, from_ns, to_ns FROM storage ORDER BY id",
+                                 "SELECT id, bytes, first_seen, thread, operator_back, stack, end_thread,"
+                                 " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length"
+                                 " FROM storage ORDER BY id",
                                  [&](Cursor& in) {
                                    Storage storage;
                                    storage.id = in.id<StorageId>();
                                    storage.bytes = in.bytes();
                                    storage.first_seen = in.integer() != 0;
-                                   storage.birth = in.actor();
-                                   storage.end = in.actor();
+                                   storage.birth = in.actor(storage.id.value);
+                                   storage.end = in.actor(storage.id.value);
                                    storage.end_ordinal = in.optional_integer();
-                                   storage.span = in.span();
+                                   storage.span = in.lifetime(storage.id.value);
                                    storages.push_back(storage);
                                  }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
-      "SELECT id, object, storage, thread, operator, stack, from_seq, to_seq, from_ns, to_ns FROM tensor ORDER BY id",
+      "SELECT id, first, storage_back, thread, operator_back, stack, late, seq_length, from_ns, ns_length FROM tensor"
+      " ORDER BY id",
       [&](Cursor& in) {
         Tensor tensor;
         tensor.id = in.id<TensorId>();
         tensor.object = in.id<TensorId>();
-        tensor.storage = in.id<StorageId>();
-        tensor.birth = in.actor();
-        tensor.span = in.span();
+        if (!tensor.object.valid()) tensor.object = tensor.id;
+        tensor.storage = in.back<StorageId>(tensor.id.value);
+        tensor.birth = in.actor(tensor.id.value);
+        tensor.span = in.lifetime(tensor.id.value);
         tensors.push_back(tensor);
       }));
   DCMT_RETURN_IF_ERROR(read_rows(

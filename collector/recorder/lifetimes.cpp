@@ -182,13 +182,9 @@ Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
     live->row.storage = *row;
     return {};
   }
-  Moment moved = journal_.now;
-  DCMT_RETURN_IF_ERROR(
-      each_row(journal_.writer.database(),
-               "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(old.storage),
-               [&](const Statement& row) {
-                 moved = {row.integer(0), row.integer(1)};
-               }));
+  Expected<Moment> left = journal_.rows.end_of_storage(old.storage);
+  if (!left.ok()) return left.error();
+  const Moment moved = left->set() ? *left : journal_.now;
   DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, record.tensor, moved));
   DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
   Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);

@@ -5,6 +5,8 @@
 // not seen before, and the last ones.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -65,6 +67,11 @@ class RetentionPolicy {
   }
 
   [[nodiscard]] std::int64_t last() const { return options_.last; }
+  /// How many rows may wait: `usual`, or less where the disk bound is so small that they would not fit.
+  [[nodiscard]] std::size_t most_rows(std::size_t usual) const {
+    constexpr std::int64_t kShare = 500;
+    return std::min(usual, static_cast<std::size_t>(options_.max_disk / kShare));
+  }
   /// How many stretches without rows share one row of sums: 1 until nine tenths of the bound are used, and doubled
   /// with every two-hundredth from there on, so that the bound holds however long the run is.
   [[nodiscard]] std::int64_t merged() const;

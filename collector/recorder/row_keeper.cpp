@@ -12,7 +12,8 @@ namespace {
 
 /// An interval with more rows ends before its step does: what waits is held in memory.
 constexpr std::size_t kCrowd = 100'000;
-constexpr std::size_t kRowsBetweenLooks = 1000;
+/// Written together.
+constexpr std::size_t kBatch = 50'000;
 /// Together, what is held besides the highest peak.
 constexpr std::size_t kMostHeldRows = 200'000;
 
@@ -129,10 +130,30 @@ Status RowKeeper::resume() {
 }
 
 template <class Row>
+Status RowKeeper::write_soon(const Row& row) {
+  std::get<Waiting<Row>>(ready_).rows.push_back(row);
+  return ++ready_rows_ < policy_.most_rows(kBatch) ? Status{} : flush();
+}
+
+template <class Row>
 Status RowKeeper::put(const Row& row) {
-  std::get<Provisional<Row>>(provisional_).ids.erase(row.id);
-  ++written_;
-  return writer_.write(row);
+  if (auto& provisional = std::get<Provisional<Row>>(provisional_).ids; !provisional.empty()) provisional.erase(row.id);
+  return write_soon(row);
+}
+
+Status RowKeeper::flush() {
+  if (ready_rows_ == 0) return {};
+  ready_rows_ = 0;
+  grown_ = true;
+  const Status written = for_each_kind(ready_, [this](auto& kind) -> Status {
+    using Row = typename std::decay_t<decltype(kind.rows)>::value_type;
+    // Stable: the last state of a row comes last.
+    std::stable_sort(kind.rows.begin(), kind.rows.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
+    for (const Row& row : kind.rows) DCMT_RETURN_IF_ERROR(writer_.write(row));
+    kind.rows.clear();
+    return {};
+  });
+  return written.ok() ? look_at_size() : written;
 }
 
 template <class Row>
@@ -164,6 +185,38 @@ Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
   return discard(row);
 }
 
+Expected<Moment> RowKeeper::end_of_storage(RowId id) {
+  Moment end;
+  const auto look = [&](const Rows& rows) {
+    for (const StorageRow& row : std::get<Waiting<StorageRow>>(rows).rows) {
+      if (row.id == id && row.span.to.set()) end = row.span.to;
+    }
+  };
+  look(current_.rows);
+  look(ready_);
+  for (const Interval& interval : held_) look(interval.rows);
+  if (end.set()) return end;
+  const Status read = each_row(
+      writer_.database(), "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(id),
+      [&](const Statement& row) {
+        end = {row.integer(0), row.integer(1)};
+      });
+  if (!read.ok()) return read.error();
+  return end;
+}
+
+template <class Row>
+Status RowKeeper::open_lifetime(const Row& row) {
+  if (!stays(from_of(row))) std::get<Provisional<Row>>(provisional_).ids.insert(row.id);
+  return write_soon(row);
+}
+
+Status RowKeeper::write_open(const OperatorRow& row) { return open_lifetime(row); }
+Status RowKeeper::write_open(const BlockRow& row) { return open_lifetime(row); }
+Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row); }
+Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
+Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
+
 Status RowKeeper::write(const MarkRow& row) {
   return is_span(row) ? lifetime(row, from_of(row)) : moment(row, row.span.from.seq);
 }
@@ -175,7 +228,6 @@ Status RowKeeper::write(const StorageRow& row) { return lifetime(row, row.span.f
 Status RowKeeper::write(const TensorRow& row) { return lifetime(row, row.span.from.seq); }
 
 Status RowKeeper::look_at_size() {
-  written_ = 0;
   Expected<std::int64_t> used = writer_.used_bytes();
   if (!used.ok()) return used.error();
   policy_.set_used(*used);
@@ -183,13 +235,13 @@ Status RowKeeper::look_at_size() {
 }
 
 Status RowKeeper::check_volume(const Moment& at) {
-  if (written_ > kRowsBetweenLooks) {
-    DCMT_RETURN_IF_ERROR(look_at_size());
+  if (grown_) {
+    grown_ = false;
     if (current_.kept == Kept::kAll && policy_.beforehand(next_step_) != Kept::kAll) {
       return end_interval(std::nullopt, at);
     }
   }
-  return count_of(current_.rows) > kCrowd ? end_interval(std::nullopt, at) : Status{};
+  return count_of(current_.rows) > policy_.most_rows(kCrowd) ? end_interval(std::nullopt, at) : Status{};
 }
 
 Status RowKeeper::write_sums(const IntervalSums& sums) {
@@ -310,7 +362,7 @@ Status RowKeeper::drop_superfluous() {
       if (peak > policy_.kept_peak() && (highest == held_.end() || peak > highest->sums.peak())) highest = interval;
     }
     const auto superfluous = std::find_if(held_.begin(), held_.end(), [&](const Interval& interval) {
-      const bool recent = interval.ordinal > ended_steps_ - policy_.last() && rows <= kMostHeldRows;
+      const bool recent = interval.ordinal > ended_steps_ - policy_.last() && rows <= policy_.most_rows(kMostHeldRows);
       return !recent && (highest == held_.end() || &interval != &*highest);
     });
     if (superfluous == held_.end()) return {};
@@ -327,7 +379,7 @@ Status RowKeeper::store(Interval& interval) {
     for (; kind.stored < kind.rows.size(); ++kind.stored) {
       const auto& row = kind.rows[kind.stored];
       std::get<Provisional<std::decay_t<decltype(row)>>>(provisional_).ids.insert(row.id);
-      DCMT_RETURN_IF_ERROR(writer_.write(row));
+      DCMT_RETURN_IF_ERROR(write_soon(row));
     }
     return {};
   });
@@ -337,7 +389,7 @@ Status RowKeeper::commit(const Moment& at) {
   for (Interval& interval : held_) DCMT_RETURN_IF_ERROR(store(interval));
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(store(current_));
-  return look_at_size();
+  return flush();
 }
 
 Status RowKeeper::finish(const Moment& at) {
@@ -348,7 +400,8 @@ Status RowKeeper::finish(const Moment& at) {
   held_.clear();
   // Whatever the last one is: the run ended in it.
   current_.sums.row.span.to = at;
-  return put_all(current_, current_.kept != Kept::kNo ? current_.kept : Kept::kLast);
+  DCMT_RETURN_IF_ERROR(put_all(current_, current_.kept != Kept::kNo ? current_.kept : Kept::kLast));
+  return flush();
 }
 
 Status RowKeeper::forget_steps() {
@@ -366,6 +419,7 @@ Status RowKeeper::forget_steps() {
     merged_->row.steps = 0;
   }
   next_step_ = ended_steps_ = 0;
+  DCMT_RETURN_IF_ERROR(flush());
   return writer_.forget_steps();
 }
 

@@ -44,11 +44,14 @@ class RowKeeper {
   Status write(const SampleRow& row);
 
   /// Puts a lifetime that lasts into the trace, as of a commit; it may have to leave again.
-  template <class Row>
-  Status write_open(const Row& row) {
-    if (!stays(row.span.from.seq)) std::get<Provisional<Row>>(provisional_).ids.insert(row.id);
-    return writer_.write(row);
-  }
+  Status write_open(const OperatorRow& row);
+  Status write_open(const BlockRow& row);
+  Status write_open(const StorageRow& row);
+  Status write_open(const TensorRow& row);
+  Status write_open(const MarkRow& row);
+
+  /// When a storage ended whose row was written; not set if it has not.
+  Expected<Moment> end_of_storage(RowId id);
 
   [[nodiscard]] IntervalSums& sums() { return current_.sums; }
   void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) { policy_.see_finding(kind, graph, key); }
@@ -98,11 +101,17 @@ class RowKeeper {
   template <class Row>
   Status lifetime(const Row& row, std::int64_t from_seq);
   template <class Row>
+  Status open_lifetime(const Row& row);
+  template <class Row>
   Status moment(const Row& row, std::int64_t at_seq);
   template <class Row>
   static void wait(Interval& interval, const Row& row) {
     std::get<Waiting<Row>>(interval.rows).rows.push_back(row);
   }
+  /// What is kept goes into the trace a batch at a time, in the order of ids: pages are filled one after the other.
+  template <class Row>
+  Status write_soon(const Row& row);
+  Status flush();
   template <class Row>
   Status put(const Row& row);
   template <class Row>
@@ -128,10 +137,12 @@ class RowKeeper {
   std::vector<std::pair<std::int64_t, std::int64_t>> kept_ranges_;
   std::optional<IntervalSums> merged_;  ///< of dropped intervals: a row that may still grow
   ProvisionalRows provisional_;
+  Rows ready_;  ///< to be written
+  std::size_t ready_rows_ = 0;
+  bool grown_ = false;  ///< rows were written since check_volume() looked
   RowId next_id_ = 1;
   std::int64_t next_step_ = 0;
   std::int64_t ended_steps_ = 0;
-  std::size_t written_ = 0;  ///< rows since the size of the trace was looked at
 };
 
 }  // namespace dcmt::recorder
