@@ -1,5 +1,8 @@
 """A seeded CPU training loop that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
 
+With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
+its JSON object, and reads again.
+
 gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. mlp: layers so small that the step is all
 dispatch, the most unfavourable case for anything that looks at every operator and allocation.
 """
@@ -10,6 +13,7 @@ import argparse
 import contextlib
 import json
 import os
+import sys
 import time
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
@@ -45,8 +49,9 @@ MODELS = {"gpt2": gpt2_step, "mlp": mlp_step}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--warm-up", type=int, required=True, help="steps before, not timed")
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--warm-up", type=int, default=0, help="steps before, not timed")
+    parser.add_argument("--turns", action="store_true")
     parser.add_argument("--threads", type=int, default=1, help="of torch")
     parser.add_argument("--profiler", action="store_true", help="under torch.profiler(profile_memory=True)")
     arguments = parser.parse_args()
@@ -58,20 +63,28 @@ def main() -> None:
     if arguments.profiler:
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True)
 
-    seconds = []
-    with profiler:
-        for step in range(arguments.warm_up + arguments.steps):
+    def train(steps: int) -> tuple[list[float], str]:
+        seconds = []
+        for _ in range(steps):
             start = time.perf_counter()
             loss = loss_of()
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
-            if step >= arguments.warm_up:
-                seconds.append(time.perf_counter() - start)
+            seconds.append(time.perf_counter() - start)
+        return seconds, loss.item().hex()
+
+    if arguments.turns:
+        for line in sys.stdin:
+            seconds, loss = train(int(line))
+            print(json.dumps({"seconds": seconds, "loss": loss}), flush=True)
+        return
+    with profiler:
+        seconds, loss = train(arguments.warm_up + arguments.steps)
         cpu_before_stop = time.process_time()
     # What the profiler does when it stops, outside of the steps.
     stop_cpu_s = time.process_time() - cpu_before_stop
-    print(json.dumps({"seconds": seconds, "stop_cpu_s": stop_cpu_s, "loss": loss.item().hex()}))
+    print(json.dumps({"seconds": seconds[arguments.warm_up :], "stop_cpu_s": stop_cpu_s, "loss": loss}))
 
 
 if __name__ == "__main__":

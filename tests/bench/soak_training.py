@@ -1,0 +1,124 @@
+"""Trains GPT-2 for hours, recorded at the default settings, and beside it without the tool: do they stay equal?
+
+Two processes take turns of a few seconds, so that both see the same machine: one turn recorded, one plain, every other
+pair in reverse. Checked, with exit 1 if it does not hold: the losses are bit-equal, nothing is lost, the trace stays
+within its bound, the memory of the recorder and what the agent adds to the job do not grow. The ratio of the step times
+is printed with its interval. The last line is a summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+
+from statistics_of_pairs import median_interval
+
+PROGRAM = pathlib.Path(__file__).with_name("training_step.py")
+STEPS = 150  # of a turn
+WARM_UP = 50
+BUDGET = 1.02
+MOST_GROWTH_KIB = 8 * 1024
+
+
+class Training:
+    """One training process that is told when to go on."""
+
+    def __init__(self, command: list[object]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.loss = ""
+
+    def turn(self, steps: int) -> float:
+        """Median seconds of a step."""
+        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        self.loss = answer["loss"]
+        return statistics.median(answer["seconds"])
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        if self.process.wait(timeout=120) != 0:
+            raise SystemExit(f"a training ended with exit {self.process.returncode}")
+
+
+def resident_kib(pid: int) -> int:
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1])
+
+
+def child_of(pid: int) -> int:
+    return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool", type=pathlib.Path, help="the built dc-memtrace")
+    parser.add_argument("folder", type=pathlib.Path, help="for the trace; it is replaced")
+    parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--max-disk-mib", type=int, default=5 * 1024)
+    arguments = parser.parse_args()
+
+    shutil.rmtree(arguments.folder, ignore_errors=True)
+    command = [sys.executable, PROGRAM, "gpt2", "--turns"]
+    bound = ["--max-disk", f"{arguments.max_disk_mib}MiB"]
+    recorded = Training([arguments.tool, "run", "-o", arguments.folder, *bound, "--", *command])
+    plain = Training(command)
+    for training in (recorded, plain):
+        training.turn(WARM_UP)
+    job = child_of(recorded.process.pid)
+
+    ratios, recorder_kib, added_kib, disk = [], [], [], 0
+    end = time.monotonic() + arguments.minutes * 60
+    while time.monotonic() < end:
+        order = (recorded, plain) if len(ratios) % 2 == 0 else (plain, recorded)
+        seconds = {training: training.turn(STEPS) for training in order}
+        ratios.append(seconds[recorded] / seconds[plain])
+        recorder_kib.append(resident_kib(recorded.process.pid))
+        added_kib.append(resident_kib(job) - resident_kib(plain.process.pid))
+        disk = max(disk, sum(file.stat().st_size for file in arguments.folder.glob("*.dcmt")))
+        if len(ratios) % 20 == 0:
+            print(f"{len(ratios)} pairs, median ratio {statistics.median(ratios):.4f}", file=sys.stderr, flush=True)
+    recorded.end()
+    plain.end()
+
+    (trace,) = arguments.folder.glob("*.dcmt")
+    disk = max(disk, trace.stat().st_size)
+    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
+        steps, kept = database.execute(
+            "SELECT sum(steps), sum(CASE WHEN kept IS NOT NULL THEN steps END) FROM interval"
+        ).fetchone()
+        lost = database.execute("SELECT coalesce(sum(count), 0) FROM loss").fetchone()[0]
+    quarter = len(ratios) // 4
+    growth = [values[-1] - values[quarter] for values in (recorder_kib, added_kib)]
+    interval = median_interval(ratios)
+    failures = [
+        what
+        for what, holds in {
+            "losses differ": recorded.loss == plain.loss,
+            "records were lost": lost == 0,
+            "steps are missing": steps == WARM_UP + STEPS * len(ratios),
+            "the trace is larger than its bound": disk <= arguments.max_disk_mib * 1024 * 1024,
+            "the recorder's memory grows": growth[0] <= MOST_GROWTH_KIB,
+            "the job's memory grows more than the plain one's": growth[1] <= MOST_GROWTH_KIB,
+        }.items()
+        if not holds
+    ]
+    print(
+        f"{arguments.minutes:g} minutes, {len(ratios)} pairs: step time ratio {interval['median']:.4f}"
+        f" [{interval['low']:.4f}, {interval['high']:.4f}] {'pass' if interval['high'] <= BUDGET else 'MISS'}"
+        f" (budget {BUDGET}), {steps} steps, {kept} kept, {disk >> 20} MiB, recorder {recorder_kib[-1] >> 10} MiB"
+        f" ({growth[0]:+d} KiB since the first quarter), job {added_kib[-1] >> 10} MiB above plain ({growth[1]:+d} KiB)"
+        + "".join(f", {failure}" for failure in failures)
+    )
+    raise SystemExit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
