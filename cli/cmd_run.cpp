@@ -113,7 +113,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   run->add_option("--max-disk", options->retention.max_disk,
-                  "Most that the trace of a process takes on disk; everything is kept until half of it is used")
+                  "Most that the trace of a process takes on disk; everything is kept until a tenth of it is used")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
       ->type_name("SIZE")

@@ -457,7 +457,7 @@ std::string trace_title(const LoadedTrace& trace) {
 std::string kept_note(const RunFacts& facts) {
   if (facts.steps_kept == facts.steps) return {};
   const std::map<analyzer::Kept, std::string_view> reasons = {
-      {analyzer::Kept::kAll, "until half of the disk bound was used"},
+      {analyzer::Kept::kAll, "until a tenth of the disk bound was used"},
       {analyzer::Kept::kSteps, "asked for"},
       {analyzer::Kept::kEvery, "regular"},
       {analyzer::Kept::kPeak, "for a new peak"},

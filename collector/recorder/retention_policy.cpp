@@ -6,7 +6,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// Of the disk bound. The indexes of the finish and the last steps need the rest.
-constexpr double kEverythingUpTo = 0.5;
+constexpr double kEverythingUpTo = 0.1;
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
 constexpr double kMergeStep = 0.005;

@@ -1,8 +1,8 @@
 // Which stretches of a run keep their rows, and which only their sums. No rows here: only decisions.
 //
-// Everything is kept until half of the disk bound is used. From there on, and from the beginning where steps were asked
-// for, what is kept are windows: the steps asked for, every Nth, those that reach a new peak, those that show a finding
-// not seen before, and the last ones.
+// Everything is kept until a tenth of the disk bound is used. From there on, and from the beginning where steps were
+// asked for, what is kept are windows: the steps asked for, every Nth, those that reach a new peak, those that show a
+// finding not seen before, and the last ones.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@ struct StepRange {
 };
 
 struct RetentionOptions {
-  std::vector<StepRange> steps;                                  ///< empty: everything, until half of max_disk is used
-  std::int64_t every = 1000;                                     ///< 0: none for this reason
-  std::int64_t last = 3;                                         ///< finished steps kept at the end
+  std::vector<StepRange> steps;  ///< empty: everything, until a tenth of max_disk is used
+  std::int64_t every = 1000;     ///< 0: none for this reason
+  std::int64_t last = 3;         ///< finished steps kept at the end
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
 };
 

@@ -5,6 +5,7 @@
 #include "collector/torch/lifetime_hooks.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <time.h>
 
 #include <atomic>
@@ -355,8 +356,13 @@ void on_resize_cpu(void* storage, std::size_t bytes) {
   agent::commit_record(record);
 }
 
-void write_block(wire::RecordType type, const void* address, std::uint64_t bytes, std::uint64_t stack) noexcept {
-  write_running_ops();
+/// @param small  in `lifetimes`, a block that counts for the curve only: not worth the records of the operators around
+/// it
+void write_block(wire::RecordType type, const void* address, std::uint64_t bytes, bool small) noexcept {
+  if (!small) write_running_ops();
+  // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
+  const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
+  const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), 0));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uint64_t>(address);
@@ -365,12 +371,13 @@ void write_block(wire::RecordType type, const void* address, std::uint64_t bytes
   agent::commit_record(record);
 }
 
+bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
+
 void* on_alloc_cpu(std::size_t bytes) {
   void* address = g_alloc_cpu(bytes);
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    const bool with_stack = agent::full_detail() || bytes >= kFollowedBytes;
-    write_block(wire::RecordType::kBlockAlloc, address, bytes, with_stack ? agent::python_stack() : 0);
+    write_block(wire::RecordType::kBlockAlloc, address, bytes, is_small(bytes));
   } else {
     agent::note_unrecorded_allocation();
   }
@@ -380,8 +387,7 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    // The size is not known here, so in `lifetimes` the storage's death carries the stack instead.
-    write_block(wire::RecordType::kBlockFree, address, 0, agent::full_detail() ? agent::python_stack() : 0);
+    write_block(wire::RecordType::kBlockFree, address, 0, is_small(malloc_usable_size(address)));
   }
   g_free_cpu(address);
 }
@@ -394,7 +400,7 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
   if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
     const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, agent::python_stack());
+    write_block(type, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
   }
   g_report_memory(address, bytes, allocated, reserved, device);
 }

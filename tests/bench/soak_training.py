@@ -61,12 +61,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=pathlib.Path, help="the built dc-memtrace")
     parser.add_argument("folder", type=pathlib.Path, help="for the trace; it is replaced")
+    parser.add_argument("--model", default="gpt2_wide", help="of training_step.py")
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--max-disk-mib", type=int, default=5 * 1024)
     arguments = parser.parse_args()
 
     shutil.rmtree(arguments.folder, ignore_errors=True)
-    command = [sys.executable, PROGRAM, "gpt2", "--turns"]
+    command = [sys.executable, PROGRAM, arguments.model, "--turns"]
     bound = ["--max-disk", f"{arguments.max_disk_mib}MiB"]
     recorded = Training([arguments.tool, "run", "-o", arguments.folder, *bound, "--", *command])
     plain = Training(command)

@@ -3,7 +3,8 @@
 With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
 its JSON object, and reads again.
 
-gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. mlp: layers so small that the step is all
+gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. gpt2_wide: one whose time goes into its
+kernels, as in a job that keeps its device busy. mlp: layers so small that the step is all
 dispatch, the most unfavourable case for anything that looks at every operator and allocation.
 """
 
@@ -21,11 +22,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
 import torch  # noqa: E402
 
 
-def gpt2_step():
+def gpt2_step(layers: int = 2, width: int = 128, positions: int = 64):
     import transformers
 
     config = transformers.GPT2Config(
-        n_layer=2, n_embd=128, n_head=4, vocab_size=1000, n_positions=64, bos_token_id=0, eos_token_id=0
+        n_layer=layers, n_embd=width, n_head=4, vocab_size=1000, n_positions=positions, bos_token_id=0, eos_token_id=0
     )
     model = transformers.GPT2LMHeadModel(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
@@ -43,7 +44,7 @@ def mlp_step():
     return optimizer, lambda: torch.nn.functional.cross_entropy(model(inputs), labels)
 
 
-MODELS = {"gpt2": gpt2_step, "mlp": mlp_step}
+MODELS = {"gpt2": gpt2_step, "gpt2_wide": lambda: gpt2_step(4, 512, 128), "mlp": mlp_step}
 
 
 def main() -> None:

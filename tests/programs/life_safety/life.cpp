@@ -1,6 +1,7 @@
 // Ways to live and die, one a word: `life CASE [ARGUMENT]`. What a case prints and how it ends does not depend on
 // timing, so a run under the recorder can be compared with a plain one.
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -146,11 +147,9 @@ int fork_in_handler(const char* count) {
   struct sigaction action {};
   action.sa_handler = [](int) {
     if (g_is_child != 0) return;
-    if (fork() == 0) {
-      g_is_child = 1;
-    } else {
-      g_forked = g_forked + 1;
-    }
+    const pid_t child = fork();
+    if (child == 0) g_is_child = 1;
+    if (child > 0) g_forked = g_forked + 1;
   };
   sigaction(SIGALRM, &action, nullptr);
   const itimerval often{{0, 1777}, {0, 1777}};
@@ -162,10 +161,20 @@ int fork_in_handler(const char* count) {
   }
   const itimerval never{};
   setitimer(ITIMER_REAL, &never, nullptr);
-  int good = 0;
   int all = 0;
-  for (int status = 0; wait(&status) > 0; ++all) good += status == 0 ? 1 : 0;
-  printf("%s\n", good == all && all >= wanted ? "all children went on" : "a child died");
+  int bad = 0;
+  for (int status = 0;;) {
+    const pid_t child = wait(&status);
+    if (child < 0 && errno == EINTR) continue;
+    if (child < 0) break;
+    ++all;
+    if (status != 0) bad = status;
+  }
+  if (bad == 0 && all == g_forked) {
+    printf("all children went on\n");
+  } else {
+    printf("%d of %d children ended, one with status %#x\n", all, g_forked, bad);
+  }
   return 0;
 }
 
