@@ -162,7 +162,7 @@ Status ProcessRecorder::wait_or_skip_gap() {
   return now - stuck_since_ < kGivenUpAfter ? Status{} : skip_gap();
 }
 
-Expected<bool> ProcessRecorder::poll() {
+Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are taken, so that none of them is later than the line is good for.
   if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
   const std::size_t taken = reader_.take();
@@ -172,7 +172,7 @@ Expected<bool> ProcessRecorder::poll() {
   if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
     DCMT_RETURN_IF_ERROR(commit());
   }
-  return taken != 0;
+  return taken;
 }
 
 Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {

@@ -24,9 +24,9 @@ class ProcessRecorder {
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
                                                            const std::vector<std::string>& command);
 
-  /// Drains what has been published; commits at least every half second and when the spool fills up. Returns true if
-  /// there was something.
-  Expected<bool> poll();
+  /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
+  /// records there were.
+  Expected<std::size_t> poll();
 
   /// The process is gone: drains the rest, declares gaps, writes meta and finishes the trace. `exit` as in
   /// meta::kExit, `state` as in meta::kState.

@@ -55,6 +55,12 @@ Status for_each_kind(Tuple& rows, Visit&& visit) {
   return status;
 }
 
+/// What is left keeps its memory, for the rows to come.
+template <class Tuple>
+void clear(Tuple& rows) {
+  std::apply([](auto&... kind) { ((kind.rows.clear(), kind.stored = 0), ...); }, rows);
+}
+
 template <class Tuple>
 std::size_t count_of(const Tuple& rows) {
   return std::apply([](const auto&... kind) { return (kind.rows.size() + ...); }, rows);
@@ -64,6 +70,7 @@ std::size_t count_of(const Tuple& rows) {
 
 void RowKeeper::begin_interval(IntervalSums sums) {
   current_ = Interval{};
+  current_.rows = std::move(spare_);
   current_.sums = std::move(sums);
   current_.kept = policy_.beforehand(next_step_);
   current_.ordinal = ended_steps_ + 1;
@@ -265,6 +272,7 @@ Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Moment& a
   begin_interval(std::move(following));
   if (reason != Kept::kNo) {
     DCMT_RETURN_IF_ERROR(keep(ended, reason));
+    recycle(ended);
   } else {
     held_.push_back(std::move(ended));
   }
@@ -335,7 +343,7 @@ Status RowKeeper::drop(std::deque<Interval>::iterator held) {
   DCMT_RETURN_IF_ERROR(write_dropped_sums(*held));
   Interval dropped = std::move(*held);
   const auto after = held_.erase(held);
-  return for_each_kind(dropped.rows, [&](auto& kind) -> Status {
+  const Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
     for (const auto& row : kind.rows) {
       // The nearest older interval that the lifetime touches, if one is held, still waits for its decision.
       auto older = after;
@@ -350,6 +358,13 @@ Status RowKeeper::drop(std::deque<Interval>::iterator held) {
     }
     return {};
   });
+  recycle(dropped);
+  return left;
+}
+
+void RowKeeper::recycle(Interval& interval) {
+  clear(interval.rows);
+  spare_ = std::move(interval.rows);
 }
 
 Status RowKeeper::drop_superfluous() {

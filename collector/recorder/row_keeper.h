@@ -123,6 +123,7 @@ class RowKeeper {
   Status put_begun_until(Interval& interval, std::int64_t seq);
   Status drop(std::deque<Interval>::iterator held);
   Status drop_superfluous();
+  void recycle(Interval& interval);
   Status store(Interval& interval);
   Status look_at_size();
   Status write_sums(const IntervalSums& sums);
@@ -133,6 +134,7 @@ class RowKeeper {
   RetentionPolicy policy_;
   Interval current_;
   std::deque<Interval> held_;    ///< ended, oldest first
+  Rows spare_;                   ///< empty, with memory for the next interval
   std::int64_t kept_until_ = 0;  ///< end of the latest kept interval
   std::vector<std::pair<std::int64_t, std::int64_t>> kept_ranges_;
   std::optional<IntervalSums> merged_;  ///< of dropped intervals: a row that may still grow

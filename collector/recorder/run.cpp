@@ -32,7 +32,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kIdle = std::chrono::milliseconds(5);
+/// Between two looks into the spools: long enough that a look finds many records, since each costs by itself.
+constexpr auto kPause = std::chrono::milliseconds(10);
+/// So many at once mean that they come faster than they are taken: no pause.
+constexpr std::size_t kManyRecords = 20'000;
+/// Between two looks for processes that have begun or ended.
+constexpr auto kLookForProcesses = std::chrono::milliseconds(50);
 constexpr auto kStatusEvery = std::chrono::milliseconds(250);
 /// Processes that outlive the command are recorded for this long; then their traces are finished as they are.
 constexpr auto kGrace = std::chrono::seconds(10);
@@ -67,21 +72,27 @@ class Session {
   Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, RunState& run)
       : folder_(std::move(folder)), spool_folder_(std::move(spool_folder)), retention_(retention), run_(run) {}
 
-  /// Returns true if anything was drained.
-  bool poll(pid_t job, std::map<pid_t, int>& exits) {
-    find_new();
-    bool drained = false;
+  /// Returns how many records were drained.
+  std::size_t poll(pid_t job, std::map<pid_t, int>& exits) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool look = now - last_look_ > kLookForProcesses || exits.size() != seen_exits_;
+    if (look) {
+      last_look_ = now;
+      seen_exits_ = exits.size();
+      find_new();
+    }
+    std::size_t drained = 0;
     for (auto it = live_.begin(); it != live_.end();) {
       ProcessRecorder& process = *it->second;
-      Expected<bool> result = process.poll();
+      Expected<std::size_t> result = process.poll();
       if (!result.ok()) {
         give_up(it->first, process, result.error());
         it = live_.erase(it);
         continue;
       }
-      drained = drained || *result;
+      drained += *result;
       const auto pid = static_cast<pid_t>(process.spool().facts().pid);
-      if (!ProcessRecorder::is_alive(process.spool().facts()) && (pid != job || exits.contains(pid))) {
+      if (look && !ProcessRecorder::is_alive(process.spool().facts()) && (pid != job || exits.contains(pid))) {
         finish(it->first, process, exits);
         it = live_.erase(it);
         continue;
@@ -248,6 +259,8 @@ class Session {
   RetentionOptions retention_;
   RunState& run_;
   std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
+  std::chrono::steady_clock::time_point last_look_{};
+  std::size_t seen_exits_ = 0;
   std::set<std::string> seen_;
   std::set<std::string> names_;
   std::vector<std::string> finished_;
@@ -397,7 +410,7 @@ Expected<RunResult> run(const RunOptions& options) {
     // Once it is reaped, its pid may be somebody else's.
     if (const int signal = signals.next_for_job(); signal != 0 && !exits.contains(*job)) kill(*job, signal);
     reap(exits);
-    const bool drained = session.poll(*job, exits);
+    const std::size_t drained = session.poll(*job, exits);
     const auto now = std::chrono::steady_clock::now();
     if (exits.contains(*job)) {
       if (job_ended == std::chrono::steady_clock::time_point{}) job_ended = now;
@@ -407,7 +420,7 @@ Expected<RunResult> run(const RunOptions& options) {
       write_status(session.status_line());
       last_status = now;
     }
-    if (!drained) std::this_thread::sleep_for(kIdle);
+    if (drained < kManyRecords) std::this_thread::sleep_for(kPause);
   }
   session.abandon_rest();
   if (show) clear_status();

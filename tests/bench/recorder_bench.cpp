@@ -35,7 +35,8 @@ using namespace dcmt;  // NOLINT(google-build-using-namespace)
 /// Fewer than a default spool holds, so that nothing is lost however slow the recorder is.
 constexpr std::int64_t kMostWaiting = 300'000;
 /// As in `run`.
-constexpr auto kIdle = std::chrono::milliseconds(5);
+constexpr auto kPause = std::chrono::milliseconds(10);
+constexpr std::size_t kManyRecords = 20'000;
 
 struct Job {
   std::int64_t records = 0;
@@ -143,7 +144,7 @@ int record(const Job& job, const std::string& folder) {
   int status = 0;
   std::string spool = shown_spool(spools);
   for (; spool.empty() && waitpid(writer, &status, WNOHANG) == 0; spool = shown_spool(spools)) {
-    std::this_thread::sleep_for(kIdle);
+    std::this_thread::sleep_for(kPause);
   }
 
   std::filesystem::create_directories(folder);
@@ -159,11 +160,11 @@ int record(const Job& job, const std::string& folder) {
   for (bool ended = false;;) {
     // Asked before the poll: what the writer published last is in it.
     if (!ended) ended = waitpid(writer, &status, WNOHANG) == writer;
-    const Expected<bool> drained = (*recorder)->poll();
+    const Expected<std::size_t> drained = (*recorder)->poll();
     if (!drained.ok()) return fail(drained.error().message);
     shared.recorded.store((*recorder)->totals().records);
-    if (ended && !*drained) break;
-    if (!*drained) std::this_thread::sleep_for(kIdle);
+    if (ended && *drained == 0) break;
+    if (*drained < kManyRecords) std::this_thread::sleep_for(kPause);
   }
   const double drain_s = bench::seconds() - start;
   const std::uint64_t lost = (*recorder)->spool().lost();

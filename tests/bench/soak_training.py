@@ -21,8 +21,8 @@ import time
 from statistics_of_pairs import median_interval
 
 PROGRAM = pathlib.Path(__file__).with_name("training_step.py")
-STEPS = 150  # of a turn
-WARM_UP = 50
+TURN_SECONDS = 4
+WARM_UP = 30
 BUDGET = 1.02
 MOST_GROWTH_KIB = 8 * 1024
 
@@ -48,9 +48,9 @@ class Training:
             raise SystemExit(f"a training ended with exit {self.process.returncode}")
 
 
-def resident_kib(pid: int) -> int:
+def private_kib(pid: int) -> int:
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1])
+    return int(next(line for line in status.splitlines() if line.startswith("RssAnon:")).split()[1])
 
 
 def child_of(pid: int) -> int:
@@ -71,18 +71,18 @@ def main() -> None:
     bound = ["--max-disk", f"{arguments.max_disk_mib}MiB"]
     recorded = Training([arguments.tool, "run", "-o", arguments.folder, *bound, "--", *command])
     plain = Training(command)
-    for training in (recorded, plain):
-        training.turn(WARM_UP)
+    warm = max(training.turn(WARM_UP) for training in (recorded, plain))
+    steps_of_turn = max(5, round(TURN_SECONDS / warm))
     job = child_of(recorded.process.pid)
 
     ratios, recorder_kib, added_kib, disk = [], [], [], 0
     end = time.monotonic() + arguments.minutes * 60
     while time.monotonic() < end:
         order = (recorded, plain) if len(ratios) % 2 == 0 else (plain, recorded)
-        seconds = {training: training.turn(STEPS) for training in order}
+        seconds = {training: training.turn(steps_of_turn) for training in order}
         ratios.append(seconds[recorded] / seconds[plain])
-        recorder_kib.append(resident_kib(recorded.process.pid))
-        added_kib.append(resident_kib(job) - resident_kib(plain.process.pid))
+        recorder_kib.append(private_kib(recorded.process.pid))
+        added_kib.append(private_kib(job) - private_kib(plain.process.pid))
         disk = max(disk, sum(file.stat().st_size for file in arguments.folder.glob("*.dcmt")))
         if len(ratios) % 20 == 0:
             print(f"{len(ratios)} pairs, median ratio {statistics.median(ratios):.4f}", file=sys.stderr, flush=True)
@@ -104,7 +104,7 @@ def main() -> None:
         for what, holds in {
             "losses differ": recorded.loss == plain.loss,
             "records were lost": lost == 0,
-            "steps are missing": steps == WARM_UP + STEPS * len(ratios),
+            "steps are missing": steps == WARM_UP + steps_of_turn * len(ratios),
             "the trace is larger than its bound": disk <= arguments.max_disk_mib * 1024 * 1024,
             "the recorder's memory grows": growth[0] <= MOST_GROWTH_KIB,
             "the job's memory grows more than the plain one's": growth[1] <= MOST_GROWTH_KIB,

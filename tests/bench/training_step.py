@@ -44,7 +44,7 @@ def mlp_step():
     return optimizer, lambda: torch.nn.functional.cross_entropy(model(inputs), labels)
 
 
-MODELS = {"gpt2": gpt2_step, "gpt2_wide": lambda: gpt2_step(4, 512, 128), "mlp": mlp_step}
+MODELS = {"gpt2": gpt2_step, "gpt2_wide": lambda: gpt2_step(4, 384, 64), "mlp": mlp_step}
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     return Outcome::kRefused;
   }
   for (std::uint64_t i = 0, polls = random.below(4); i < polls; ++i) {
-    const Expected<bool> drained = (*recorder)->poll();
+    const Expected<std::size_t> drained = (*recorder)->poll();
     if (!drained.ok()) return wrong("poll: " + drained.error().message);
     if (!pristine && random.chance(50)) file.change(random);
   }
