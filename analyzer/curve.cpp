@@ -37,21 +37,27 @@ std::vector<Event> events_of(const TraceData& data, StringId device, const std::
   events.reserve(2 * data.blocks.size());
   const auto has_rows = [&](Sequence at) { return !data.has_sums_only() || data.sums_only_at(at) == nullptr; };
   for (const Block& block : data.blocks) {
-    if (block.device != device) continue;
-    if (has_rows(block.span.from_seq)) {
-      events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
-    }
-    if (block.span.ended() && has_rows(block.span.to_seq)) {
-      events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
-    }
+    if (block.device != device || !has_rows(block.span.from_seq)) continue;
+    events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
+  }
+  const auto births = static_cast<std::ptrdiff_t>(events.size());
+  for (const Block& block : data.blocks) {
+    if (block.device != device || !block.span.ended() || !has_rows(block.span.to_seq)) continue;
+    events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
   }
   add_sums(data, device, events);
   for (const Gap& gap : gaps) {
     if (gap.block->device == device) add_gap(gap, events);
   }
   // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
-  std::sort(events.begin(), events.end(),
-            [](const Event& a, const Event& b) { return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta; });
+  const auto earlier = [](const Event& a, const Event& b) {
+    return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta;
+  };
+  // Rows are in the order of births, so as a rule half of the events are in order already.
+  const auto middle = events.begin() + births;
+  if (!std::is_sorted(events.begin(), middle, earlier)) std::sort(events.begin(), middle, earlier);
+  std::sort(middle, events.end(), earlier);
+  std::inplace_merge(events.begin(), middle, events.end(), earlier);
   return events;
 }
 

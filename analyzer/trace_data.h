@@ -237,6 +237,8 @@ class Column {
 
   /// Takes away parents that lead back to their own row, so that a walk up ends: a damaged trace may have them.
   void cut_circles() {
+    // Where every parent is older than its row, as a recorder writes them, there is no circle.
+    if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.parent < row.id; })) return;
     // 0: not looked at, else the number of the walk that came by.
     std::vector<std::size_t> walks(rows_.size(), 0);
     for (std::size_t start = 0; start < rows_.size(); ++start) {

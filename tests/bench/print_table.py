@@ -136,7 +136,7 @@ def cpu_model() -> str:
 
 
 def machine() -> str:
-    return f"{cpu_model()}, {os.cpu_count()} CPUs, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
+    return f"{cpu_model()}, {os.cpu_count()} CPUs, Linux {'.'.join(platform.release().split('.')[:2])}, load {os.getloadavg()[0]:.1f}"
 
 
 def print_plain(rows: list[tuple], lines: list[str]) -> None:
