@@ -49,6 +49,13 @@ int dcmt_py_freeze(void) {
 
 void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
+#if PY_VERSION_HEX >= 0x030C0000
+void dcmt_py_take_frozen(PyThreadState* thread) {
+  /* What makes a thread current without asking for the GIL is not exported from 3.12 on. */
+  dcmt_py_thaw();
+  PyEval_RestoreThread(thread);
+}
+#else
 void dcmt_py_take_frozen(PyThreadState* thread) {
   struct _gil_runtime_state* const gil = gil_of_main();
 #ifdef FORCE_SWITCHING
@@ -68,6 +75,7 @@ void dcmt_py_take_frozen(PyThreadState* thread) {
   pthread_mutex_unlock(&gil->mutex);
   PyThreadState_Swap(thread);
 }
+#endif
 
 static int complete(_PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -49,7 +49,8 @@ int dcmt_py_freeze(void);
 void dcmt_py_thaw(void);
 
 /* In place of dcmt_py_thaw(): takes the frozen GIL for the caller, whose state is `thread`, as CPython's take_gil does
- * but without its wait and its end of the thread. Given back with PyEval_SaveThread(). */
+ * but without its wait and its end of the thread. On 3.12 by CPython's own way: another thread, or finalization, can be
+ * faster. Given back with PyEval_SaveThread(). */
 void dcmt_py_take_frozen(PyThreadState* thread);
 
 /* Innermost frames of `thread`, complete ones only. Returns how many were stored; *more becomes 1 if there are others.

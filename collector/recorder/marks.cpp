@@ -1,5 +1,6 @@
 #include "collector/recorder/marks.h"
 
+#include <limits>
 #include <string>
 
 namespace dcmt::recorder {
@@ -36,6 +37,12 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
 /// Bytes that the key's storage has; a dead one has none.
 std::int64_t bytes_now(const wire::KeyRecord& record) {
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
+}
+
+/// Garbled counts must not overflow a sum.
+std::int64_t saturating_sum(std::int64_t sum, std::int64_t more) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return more > kMost - sum ? kMost : sum + more;
 }
 
 /// A release that should have ended the storage.
@@ -278,10 +285,10 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
   if (is_final(row) && *row.bytes_settled > 0) {
     KeySumRow& sum = key_sums_.of(record.graph, record.key);
     ++sum.residual;
-    sum.residual_bytes += *row.bytes_settled;
+    sum.residual_bytes = saturating_sum(sum.residual_bytes, *row.bytes_settled);
     IntervalRow& interval = journal_.rows.sums().row;
     ++interval.residual;
-    interval.residual_bytes += *row.bytes_settled;
+    interval.residual_bytes = saturating_sum(interval.residual_bytes, *row.bytes_settled);
     journal_.rows.see_finding(FindingKind::kResidual, record.graph, record.key);
   }
   release->second.stored = false;
