@@ -1,6 +1,7 @@
 #include "collector/recorder/row_keeper.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -264,7 +265,8 @@ Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Moment& a
   row.steps = step ? 1 : 0;
   row.span.to = at;
   if (step) {
-    next_step_ = *step + 1;
+    // A garbled number has no next one.
+    next_step_ = *step < std::numeric_limits<std::int64_t>::max() ? *step + 1 : *step;
     ++ended_steps_;
   }
   const Kept reason = ended.kept != Kept::kNo ? ended.kept : policy_.afterwards(step, ended.sums.peak());
