@@ -102,7 +102,9 @@ void diagnose(wire::DiagnosticCode code, const char* text) noexcept {
 }
 
 void* arena(std::size_t bytes) noexcept {
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Populated now: a page met for the first time would be a page fault inside a hook.
+  void* base =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE, -1, 0);
   return base == MAP_FAILED ? nullptr : base;
 }
 

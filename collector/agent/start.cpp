@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -84,6 +86,24 @@ void load_provider(const char* libraries, const char* name) noexcept {
   if (start != nullptr) start();
 }
 
+/// Maps the pages of our own code and data now, so that no hook faults on them. A kernel before 5.14 refuses, and the
+/// first hooks are slower.
+int populate_if_ours(dl_phdr_info* object, std::size_t, void* folder) noexcept {
+  const char* libraries = static_cast<const char*>(folder);
+  if (strncmp(object->dlpi_name, libraries, strlen(libraries)) != 0) return 0;
+  constexpr std::uintptr_t kPage = 4096;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uintptr_t from = (object->dlpi_addr + segment.p_vaddr) & ~(kPage - 1);
+    const std::uintptr_t to = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    const int how = (segment.p_flags & PF_W) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    // Page by page: the first ones of a writable segment can have been made read-only once relocated.
+    for (std::uintptr_t page = from; page < to; page += kPage) madvise(reinterpret_cast<void*>(page), kPage, how);
+  }
+  return 0;
+}
+
 void start() noexcept {
   const char* folder = getenv(kEnvSpool);
   const char* libraries = getenv(kEnvLibraries);
@@ -111,6 +131,7 @@ void start() noexcept {
     if (!g_refused && dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) {
       load_provider(libraries, "libdcmt_python.so");
     }
+    dl_iterate_phdr(populate_if_ours, const_cast<char*>(libraries));
   }
   if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   const char* why = show_spool(folder);
