@@ -18,6 +18,7 @@
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
+#include "trace/sql/kept.h"
 
 namespace dcmt::analyzer {
 
@@ -181,9 +182,6 @@ struct Loss {
   StringId reason;
   std::int64_t count = 0;
 };
-
-/// Why the rows of an interval are in the trace; kSumsOnly: they are not.
-enum class Kept : std::uint8_t { kSumsOnly, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
 
 /// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
 struct Interval {

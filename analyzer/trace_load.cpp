@@ -158,9 +158,6 @@ constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"pyth
                                          {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
                                          {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack}};
 
-constexpr Name<Kept> kKept[] = {{"all", Kept::kAll},   {"steps", Kept::kSteps},     {"every", Kept::kEvery},
-                                {"peak", Kept::kPeak}, {"finding", Kept::kFinding}, {"last", Kept::kLast}};
-
 struct FlagName {
   std::string_view text;
   bool MarkFlags::*flag;
@@ -433,14 +430,14 @@ Status TraceData::load_intervals(Database& database) {
                   interval.id = in.id<IntervalId>();
                   interval.step = in.optional_integer();
                   interval.steps = in.integer();
-                  interval.kept = named(in.text(), kKept, Kept::kSumsOnly);
+                  interval.kept = kept_of(in.text());
                   interval.releases = in.integer();
                   interval.residual = in.integer();
                   interval.span = in.span();
                   intervals.push_back(interval);
                 }));
   for (const Interval& interval : intervals) {
-    if (interval.kept == Kept::kSumsOnly) sums_only_.push_back(interval);
+    if (interval.kept == Kept::kNo) sums_only_.push_back(interval);
   }
   DCMT_RETURN_IF_ERROR(
       read_rows(database,

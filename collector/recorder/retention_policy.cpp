@@ -19,26 +19,6 @@ constexpr int kTimesShown = 3;
 
 }  // namespace
 
-std::string_view text_of(Kept kept) {
-  switch (kept) {
-    case Kept::kAll:
-      return "all";
-    case Kept::kSteps:
-      return "steps";
-    case Kept::kEvery:
-      return "every";
-    case Kept::kPeak:
-      return "peak";
-    case Kept::kFinding:
-      return "finding";
-    case Kept::kLast:
-      return "last";
-    case Kept::kNo:
-      break;
-  }
-  return {};
-}
-
 bool RetentionPolicy::asked_for(std::int64_t step) const {
   return std::any_of(options_.steps.begin(), options_.steps.end(),
                      [&](const StepRange& range) { return range.first <= step && step <= range.last; });

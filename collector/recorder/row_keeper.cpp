@@ -302,7 +302,7 @@ Status RowKeeper::put_begun_until(Interval& interval, std::int64_t seq) {
 }
 
 Status RowKeeper::put_all(Interval& interval, Kept reason) {
-  interval.sums.row.kept = text_of(reason);
+  interval.sums.row.kept = reason;
   merged_.reset();
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
@@ -331,7 +331,7 @@ Status RowKeeper::keep(Interval& interval, Kept reason) {
 
 Status RowKeeper::write_dropped_sums(const Interval& interval) {
   IntervalSums sums = interval.sums;
-  sums.row.kept = {};
+  sums.row.kept = Kept::kNo;
   if (merged_ && merged_->row.span.to.seq == sums.row.span.from.seq && merged_->row.steps < policy_.merged()) {
     if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase_interval(sums.row.id));
     merged_->merge(sums);
@@ -390,7 +390,7 @@ Status RowKeeper::drop_superfluous() {
 Status RowKeeper::store(Interval& interval) {
   interval.stored = true;
   // What it would be if the recorder were killed now.
-  interval.sums.row.kept = text_of(interval.kept != Kept::kNo ? interval.kept : Kept::kLast);
+  interval.sums.row.kept = interval.kept != Kept::kNo ? interval.kept : Kept::kLast;
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
     for (; kind.stored < kind.rows.size(); ++kind.stored) {

@@ -341,7 +341,7 @@ Status TraceWriter::write(const IntervalRow& row) {
       .value(row.id)
       .value(row.step)
       .value(row.steps)
-      .text(row.kept)
+      .text(text_of(row.kept))
       .value(row.records)
       .value(row.operators)
       .value(row.storages)
