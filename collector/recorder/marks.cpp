@@ -1,7 +1,8 @@
 #include "collector/recorder/marks.h"
 
-#include <limits>
 #include <string>
+
+#include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -37,12 +38,6 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
 /// Bytes that the key's storage has; a dead one has none.
 std::int64_t bytes_now(const wire::KeyRecord& record) {
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
-}
-
-/// Garbled counts must not overflow a sum.
-std::int64_t saturating_sum(std::int64_t sum, std::int64_t more) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return more > kMost - sum ? kMost : sum + more;
 }
 
 /// A release that should have ended the storage.

@@ -1,12 +1,12 @@
 #include "collector/recorder/row_keeper.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "collector/recorder/private_state.h"
+#include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -17,8 +17,6 @@ constexpr std::size_t kCrowd = 100'000;
 constexpr std::size_t kBatch = 50'000;
 /// Together, what is held besides the highest peak.
 constexpr std::size_t kMostHeldRows = 200'000;
-
-constexpr std::string_view kCpu = "cpu";
 
 bool is_span(const MarkRow& row) { return row.kind == "step" || row.kind == "phase" || row.kind == "user"; }
 
@@ -129,7 +127,7 @@ Status RowKeeper::resume() {
   DCMT_RETURN_IF_ERROR(
       each_row(database, "SELECT max(id), max(step), coalesce(sum(steps), 0) FROM interval", [&](const Statement& row) {
         next_id_ = row.integer(0) + 1;
-        next_step_ = row.is_null(1) ? 0 : row.integer(1) + 1;
+        next_step_ = row.is_null(1) ? 0 : saturating_sum(row.integer(1), 1);
         ended_steps_ = row.integer(2);
       }));
   kept_ranges_.emplace_back(0, kept_until_);  // what goes on is what the trace has
@@ -265,8 +263,7 @@ Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Moment& a
   row.steps = step ? 1 : 0;
   row.span.to = at;
   if (step) {
-    // A garbled number has no next one.
-    next_step_ = *step < std::numeric_limits<std::int64_t>::max() ? *step + 1 : *step;
+    next_step_ = saturating_sum(*step, 1);
     ++ended_steps_;
   }
   const Kept reason = ended.kept != Kept::kNo ? ended.kept : policy_.afterwards(step, ended.sums.peak());
