@@ -28,14 +28,6 @@ std::int64_t from_of(const Row& row) {
   return row.span.from.seq;
 }
 
-Status erase(TraceWriter& writer, const OperatorRow& row) { return writer.erase_operator(row.id); }
-Status erase(TraceWriter& writer, const BlockRow& row) { return writer.erase_block(row.id); }
-Status erase(TraceWriter& writer, const StorageRow& row) { return writer.erase_storage(row.id); }
-Status erase(TraceWriter& writer, const TensorRow& row) { return writer.erase_tensor(row.id); }
-Status erase(TraceWriter& writer, const MarkRow& row) { return writer.erase_mark(row.id); }
-Status erase(TraceWriter& writer, const SampleRow& row) { return writer.erase_sample(row.id); }
-Status erase(TraceWriter& writer, const EdgeRow& row) { return writer.erase_edge(row.id); }
-
 /// Whether a row is one that is kept if it touches a kept interval.
 template <class Row>
 bool is_lifetime(const Row& row) {
@@ -165,7 +157,7 @@ Status RowKeeper::flush() {
 template <class Row>
 Status RowKeeper::discard(const Row& row) {
   if (std::get<Provisional<Row>>(provisional_).ids.erase(row.id) == 0) return {};
-  return erase(writer_, row);
+  return writer_.erase(row);
 }
 
 template <class Row>
@@ -330,7 +322,7 @@ Status RowKeeper::write_dropped_sums(const Interval& interval) {
   IntervalSums sums = interval.sums;
   sums.row.kept = Kept::kNo;
   if (merged_ && merged_->row.span.to.seq == sums.row.span.from.seq && merged_->row.steps < policy_.merged()) {
-    if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase_interval(sums.row.id));
+    if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase(sums.row));
     merged_->merge(sums);
   } else {
     merged_ = std::move(sums);

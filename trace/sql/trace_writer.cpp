@@ -383,9 +383,9 @@ Status TraceWriter::write(const KeySumRow& row) {
       .run();
 }
 
-Status TraceWriter::erase_interval(RowId id) {
-  DCMT_RETURN_IF_ERROR(erase(kEraseInterval, id));
-  return erase(kEraseIntervalCurve, id);
+Status TraceWriter::erase(const IntervalRow& row) {
+  DCMT_RETURN_IF_ERROR(erase(kEraseInterval, row.id));
+  return erase(kEraseIntervalCurve, row.id);
 }
 
 Status TraceWriter::forget_steps() {
