@@ -259,9 +259,10 @@ Status Marks::release(const wire::KeyRecord& record) {
   row.flags =
       flags_text(record.header.aux, open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
   open.stored = false;
-  ++key_sums_.of(record.graph, record.key).releases;
-  if (is_final(open.row)) {
-    ++key_sums_.of(record.graph, record.key).final;
+  KeySumRow& sum = key_sums_.of(record.graph, record.key);
+  ++sum.releases;
+  if (is_final(row)) {
+    ++sum.final;
     ++journal_.rows.sums().row.releases;
   }
   if (const auto before = unsettled_.find(key); before != unsettled_.end()) {

@@ -161,15 +161,19 @@ Status RowKeeper::discard(const Row& row) {
 }
 
 template <class Row>
-Status RowKeeper::lifetime(const Row& row, std::int64_t from_seq) {
-  if (stays(from_seq)) return put(row);
+Status RowKeeper::lifetime(const Row& row) {
+  if (stays(from_of(row))) return put(row);
   wait(current_, row);
   return {};
 }
 
 template <class Row>
 Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
-  if (at_seq > current_.sums.row.span.from.seq) return lifetime(row, at_seq);
+  if (at_seq > current_.sums.row.span.from.seq) {
+    if (current_.kept != Kept::kNo) return put(row);
+    wait(current_, row);
+    return {};
+  }
   for (Interval& interval : held_) {
     const Span& span = interval.sums.row.span;
     if (span.from.seq < at_seq && at_seq <= span.to.seq) {
@@ -216,14 +220,14 @@ Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); 
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
 Status RowKeeper::write(const MarkRow& row) {
-  return is_span(row) ? lifetime(row, from_of(row)) : moment(row, row.span.from.seq);
+  return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq);
 }
 Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
-Status RowKeeper::write(const OperatorRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const BlockRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const StorageRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const TensorRow& row) { return lifetime(row, row.span.from.seq); }
+Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }
+Status RowKeeper::write(const BlockRow& row) { return lifetime(row); }
+Status RowKeeper::write(const StorageRow& row) { return lifetime(row); }
+Status RowKeeper::write(const TensorRow& row) { return lifetime(row); }
 
 Status RowKeeper::look_at_size() {
   Expected<std::int64_t> used = writer_.used_bytes();

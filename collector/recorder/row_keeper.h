@@ -99,7 +99,7 @@ class RowKeeper {
     return current_.kept != Kept::kNo || from_seq <= kept_until_;
   }
   template <class Row>
-  Status lifetime(const Row& row, std::int64_t from_seq);
+  Status lifetime(const Row& row);
   template <class Row>
   Status open_lifetime(const Row& row);
   template <class Row>
