@@ -68,6 +68,7 @@ TEST(Curve, AnIntervalWithoutRowsGivesItsPeakAndItsEnd) {
   EXPECT_NE(data.sums_only_at(Sequence(4)), nullptr);
   EXPECT_NE(data.sums_only_at(Sequence(9)), nullptr);
   EXPECT_EQ(data.sums_only_at(Sequence(10)), nullptr);
+  EXPECT_EQ(data.sums_only_in(Sequence(0), Sequence(12)), data.sums_only_at(Sequence(4))) << "behind one with rows";
 }
 
 TEST(Curve, LeavesGapsOut) {

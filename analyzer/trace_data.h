@@ -335,7 +335,7 @@ class TraceData {
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
   [[nodiscard]] const Interval* sums_only_at(Sequence at) const { return sums_only_in(Sequence(at.value - 1), at); }
   /// True if some interval has only its sums.
-  [[nodiscard]] bool has_sums_only() const { return !sums_only_.empty(); }
+  [[nodiscard]] bool has_sums_only() const { return has_sums_only_; }
 
   /// Empty for the zero id.
   [[nodiscard]] std::string_view text(StringId id) const;
@@ -354,7 +354,7 @@ class TraceData {
   Status load_intervals(Database& database);
   void build_indexes();
 
-  std::vector<Interval> sums_only_;
+  bool has_sums_only_ = false;
 
   struct StringRow {
     StringId id;

@@ -436,9 +436,8 @@ Status TraceData::load_intervals(Database& database) {
                   interval.span = in.span();
                   intervals.push_back(interval);
                 }));
-  for (const Interval& interval : intervals) {
-    if (interval.kept == Kept::kNo) sums_only_.push_back(interval);
-  }
+  has_sums_only_ = std::any_of(intervals.begin(), intervals.end(),
+                               [](const Interval& interval) { return interval.kept == Kept::kNo; });
   DCMT_RETURN_IF_ERROR(
       read_rows(database,
                 "SELECT i.from_seq, i.to_seq, i.from_ns, i.to_ns, device, begin_bytes, peak_bytes, peak_seq, peak_ns,"
