@@ -5,7 +5,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "collector/recorder/private_state.h"
 #include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
@@ -219,9 +218,7 @@ Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row);
 Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
-Status RowKeeper::write(const MarkRow& row) {
-  return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq);
-}
+Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq); }
 Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
 Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }
