@@ -52,7 +52,7 @@ void RetentionPolicy::see_finding(FindingKind kind, std::int64_t graph, std::int
 
 std::int64_t RetentionPolicy::merged() const {
   std::int64_t together = 1;
-  for (double share = kWindowsUpTo; !used_less_than(share) && together < kMostMerged; share += kMergeStep) {
+  for (int steps = 0; !used_less_than(kWindowsUpTo + steps * kMergeStep) && together < kMostMerged; ++steps) {
     together *= 2;
   }
   return together;

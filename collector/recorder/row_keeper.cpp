@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "collector/recorder/saturating_sum.h"
@@ -331,11 +330,11 @@ Status RowKeeper::write_dropped_sums(const Interval& interval) {
   return write_sums(*merged_);
 }
 
-Status RowKeeper::drop(std::deque<Interval>::iterator held) {
+Status RowKeeper::drop(const std::deque<Interval>::iterator& held) {
   DCMT_RETURN_IF_ERROR(write_dropped_sums(*held));
   Interval dropped = std::move(*held);
   const auto after = held_.erase(held);
-  const Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
+  Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
     for (const auto& row : kind.rows) {
       // The nearest older interval that the lifetime touches, if one is held, still waits for its decision.
       auto older = after;
