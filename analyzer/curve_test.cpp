@@ -39,11 +39,11 @@ TEST(Curve, AnIntervalWithoutRowsGivesItsPeakAndItsEnd) {
   TestTrace trace;
   const auto a = trace.allocate(100);  // block at 1
   trace.step(0);                       // 3
-  trace.kept_interval(0, "all");
+  trace.kept_interval(0, Kept::kAll);
   trace.sums_only_interval(1, 6, 100, 700, 120);  // 3 to 9, its peak at 5
   trace.drop(a);                                  // storage at 10, block at 11
   trace.step(2);                                  // 12
-  trace.kept_interval(2, "last");
+  trace.kept_interval(2, Kept::kLast);
   const TraceData data = trace.load();
   const StringId cpu = devices_of(data).front();
   std::vector<std::pair<std::int64_t, std::int64_t>> points;
@@ -68,6 +68,7 @@ TEST(Curve, AnIntervalWithoutRowsGivesItsPeakAndItsEnd) {
   EXPECT_NE(data.sums_only_at(Sequence(4)), nullptr);
   EXPECT_NE(data.sums_only_at(Sequence(9)), nullptr);
   EXPECT_EQ(data.sums_only_at(Sequence(10)), nullptr);
+  EXPECT_EQ(data.sums_only_in(Sequence(0), Sequence(12)), data.sums_only_at(Sequence(4))) << "behind one with rows";
 }
 
 TEST(Curve, LeavesGapsOut) {

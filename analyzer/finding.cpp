@@ -40,6 +40,20 @@ std::string_view name_of(Confidence confidence) {
   return "unknown";
 }
 
+FindingItem item_of_release(const ReleaseRow& row) {
+  FindingItem item;
+  item.key = row.key;
+  item.storage = row.mark->storage;
+  item.since = row.at();
+  item.since_ns = row.at_ns();
+  item.step = row.step;
+  item.gather = row.gather;
+  item.release = row.mark;
+  item.row = &row;
+  item.gone = row.gone;
+  return item;
+}
+
 void complete_from_items(const TraceData& data, Finding& finding) {
   const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
   std::map<Key, Bytes> largest;

@@ -72,6 +72,9 @@ struct Finding {
 
 [[nodiscard]] std::string_view name_of(Confidence confidence);
 
+/// The item of a release, without what its rule has to say: bytes and until.
+[[nodiscard]] FindingItem item_of_release(const ReleaseRow& row);
+
 /// Fills what follows from the items of a finding: bytes, byte·seconds, evidence of marks, reads.
 void complete_from_items(const TraceData& data, Finding& finding);
 

@@ -27,26 +27,6 @@ std::string without_addresses(std::string_view text) {
 
 }  // namespace
 
-std::string_view name_of(Kept kept) {
-  switch (kept) {
-    case Kept::kAll:
-      return "all";
-    case Kept::kSteps:
-      return "steps";
-    case Kept::kEvery:
-      return "every";
-    case Kept::kPeak:
-      return "peak";
-    case Kept::kFinding:
-      return "finding";
-    case Kept::kLast:
-      return "last";
-    case Kept::kSumsOnly:
-      break;
-  }
-  return {};
-}
-
 RunFacts run_facts(const TraceData& data, const Releases& releases) {
   RunFacts facts;
   facts.state = data.meta_text(meta::kState);
@@ -66,7 +46,7 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   }
   std::map<Kept, std::int64_t> kept;
   for (const Interval& interval : data.intervals) {
-    if (interval.kept != Kept::kSumsOnly) kept[interval.kept] += interval.steps;
+    if (interval.kept != Kept::kNo) kept[interval.kept] += interval.steps;
     facts.final_releases += interval.releases;
     facts.residual_releases += interval.residual;
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/releases.h"
@@ -26,9 +25,6 @@ struct KeptFact {
   Kept why = Kept::kAll;
   std::int64_t steps = 0;
 };
-
-/// As in the trace; empty for kSumsOnly.
-[[nodiscard]] std::string_view name_of(Kept kept);
 
 struct RunFacts {
   std::string state;  ///< 'recording', 'finished', 'recovered'; empty if the trace does not say

@@ -202,14 +202,14 @@ class TestTrace {
     marks_[at].to = ++seq_;
   }
   void diagnostic(const std::string& code, const std::string& text) { diagnostics_.emplace_back(code, text); }
-  /// What came since the interval before is one, with its rows in the trace. `kept` is static text.
-  void kept_interval(std::optional<std::int64_t> step, std::string_view kept) { end_interval(step, kept); }
+  /// What came since the interval before is one, with its rows in the trace.
+  void kept_interval(std::optional<std::int64_t> step, Kept kept) { end_interval(step, kept); }
   /// An interval of `events` events without rows; `peak_bytes` were reached at its second one.
   void sums_only_interval(std::int64_t step, std::int64_t events, std::int64_t begin_bytes, std::int64_t peak_bytes,
                           std::int64_t end_bytes) {
     const std::int64_t from = seq_;
     seq_ += events;
-    end_interval(step, {});
+    end_interval(step, Kept::kNo);
     IntervalCurveRow curve;
     curve.interval = intervals_.back().id;
     curve.device = "cpu";
@@ -241,7 +241,7 @@ class TestTrace {
   }
 
  private:
-  void end_interval(std::optional<std::int64_t> step, std::string_view kept) {
+  void end_interval(std::optional<std::int64_t> step, Kept kept) {
     IntervalRow row;
     row.id = static_cast<std::int64_t>(intervals_.size()) + 1;
     row.step = step;

@@ -21,7 +21,7 @@ void add_sums_only(const TraceData& data, std::vector<Step>& steps) {
   }
   for (const Interval& interval : data.intervals) {
     const Span& span = interval.span;
-    if (interval.kept != Kept::kSumsOnly || !interval.step || ends.contains(span.to_seq)) continue;
+    if (interval.kept != Kept::kNo || !interval.step || ends.contains(span.to_seq)) continue;
     steps.push_back({*interval.step,
                      span.from_seq,
                      span.to_seq,

@@ -38,9 +38,12 @@ void TraceData::build_indexes() {
 }
 
 const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {
-  const auto found = std::partition_point(sums_only_.begin(), sums_only_.end(),
-                                          [&](const Interval& interval) { return interval.span.to_seq <= from; });
-  return found != sums_only_.end() && found->span.from_seq < to ? &*found : nullptr;
+  auto interval = std::partition_point(intervals.begin(), intervals.end(),
+                                       [&](const Interval& before) { return before.span.to_seq <= from; });
+  for (; interval != intervals.end() && interval->span.from_seq < to; ++interval) {
+    if (interval->kept == Kept::kNo) return &*interval;
+  }
+  return nullptr;
 }
 
 std::string_view TraceData::text(StringId id) const {

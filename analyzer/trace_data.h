@@ -18,6 +18,7 @@
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
+#include "trace/sql/kept.h"
 
 namespace dcmt::analyzer {
 
@@ -182,9 +183,6 @@ struct Loss {
   std::int64_t count = 0;
 };
 
-/// Why the rows of an interval are in the trace; kSumsOnly: they are not.
-enum class Kept : std::uint8_t { kSumsOnly, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
-
 /// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
 struct Interval {
   IntervalId id;
@@ -337,7 +335,7 @@ class TraceData {
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
   [[nodiscard]] const Interval* sums_only_at(Sequence at) const { return sums_only_in(Sequence(at.value - 1), at); }
   /// True if some interval has only its sums.
-  [[nodiscard]] bool has_sums_only() const { return !sums_only_.empty(); }
+  [[nodiscard]] bool has_sums_only() const { return has_sums_only_; }
 
   /// Empty for the zero id.
   [[nodiscard]] std::string_view text(StringId id) const;
@@ -356,7 +354,7 @@ class TraceData {
   Status load_intervals(Database& database);
   void build_indexes();
 
-  std::vector<Interval> sums_only_;
+  bool has_sums_only_ = false;
 
   struct StringRow {
     StringId id;

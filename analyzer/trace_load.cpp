@@ -158,9 +158,6 @@ constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"pyth
                                          {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
                                          {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack}};
 
-constexpr Name<Kept> kKept[] = {{"all", Kept::kAll},   {"steps", Kept::kSteps},     {"every", Kept::kEvery},
-                                {"peak", Kept::kPeak}, {"finding", Kept::kFinding}, {"last", Kept::kLast}};
-
 struct FlagName {
   std::string_view text;
   bool MarkFlags::*flag;
@@ -433,15 +430,14 @@ Status TraceData::load_intervals(Database& database) {
                   interval.id = in.id<IntervalId>();
                   interval.step = in.optional_integer();
                   interval.steps = in.integer();
-                  interval.kept = named(in.text(), kKept, Kept::kSumsOnly);
+                  interval.kept = kept_of(in.text());
                   interval.releases = in.integer();
                   interval.residual = in.integer();
                   interval.span = in.span();
                   intervals.push_back(interval);
                 }));
-  for (const Interval& interval : intervals) {
-    if (interval.kept == Kept::kSumsOnly) sums_only_.push_back(interval);
-  }
+  has_sums_only_ = std::any_of(intervals.begin(), intervals.end(),
+                               [](const Interval& interval) { return interval.kept == Kept::kNo; });
   DCMT_RETURN_IF_ERROR(
       read_rows(database,
                 "SELECT i.from_seq, i.to_seq, i.from_ns, i.to_ns, device, begin_bytes, peak_bytes, peak_seq, peak_ns,"

@@ -72,7 +72,7 @@ Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const St
 std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Interval& interval) {
   std::string before;
   for (const analyzer::Interval& other : data.intervals) {
-    if (other.kept == analyzer::Kept::kSumsOnly) continue;
+    if (other.kept == Kept::kNo) continue;
     if (other.span.from_seq < interval.span.from_seq) {
       before = "Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
     } else {

@@ -97,7 +97,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   const auto release = trace.release(8, early);
   trace.op("aten::mm", [&] { trace.read(release, 8, early, "aten::mm"); });
   trace.step(2);
-  trace.kept_interval(2, "all");
+  trace.kept_interval(2, Kept::kAll);
   trace.sums_only_interval(3, 10, 20, 500, 20);
   trace.loss("no_room", 1);
   trace.diagnostic("note", "text");

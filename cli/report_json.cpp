@@ -330,7 +330,7 @@ Json facts_json(const RunFacts& facts) {
   }
   Json kept = Json::array();
   for (const analyzer::KeptFact& fact : facts.kept) {
-    kept.push_back({{"why", analyzer::name_of(fact.why)}, {"steps", fact.steps}});
+    kept.push_back({{"why", text_of(fact.why)}, {"steps", fact.steps}});
   }
   return {{"state", facts.state},
           {"command", facts.command},

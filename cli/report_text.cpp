@@ -456,13 +456,12 @@ std::string trace_title(const LoadedTrace& trace) {
 /// What was not kept of a long run, and what is known of it all the same.
 std::string kept_note(const RunFacts& facts) {
   if (facts.steps_kept == facts.steps) return {};
-  const std::map<analyzer::Kept, std::string_view> reasons = {
-      {analyzer::Kept::kAll, "until a tenth of the disk bound was used"},
-      {analyzer::Kept::kSteps, "asked for"},
-      {analyzer::Kept::kEvery, "regular"},
-      {analyzer::Kept::kPeak, "for a new peak"},
-      {analyzer::Kept::kFinding, "for a new finding"},
-      {analyzer::Kept::kLast, "at the end"}};
+  const std::map<Kept, std::string_view> reasons = {{Kept::kAll, "until a tenth of the disk bound was used"},
+                                                    {Kept::kSteps, "asked for"},
+                                                    {Kept::kEvery, "regular"},
+                                                    {Kept::kPeak, "for a new peak"},
+                                                    {Kept::kFinding, "for a new finding"},
+                                                    {Kept::kLast, "at the end"}};
   std::vector<std::string> parts;
   for (const analyzer::KeptFact& fact : facts.kept) {
     if (fact.steps > 0) parts.push_back(fmt::format("{} {}", grouped(fact.steps), reasons.at(fact.why)));

@@ -110,15 +110,23 @@ def test_traces_that_outgrow_the_quota(tmp_path):
     assert json.loads((folder / "run.json").read_text())["state"] == "recovered"
 
 
+def mounting(folder: pathlib.Path, options: str) -> tuple[str, ...]:
+    """What to put before a command to give it, in a name space of its own, a file system in that folder."""
+    script = f'mount -t tmpfs -o {options} none "{folder}" && exec "$@"'
+    prefix = ("unshare", "-m", "sh", "-c", script, "sh")
+    if watched(*prefix, "true").returncode != 0:
+        pytest.skip("no right to mount here")
+    return prefix
+
+
 def test_a_full_output_folder(tmp_path):
-    """A file system of 3 MiB, in name spaces of its own."""
+    """A file system of 3 MiB."""
     mounted = tmp_path / "small"
     mounted.mkdir()
-    script = f'mount -t tmpfs -o size=3m none "{mounted}" && exec "$@"'
-    if watched("unshare", "-m", "sh", "-c", script, "sh", "true").returncode != 0:
-        pytest.skip("no right to mount here")
-    check = f'"{recorded.TOOL}" run -o "{mounted}/out" --detail full -- "{LIFE}" keep_going 2500'
-    result = watched("unshare", "-m", "sh", "-c", script, "sh", "sh", "-c", check)
+    result = watched(
+        *mounting(mounted, "size=3m"),
+        recorded.TOOL, "run", "-o", mounted / "out", "--detail", "full", "--", LIFE, "keep_going", 2500,
+    )  # fmt: skip
     made, longest = map(int, result.stdout.split()[1:])
     assert made > 0 and longest < PAUSE_MS
     assert "full" in one_line(result, 0)
@@ -127,12 +135,10 @@ def test_a_full_output_folder(tmp_path):
 @pytest.mark.parametrize("mib", [1, 100])
 def test_a_small_shared_memory(tmp_path, mib):
     """Too small for spools: they lie in the output folder."""
-    script = f'mount -t tmpfs -o size={mib}m none /dev/shm && exec "$@"'
-    if watched("unshare", "-m", "sh", "-c", script, "sh", "true").returncode != 0:
-        pytest.skip("no right to mount here")
     result = watched(
-        "unshare", "-m", "sh", "-c", script, "sh", recorded.TOOL, "run", "-o", tmp_path / "out", "--", LIFE, "make", 3
-    )
+        *mounting(pathlib.Path("/dev/shm"), f"size={mib}m"),
+        recorded.TOOL, "run", "-o", tmp_path / "out", "--", LIFE, "make", 3,
+    )  # fmt: skip
     assert (result.stdout, result.stderr, result.returncode) == ("3\n", "", 0)
     assert life_safety.blocks(the_trace(tmp_path / "out")) == 3
     assert not list((tmp_path / "out").glob(".spool-*"))
@@ -177,12 +183,7 @@ def test_locks_refused(tmp_path):
 def test_a_read_only_output_folder(tmp_path):
     mounted = tmp_path / "closed"
     mounted.mkdir()
-    script = f'mount -t tmpfs -o ro none "{mounted}" && exec "$@"'
-    if watched("unshare", "-m", "sh", "-c", script, "sh", "true").returncode != 0:
-        pytest.skip("no right to mount here")
-    result = watched(
-        "unshare", "-m", "sh", "-c", script, "sh", recorded.TOOL, "run", "-o", mounted, "--", LIFE, "make", 3
-    )
+    result = watched(*mounting(mounted, "ro"), recorded.TOOL, "run", "-o", mounted, "--", LIFE, "make", 3)
     assert result.stdout == ""
     assert str(mounted) in one_line(result, 125)
 

@@ -30,21 +30,12 @@ Alike alike(const ReleaseRow& row) {
 }
 
 FindingItem item_of(const ReleaseRow& row) {
-  FindingItem item;
-  item.key = row.key;
-  item.storage = row.mark->storage;
+  FindingItem item = item_of_release(row);
   item.bytes = row.mark->bytes_settled.value_or(row.mark->bytes_after.value_or(row.mark->bytes.value_or(Bytes(0))));
-  item.since = row.at();
-  item.since_ns = row.at_ns();
   if (row.gone) {
     item.until = row.gone->seq;
     item.until_ns = row.gone->ns;
   }
-  item.step = row.step;
-  item.gather = row.gather;
-  item.release = row.mark;
-  item.row = &row;
-  item.gone = row.gone;
   return item;
 }
 

@@ -20,19 +20,10 @@ const Mark* first_read(const ReleaseRow& row) {
 
 FindingItem item_of(const ReleaseRow& row) {
   const Mark* read = first_read(row);
-  FindingItem item;
-  item.key = row.key;
-  item.storage = row.mark->storage;
+  FindingItem item = item_of_release(row);
   item.bytes = read->bytes.value_or(Bytes(0));
-  item.since = row.at();
-  item.since_ns = row.at_ns();
   item.until = read->span.from_seq;
   item.until_ns = read->span.from_ns;
-  item.step = row.step;
-  item.gather = row.gather;
-  item.release = row.mark;
-  item.row = &row;
-  item.gone = row.gone;
   item.reads = row.reads;
   std::sort(item.reads.begin(), item.reads.end(),
             [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });

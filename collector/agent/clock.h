@@ -15,4 +15,18 @@ inline std::uint64_t nanoseconds(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// The cycle counter and the monotonic clock at one moment, as far as nothing came between looking at both.
+struct ClockLook {
+  std::uint64_t tsc;
+  std::uint64_t monotonic_ns;
+  std::uint64_t apart;  ///< cycles that the look took; more than usual: the thread was interrupted, look again
+};
+
+inline ClockLook look_at_clock() noexcept {
+  const std::uint64_t before = cycles();
+  const std::uint64_t monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
+  const std::uint64_t apart = cycles() - before;
+  return {before + apart / 2, monotonic_ns, apart};
+}
+
 }  // namespace dcmt::agent

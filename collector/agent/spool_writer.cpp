@@ -128,13 +128,10 @@ void publish(const wire::RecordHeader* header) noexcept {
 /// Counter and clock at one moment: looked at again if the thread was interrupted between them.
 void read_clock(wire::ClockRecord& clock) noexcept {
   constexpr std::uint64_t kMaxCycles = 5'000;
-  std::uint64_t apart = kMaxCycles + 1;
-  for (int tries = 0; tries < 3 && apart > kMaxCycles; ++tries) {
-    const std::uint64_t before = cycles();
-    clock.monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
-    apart = cycles() - before;
-    clock.header.tsc = before + apart / 2;
-  }
+  ClockLook look = look_at_clock();
+  for (int again = 0; again < 2 && look.apart > kMaxCycles; ++again) look = look_at_clock();
+  clock.header.tsc = look.tsc;
+  clock.monotonic_ns = look.monotonic_ns;
 }
 
 /// Each chunk begins with what makes it readable alone: the thread (once), the clock, what was lost before it.

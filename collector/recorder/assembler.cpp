@@ -18,6 +18,7 @@
 #include "collector/recorder/phases.h"
 #include "collector/recorder/private_state.h"
 #include "collector/recorder/record_view.h"
+#include "collector/recorder/saturating_sum.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -115,11 +116,6 @@ class Assembler::Impl {
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
-  /// Garbled counts must not overflow the sum.
-  void add_lost(std::int64_t count) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    lost_ = count > kMost - lost_ ? kMost : lost_ + count;
-  }
 
   /// Hands everything that rows do not tell to `visit(name, value)`.
   template <class Visit>
@@ -405,7 +401,7 @@ Status Assembler::Impl::lost(const wire::LostRecord& record) {
 }
 
 Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) {
-  add_lost(count);
+  lost_ = saturating_sum(lost_, count);
   LossRow row;
   row.id = journal_.ids.loss++;
   row.reason = reason;
@@ -437,7 +433,7 @@ Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
   row.from_seq = static_cast<std::int64_t>(from);
   row.to_seq = static_cast<std::int64_t>(to);
   row.ns = journal_.now.ns;
-  add_lost(row.count);
+  lost_ = saturating_sum(lost_, row.count);
   journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
   return journal_.writer.write(row);
 }

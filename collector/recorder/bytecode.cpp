@@ -28,7 +28,7 @@ struct Position {
   int end_line = 0;
   int column = -1;
   int end_column = -1;
-  auto operator<=>(const Position&) const = default;
+  auto operator<=>(const Position&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct Instruction {

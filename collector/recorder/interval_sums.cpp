@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/recorder/saturating_sum.h"
+
 namespace dcmt::recorder {
 
 std::int64_t IntervalSums::peak() const {
@@ -63,7 +65,7 @@ void IntervalSums::merge(const IntervalSums& following) {
   row.tensors += more.tensors;
   row.releases += more.releases;
   row.residual += more.residual;
-  row.residual_bytes += more.residual_bytes;
+  row.residual_bytes = saturating_sum(row.residual_bytes, more.residual_bytes);
   row.span.to = more.span.to;
   for (const IntervalCurveRow& later : following.curves) {
     IntervalCurveRow& sums = curve(later.device, later.begin_bytes, more.span.from);

@@ -1,7 +1,5 @@
 #include "collector/recorder/key_sums.h"
 
-#include "collector/recorder/private_state.h"
-
 namespace dcmt::recorder {
 
 Status KeySums::resume(TraceWriter& writer) {

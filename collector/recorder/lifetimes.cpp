@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "collector/recorder/interval_sums.h"
+
 namespace dcmt::recorder {
 namespace {
-
-constexpr std::string_view kCpu = "cpu";
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 

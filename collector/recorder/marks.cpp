@@ -1,7 +1,8 @@
 #include "collector/recorder/marks.h"
 
-#include <limits>
 #include <string>
+
+#include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -37,12 +38,6 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
 /// Bytes that the key's storage has; a dead one has none.
 std::int64_t bytes_now(const wire::KeyRecord& record) {
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
-}
-
-/// Garbled counts must not overflow a sum.
-std::int64_t saturating_sum(std::int64_t sum, std::int64_t more) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return more > kMost - sum ? kMost : sum + more;
 }
 
 /// A release that should have ended the storage.
@@ -123,19 +118,25 @@ Status Marks::resume() {
   });
 }
 
-Expected<MarkRow> Marks::mark_row(const wire::MarkRecord& record) {
-  Expected<RowId> name = dictionary_.string(record.name);
-  if (!name.ok()) return name.error();
-  Expected<Place> place = lifetimes_.place(record.stack);
+Expected<MarkRow> Marks::row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack) {
+  Expected<RowId> name_row = dictionary_.string(name);
+  if (!name_row.ok()) return name_row.error();
+  Expected<Place> place = lifetimes_.place(stack);
   if (!place.ok()) return place.error();
   MarkRow row;
-  row.kind = kind_text(record.header.aux);
-  row.name = *name;
+  row.kind = kind;
+  row.name = *name_row;
   row.thread = place->thread;
-  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) row.value = record.value;
   row.operator_id = place->operator_id;
   row.stack = place->stack;
   row.span.from = journal_.now;
+  return row;
+}
+
+Expected<MarkRow> Marks::mark_row(const wire::MarkRecord& record) {
+  Expected<MarkRow> row = row_here(kind_text(record.header.aux), record.name, record.stack);
+  if (!row.ok()) return row;
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) row->value = record.value;
   return row;
 }
 
@@ -184,25 +185,16 @@ Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& r
   const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
   Expected<RowId> storage = lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
   if (!storage.ok()) return storage.error();
-  Expected<RowId> name = dictionary_.string(record.op);
-  if (!name.ok()) return name.error();
-  Expected<Place> place = lifetimes_.place(record.stack);
-  if (!place.ok()) return place.error();
-  MarkRow row;
-  row.kind = kind;
-  row.name = *name;
-  row.thread = place->thread;
-  row.graph = record.graph;
-  row.key = record.key;
-  row.cycle = static_cast<std::int64_t>(record.cycle);
-  row.storage = *storage;
-  row.tensor = lifetimes_.tensor(record.tensor);
-  row.bytes = bytes_now(record);
-  row.flags = flags_text(record.header.aux, false);
-  row.ordinal = static_cast<std::int64_t>(record.ordinal);
-  row.operator_id = place->operator_id;
-  row.stack = place->stack;
-  row.span.from = journal_.now;
+  Expected<MarkRow> row = row_here(kind, record.op, record.stack);
+  if (!row.ok()) return row;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->cycle = static_cast<std::int64_t>(record.cycle);
+  row->storage = *storage;
+  row->tensor = lifetimes_.tensor(record.tensor);
+  row->bytes = bytes_now(record);
+  row->flags = flags_text(record.header.aux, false);
+  row->ordinal = static_cast<std::int64_t>(record.ordinal);
   return row;
 }
 
@@ -264,9 +256,10 @@ Status Marks::release(const wire::KeyRecord& record) {
   row.flags =
       flags_text(record.header.aux, open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
   open.stored = false;
-  ++key_sums_.of(record.graph, record.key).releases;
-  if (is_final(open.row)) {
-    ++key_sums_.of(record.graph, record.key).final;
+  KeySumRow& sum = key_sums_.of(record.graph, record.key);
+  ++sum.releases;
+  if (is_final(row)) {
+    ++sum.final;
     ++journal_.rows.sums().row.releases;
   }
   if (const auto before = unsettled_.find(key); before != unsettled_.end()) {
@@ -296,30 +289,22 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
 }
 
 Status Marks::read(const wire::ReadRecord& record) {
-  Expected<RowId> name = dictionary_.string(record.op);
-  if (!name.ok()) return name.error();
-  Expected<Place> place = lifetimes_.place(record.stack);
-  if (!place.ok()) return place.error();
+  Expected<MarkRow> row = row_here("read", record.op, record.stack);
+  if (!row.ok()) return row.error();
   KeySumRow& sum = key_sums_.of(record.graph, record.key);
   ++sum.reads;
   if (record.bytes == 0) ++sum.empty_reads;
   journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
-  MarkRow row;
-  row.id = journal_.ids.mark++;
-  row.kind = "read";
-  row.name = *name;
-  row.thread = place->thread;
-  row.graph = record.graph;
-  row.key = record.key;
-  row.storage = lifetimes_.storage(record.storage);
-  row.tensor = lifetimes_.tensor(record.tensor);
-  row.bytes = static_cast<std::int64_t>(record.bytes);
-  row.ordinal = static_cast<std::int64_t>(record.ordinal);
-  row.parent = latest_release(record.graph, record.key);
-  row.operator_id = place->operator_id;
-  row.stack = place->stack;
-  row.span = {journal_.now, journal_.now};
-  return journal_.rows.write(row);
+  row->id = journal_.ids.mark++;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->storage = lifetimes_.storage(record.storage);
+  row->tensor = lifetimes_.tensor(record.tensor);
+  row->bytes = static_cast<std::int64_t>(record.bytes);
+  row->ordinal = static_cast<std::int64_t>(record.ordinal);
+  row->parent = latest_release(record.graph, record.key);
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
 }
 
 void Marks::repointed(RowId old_storage) {

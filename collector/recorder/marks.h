@@ -54,6 +54,8 @@ class Marks {
   using ReleaseKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< thread, graph, key
   using Releases = std::map<ReleaseKey, Open>;
 
+  /// Of the current moment, thread and operator. `name` and `stack` are the wire's.
+  Expected<MarkRow> row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack);
   Expected<MarkRow> mark_row(const wire::MarkRecord& record);
   Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
   Status key_point(std::string_view kind, const wire::KeyRecord& record);

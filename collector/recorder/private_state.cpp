@@ -4,17 +4,6 @@
 
 namespace dcmt::recorder {
 
-Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit) {
-  Expected<Statement> query = database.prepare(sql);
-  if (!query.ok()) return query.error();
-  while (true) {
-    Expected<bool> row = query->step();
-    if (!row.ok()) return row.error();
-    if (!*row) return {};
-    visit(*query);
-  }
-}
-
 Expected<PrivateState> PrivateState::create(Database& database) {
   DCMT_RETURN_IF_ERROR(database.execute(
       "CREATE TABLE IF NOT EXISTS wire_id(kind INTEGER, wire INTEGER, id INTEGER, PRIMARY KEY(kind, wire, id))"

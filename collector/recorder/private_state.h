@@ -59,7 +59,4 @@ class PrivateState {
   Statement add_id_, remove_id_, keep_, drop_, set_;
 };
 
-/// Runs a query and hands every row to `visit`.
-Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit);
-
 }  // namespace dcmt::recorder

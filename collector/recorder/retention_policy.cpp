@@ -19,26 +19,6 @@ constexpr int kTimesShown = 3;
 
 }  // namespace
 
-std::string_view text_of(Kept kept) {
-  switch (kept) {
-    case Kept::kAll:
-      return "all";
-    case Kept::kSteps:
-      return "steps";
-    case Kept::kEvery:
-      return "every";
-    case Kept::kPeak:
-      return "peak";
-    case Kept::kFinding:
-      return "finding";
-    case Kept::kLast:
-      return "last";
-    case Kept::kNo:
-      break;
-  }
-  return {};
-}
-
 bool RetentionPolicy::asked_for(std::int64_t step) const {
   return std::any_of(options_.steps.begin(), options_.steps.end(),
                      [&](const StepRange& range) { return range.first <= step && step <= range.last; });
@@ -72,7 +52,7 @@ void RetentionPolicy::see_finding(FindingKind kind, std::int64_t graph, std::int
 
 std::int64_t RetentionPolicy::merged() const {
   std::int64_t together = 1;
-  for (double share = kWindowsUpTo; !used_less_than(share) && together < kMostMerged; share += kMergeStep) {
+  for (int steps = 0; !used_less_than(kWindowsUpTo + steps * kMergeStep) && together < kMostMerged; ++steps) {
     together *= 2;
   }
   return together;

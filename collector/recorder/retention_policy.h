@@ -10,9 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "trace/sql/kept.h"
 
 namespace dcmt::recorder {
 
@@ -28,11 +29,6 @@ struct RetentionOptions {
   std::int64_t last = 3;         ///< finished steps kept at the end
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
 };
-
-enum class Kept : std::uint8_t { kNo, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
-
-/// As in the column interval.kept; empty for kNo.
-[[nodiscard]] std::string_view text_of(Kept kept);
 
 enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease };
 

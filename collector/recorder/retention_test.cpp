@@ -115,7 +115,7 @@ class RetentionTest : public ::testing::TestWithParam<unsigned> {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// @param commit_every  records  @param resume_at  record at which another recorder goes on; 0: none
+  /// @param commit_every  records
   Database record(const TestStream& stream, const RetentionOptions& options, int commit_every) {
     Expected<Database> database = create_trace((folder_ / std::to_string(files_++)).string());
     Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));

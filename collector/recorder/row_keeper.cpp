@@ -1,12 +1,10 @@
 #include "collector/recorder/row_keeper.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
-#include "collector/recorder/private_state.h"
+#include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -18,8 +16,6 @@ constexpr std::size_t kBatch = 50'000;
 /// Together, what is held besides the highest peak.
 constexpr std::size_t kMostHeldRows = 200'000;
 
-constexpr std::string_view kCpu = "cpu";
-
 bool is_span(const MarkRow& row) { return row.kind == "step" || row.kind == "phase" || row.kind == "user"; }
 
 std::int64_t from_of(const SampleRow&) { return 0; }
@@ -29,14 +25,6 @@ template <class Row>
 std::int64_t from_of(const Row& row) {
   return row.span.from.seq;
 }
-
-Status erase(TraceWriter& writer, const OperatorRow& row) { return writer.erase_operator(row.id); }
-Status erase(TraceWriter& writer, const BlockRow& row) { return writer.erase_block(row.id); }
-Status erase(TraceWriter& writer, const StorageRow& row) { return writer.erase_storage(row.id); }
-Status erase(TraceWriter& writer, const TensorRow& row) { return writer.erase_tensor(row.id); }
-Status erase(TraceWriter& writer, const MarkRow& row) { return writer.erase_mark(row.id); }
-Status erase(TraceWriter& writer, const SampleRow& row) { return writer.erase_sample(row.id); }
-Status erase(TraceWriter& writer, const EdgeRow& row) { return writer.erase_edge(row.id); }
 
 /// Whether a row is one that is kept if it touches a kept interval.
 template <class Row>
@@ -129,7 +117,7 @@ Status RowKeeper::resume() {
   DCMT_RETURN_IF_ERROR(
       each_row(database, "SELECT max(id), max(step), coalesce(sum(steps), 0) FROM interval", [&](const Statement& row) {
         next_id_ = row.integer(0) + 1;
-        next_step_ = row.is_null(1) ? 0 : row.integer(1) + 1;
+        next_step_ = row.is_null(1) ? 0 : saturating_sum(row.integer(1), 1);
         ended_steps_ = row.integer(2);
       }));
   kept_ranges_.emplace_back(0, kept_until_);  // what goes on is what the trace has
@@ -167,19 +155,23 @@ Status RowKeeper::flush() {
 template <class Row>
 Status RowKeeper::discard(const Row& row) {
   if (std::get<Provisional<Row>>(provisional_).ids.erase(row.id) == 0) return {};
-  return erase(writer_, row);
+  return writer_.erase(row);
 }
 
 template <class Row>
-Status RowKeeper::lifetime(const Row& row, std::int64_t from_seq) {
-  if (stays(from_seq)) return put(row);
+Status RowKeeper::lifetime(const Row& row) {
+  if (stays(from_of(row))) return put(row);
   wait(current_, row);
   return {};
 }
 
 template <class Row>
 Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
-  if (at_seq > current_.sums.row.span.from.seq) return lifetime(row, at_seq);
+  if (at_seq > current_.sums.row.span.from.seq) {
+    if (current_.kept != Kept::kNo) return put(row);
+    wait(current_, row);
+    return {};
+  }
   for (Interval& interval : held_) {
     const Span& span = interval.sums.row.span;
     if (span.from.seq < at_seq && at_seq <= span.to.seq) {
@@ -225,15 +217,13 @@ Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row);
 Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
-Status RowKeeper::write(const MarkRow& row) {
-  return is_span(row) ? lifetime(row, from_of(row)) : moment(row, row.span.from.seq);
-}
+Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq); }
 Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
-Status RowKeeper::write(const OperatorRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const BlockRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const StorageRow& row) { return lifetime(row, row.span.from.seq); }
-Status RowKeeper::write(const TensorRow& row) { return lifetime(row, row.span.from.seq); }
+Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }
+Status RowKeeper::write(const BlockRow& row) { return lifetime(row); }
+Status RowKeeper::write(const StorageRow& row) { return lifetime(row); }
+Status RowKeeper::write(const TensorRow& row) { return lifetime(row); }
 
 Status RowKeeper::look_at_size() {
   Expected<std::int64_t> used = writer_.used_bytes();
@@ -265,8 +255,7 @@ Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Moment& a
   row.steps = step ? 1 : 0;
   row.span.to = at;
   if (step) {
-    // A garbled number has no next one.
-    next_step_ = *step < std::numeric_limits<std::int64_t>::max() ? *step + 1 : *step;
+    next_step_ = saturating_sum(*step, 1);
     ++ended_steps_;
   }
   const Kept reason = ended.kept != Kept::kNo ? ended.kept : policy_.afterwards(step, ended.sums.peak());
@@ -302,7 +291,7 @@ Status RowKeeper::put_begun_until(Interval& interval, std::int64_t seq) {
 }
 
 Status RowKeeper::put_all(Interval& interval, Kept reason) {
-  interval.sums.row.kept = text_of(reason);
+  interval.sums.row.kept = reason;
   merged_.reset();
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
@@ -331,9 +320,9 @@ Status RowKeeper::keep(Interval& interval, Kept reason) {
 
 Status RowKeeper::write_dropped_sums(const Interval& interval) {
   IntervalSums sums = interval.sums;
-  sums.row.kept = {};
+  sums.row.kept = Kept::kNo;
   if (merged_ && merged_->row.span.to.seq == sums.row.span.from.seq && merged_->row.steps < policy_.merged()) {
-    if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase_interval(sums.row.id));
+    if (interval.stored) DCMT_RETURN_IF_ERROR(writer_.erase(sums.row));
     merged_->merge(sums);
   } else {
     merged_ = std::move(sums);
@@ -341,11 +330,11 @@ Status RowKeeper::write_dropped_sums(const Interval& interval) {
   return write_sums(*merged_);
 }
 
-Status RowKeeper::drop(std::deque<Interval>::iterator held) {
+Status RowKeeper::drop(const std::deque<Interval>::iterator& held) {
   DCMT_RETURN_IF_ERROR(write_dropped_sums(*held));
   Interval dropped = std::move(*held);
   const auto after = held_.erase(held);
-  const Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
+  Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
     for (const auto& row : kind.rows) {
       // The nearest older interval that the lifetime touches, if one is held, still waits for its decision.
       auto older = after;
@@ -390,7 +379,7 @@ Status RowKeeper::drop_superfluous() {
 Status RowKeeper::store(Interval& interval) {
   interval.stored = true;
   // What it would be if the recorder were killed now.
-  interval.sums.row.kept = text_of(interval.kept != Kept::kNo ? interval.kept : Kept::kLast);
+  interval.sums.row.kept = interval.kept != Kept::kNo ? interval.kept : Kept::kLast;
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
     for (; kind.stored < kind.rows.size(); ++kind.stored) {

@@ -99,7 +99,7 @@ class RowKeeper {
     return current_.kept != Kept::kNo || from_seq <= kept_until_;
   }
   template <class Row>
-  Status lifetime(const Row& row, std::int64_t from_seq);
+  Status lifetime(const Row& row);
   template <class Row>
   Status open_lifetime(const Row& row);
   template <class Row>
@@ -121,7 +121,7 @@ class RowKeeper {
   /// Puts the rows of an interval that is over, and what waits elsewhere for its decision.
   Status keep(Interval& interval, Kept reason);
   Status put_begun_until(Interval& interval, std::int64_t seq);
-  Status drop(std::deque<Interval>::iterator held);
+  Status drop(const std::deque<Interval>::iterator& held);
   Status drop_superfluous();
   void recycle(Interval& interval);
   Status store(Interval& interval);

@@ -154,4 +154,15 @@ std::int64_t Database::last_insert_rowid() const { return sqlite3_last_insert_ro
 
 int Database::last_error() const { return sqlite3_extended_errcode(connection_.get()); }
 
+Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit) {
+  Expected<Statement> query = database.prepare(sql);
+  if (!query.ok()) return query.error();
+  while (true) {
+    Expected<bool> row = query->step();
+    if (!row.ok()) return row.error();
+    if (!*row) return {};
+    visit(*query);
+  }
+}
+
 }  // namespace dcmt

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,5 +107,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
 };
+
+/// Runs a query and hands every row to `visit`.
+Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit);
 
 }  // namespace dcmt

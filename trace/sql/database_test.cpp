@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace dcmt {
 namespace {
 
@@ -70,6 +72,17 @@ TEST(Database, MissingFileIsBadInput) {
   Expected<Database> database = Database::open("/nonexistent/x.dcmt", OpenMode::kRead);
   ASSERT_FALSE(database.ok());
   EXPECT_EQ(database.error().code, ErrorCode::kBadInput);
+}
+
+TEST(Database, HandsOverEveryRow) {
+  Database database = memory();
+  std::vector<std::int64_t> seen;
+  const auto see = [&](const Statement& row) { seen.push_back(row.integer(0)); };
+  ASSERT_TRUE(each_row(database, "VALUES(3), (1), (2)", see).ok());
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{3, 1, 2}));
+  EXPECT_FALSE(each_row(database, "SELECT x FROM nowhere", see).ok());
+  EXPECT_FALSE(each_row(database, "SELECT abs(-9223372036854775807 - 1)", see).ok()) << "it fails at the row";
+  EXPECT_EQ(seen.size(), 3u);
 }
 
 }  // namespace

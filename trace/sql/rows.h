@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "trace/sql/kept.h"
+
 namespace dcmt {
 
 using RowId = std::int64_t;
@@ -138,7 +140,7 @@ struct IntervalRow {
   RowId id = 0;
   std::optional<std::int64_t> step;
   std::int64_t steps = 0;
-  std::string_view kept;  ///< static text; empty is written as NULL
+  Kept kept = Kept::kNo;
   std::int64_t records = 0;
   std::int64_t operators = 0, storages = 0, tensors = 0;
   std::int64_t releases = 0, residual = 0, residual_bytes = 0;

@@ -73,7 +73,12 @@ Expected<Database> open_checked(const std::string& path, OpenMode mode) {
   return database;
 }
 
-constexpr char kWritingPragmas[] = "PRAGMA synchronous=OFF; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY;";
+Status prepare_for_writing(Database& database) {
+  DCMT_RETURN_IF_ERROR(
+      database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768;"
+                       " PRAGMA temp_store=MEMORY;"));
+  return apply_migrations(database, embedded_migrations());
+}
 
 }  // namespace
 
@@ -90,18 +95,14 @@ Expected<Database> create_trace(const std::string& path) {
   ::close(fd);
   Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
   if (!database.ok()) return database;
-  DCMT_RETURN_IF_ERROR(database->execute("PRAGMA journal_mode=WAL"));
-  DCMT_RETURN_IF_ERROR(database->execute(kWritingPragmas));
-  DCMT_RETURN_IF_ERROR(apply_migrations(*database, embedded_migrations()));
+  DCMT_RETURN_IF_ERROR(prepare_for_writing(*database));
   return database;
 }
 
 Expected<Database> reopen_trace(const std::string& path) {
   Expected<Database> database = open_checked(path, OpenMode::kReadWrite);
   if (!database.ok()) return database;
-  DCMT_RETURN_IF_ERROR(database->execute("PRAGMA journal_mode=WAL"));
-  DCMT_RETURN_IF_ERROR(database->execute(kWritingPragmas));
-  DCMT_RETURN_IF_ERROR(apply_migrations(*database, embedded_migrations()));
+  DCMT_RETURN_IF_ERROR(prepare_for_writing(*database));
   return database;
 }
 

@@ -147,25 +147,16 @@ Status TraceWriter::prepare() {
 }
 
 Status TraceWriter::load() {
-  const auto each = [this](std::string_view sql, auto&& row) -> Status {
-    Expected<Statement> query = database_.prepare(sql);
-    if (!query.ok()) return query.error();
-    while (true) {
-      Expected<bool> more = query->step();
-      if (!more.ok()) return more.error();
-      if (!*more) return {};
-      row(*query);
-    }
-  };
-  DCMT_RETURN_IF_ERROR(each("SELECT id, text FROM string ORDER BY id", [this](const Statement& row) {
+  DCMT_RETURN_IF_ERROR(each_row(database_, "SELECT id, text FROM string ORDER BY id", [this](const Statement& row) {
     strings_.try_emplace(std::string(row.text(1)), row.integer(0));
     next_string_ = row.integer(0) + 1;
   }));
-  DCMT_RETURN_IF_ERROR(each("SELECT id, file, function, line FROM frame ORDER BY id", [this](const Statement& row) {
-    frames_.try_emplace({row.integer(1), row.integer(2), row.integer(3)}, row.integer(0));
-    next_frame_ = row.integer(0) + 1;
-  }));
-  return each("SELECT id, parent, frame FROM stack ORDER BY id", [this](const Statement& row) {
+  DCMT_RETURN_IF_ERROR(
+      each_row(database_, "SELECT id, file, function, line FROM frame ORDER BY id", [this](const Statement& row) {
+        frames_.try_emplace({row.integer(1), row.integer(2), row.integer(3)}, row.integer(0));
+        next_frame_ = row.integer(0) + 1;
+      }));
+  return each_row(database_, "SELECT id, parent, frame FROM stack ORDER BY id", [this](const Statement& row) {
     stacks_.try_emplace({row.integer(1), row.integer(2)}, row.integer(0));
     next_stack_ = row.integer(0) + 1;
   });
@@ -341,7 +332,7 @@ Status TraceWriter::write(const IntervalRow& row) {
       .value(row.id)
       .value(row.step)
       .value(row.steps)
-      .text(row.kept)
+      .text(text_of(row.kept))
       .value(row.records)
       .value(row.operators)
       .value(row.storages)
@@ -383,9 +374,9 @@ Status TraceWriter::write(const KeySumRow& row) {
       .run();
 }
 
-Status TraceWriter::erase_interval(RowId id) {
-  DCMT_RETURN_IF_ERROR(erase(kEraseInterval, id));
-  return erase(kEraseIntervalCurve, id);
+Status TraceWriter::erase(const IntervalRow& row) {
+  DCMT_RETURN_IF_ERROR(erase(kEraseInterval, row.id));
+  return erase(kEraseIntervalCurve, row.id);
 }
 
 Status TraceWriter::forget_steps() {

@@ -43,16 +43,16 @@ class TraceWriter {
   Status write(const IntervalCurveRow& row);
   Status write(const KeySumRow& row);
 
-  /// Removes a row that was written under this id; nothing happens if there is none.
-  Status erase_operator(RowId id) { return erase(kEraseOperator, id); }
-  Status erase_block(RowId id) { return erase(kEraseBlock, id); }
-  Status erase_storage(RowId id) { return erase(kEraseStorage, id); }
-  Status erase_tensor(RowId id) { return erase(kEraseTensor, id); }
-  Status erase_mark(RowId id) { return erase(kEraseMark, id); }
-  Status erase_sample(RowId id) { return erase(kEraseSample, id); }
-  Status erase_edge(RowId id) { return erase(kEraseEdge, id); }
+  /// Removes what was written under the id of this row; nothing happens if there is none.
+  Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
+  Status erase(const BlockRow& row) { return erase(kEraseBlock, row.id); }
+  Status erase(const StorageRow& row) { return erase(kEraseStorage, row.id); }
+  Status erase(const TensorRow& row) { return erase(kEraseTensor, row.id); }
+  Status erase(const MarkRow& row) { return erase(kEraseMark, row.id); }
+  Status erase(const SampleRow& row) { return erase(kEraseSample, row.id); }
+  Status erase(const EdgeRow& row) { return erase(kEraseEdge, row.id); }
   /// With its curves.
-  Status erase_interval(RowId id);
+  Status erase(const IntervalRow& row);
 
   /// Removes every mark of a step, and the steps' numbers from the intervals.
   Status forget_steps();

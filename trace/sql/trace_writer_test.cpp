@@ -149,7 +149,7 @@ void write_small_trace(TraceWriter& w) {
   interval.id = 1;
   interval.step = 0;
   interval.steps = 1;
-  interval.kept = "all";
+  interval.kept = Kept::kAll;
   interval.span = {{0, 0}, {9, 90}};
   ASSERT_TRUE(w.write(interval).ok());
   ASSERT_TRUE(w.write(SampleRow{1, 4, "tensor", 1, 1, 2, 1, 1}).ok());

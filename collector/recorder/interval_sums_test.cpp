@@ -1,0 +1,53 @@
+#include "collector/recorder/interval_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "collector/recorder/saturating_sum.h"
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+TEST(SaturatingSum, EndsAtTheLargestNumber) {
+  EXPECT_EQ(saturating_sum(2, 3), 5);
+  EXPECT_EQ(saturating_sum(-5, kMost), kMost - 5);
+  EXPECT_EQ(saturating_sum(kMost - 1, 1), kMost);
+  EXPECT_EQ(saturating_sum(kMost, 1), kMost);
+  EXPECT_EQ(saturating_sum(kMost, kMost), kMost);
+}
+
+TEST(IntervalSums, MergesTheIntervalThatFollows) {
+  IntervalSums first;
+  first.row.span = {{0, 0}, {5, 50}};
+  first.row.residual = 1;
+  first.row.residual_bytes = kMost - 1;
+  first.alloc(kCpu, 100, 100, {2, 20});
+  IntervalSums second = first.next(2, {5, 50});
+  second.row.span.to = {9, 90};
+  second.row.step = 7;
+  second.row.steps = 1;
+  second.row.residual = 1;
+  second.row.residual_bytes = 64;
+  second.alloc(kCpu, 50, 150, {6, 60});
+  second.free(kCpu, 100, 50, {7, 70});
+
+  first.merge(second);
+  EXPECT_EQ(first.row.step, 7);
+  EXPECT_EQ(first.row.steps, 1);
+  EXPECT_EQ(first.row.span.to.seq, 9);
+  EXPECT_EQ(first.row.residual, 2);
+  EXPECT_EQ(first.row.residual_bytes, kMost) << "a garbled sum";
+  ASSERT_EQ(first.curves.size(), 1u);
+  EXPECT_EQ(first.curves[0].begin_bytes, 0);
+  EXPECT_EQ(first.curves[0].peak_bytes, 150);
+  EXPECT_EQ(first.curves[0].peak_at.seq, 6);
+  EXPECT_EQ(first.curves[0].end_bytes, 50);
+  EXPECT_EQ(first.curves[0].alloc_bytes, 150);
+  EXPECT_EQ(first.curves[0].free_bytes, 100);
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,16 @@
+// Counts and numbers come from records that nobody vouches for: garbled ones must not overflow what adds them up.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace dcmt::recorder {
+
+/// `sum` and `more`, or the largest number there is.
+/// @param more  not below 0
+[[nodiscard]] constexpr std::int64_t saturating_sum(std::int64_t sum, std::int64_t more) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return sum > kMost - more ? kMost : sum + more;
+}
+
+}  // namespace dcmt::recorder
