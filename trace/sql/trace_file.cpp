@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "trace/sql/migrations.h"
+#include "trace/sql/pyramid.h"
 
 namespace dcmt {
 namespace {
@@ -106,6 +107,7 @@ Expected<Database> reopen_trace(const std::string& path) {
 }
 
 Status finish_trace(Database& database) {
+  DCMT_RETURN_IF_ERROR(build_pyramid(database, "main"));
   DCMT_RETURN_IF_ERROR(
       database.execute("CREATE INDEX IF NOT EXISTS edge_census ON edge(census);"
                        "CREATE INDEX IF NOT EXISTS edge_storage ON edge(storage);"
