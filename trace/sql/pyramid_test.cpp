@@ -151,5 +151,11 @@ TEST_F(PyramidTable, IsMadeAtTheFinish) {
   EXPECT_EQ(read("highest FROM pyramid"), (Rows{{3}}));
 }
 
+TEST_F(PyramidTable, RowsThatMakeNoSenseAreFinishedWithoutIt) {
+  block((std::int64_t{1} << 61) + 1, 0, 1);
+  ASSERT_TRUE(finish_trace(writer_->database()).ok());
+  EXPECT_TRUE(read("1 FROM sqlite_schema WHERE name = 'pyramid'").empty());
+}
+
 }  // namespace
 }  // namespace dcmt
