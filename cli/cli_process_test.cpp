@@ -58,14 +58,15 @@ TEST_F(Process, UsageErrors) {
   expect_error("report --no-such-option x", 2, "--no-such-option");
   expect_error("show", 2, "dc-memtrace show --help");
   expect_error("show peak x --by colour", 2, "--by");
+  expect_error("show curve x --rows 0", 2, "--rows");
   const Outcome nothing = run("");
   EXPECT_EQ(nothing.exit, 2);
   EXPECT_NE(nothing.out.find("report"), std::string::npos);
 }
 
 TEST_F(Process, HelpHasExamples) {
-  for (const std::string command :
-       {"", "report ", "show ", "show peak ", "show releases ", "show live ", "show storage ", "doctor "}) {
+  for (const std::string command : {"", "report ", "show ", "show curve ", "show peak ", "show releases ", "show live ",
+                                    "show storage ", "doctor "}) {
     const Outcome outcome = run(command + "--help");
     EXPECT_EQ(outcome.exit, 0) << command;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
@@ -100,7 +101,7 @@ TEST_F(Process, FindingsFailOnlyWhereAsked) {
 
 TEST_F(Process, EveryViewRunsAndWritesJson) {
   const std::string path = defect();
-  for (const std::string arguments : {"report ", "show peak ", "show releases ", "show live --at peak ",
+  for (const std::string arguments : {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",
                                       "show live --at step:1 --by kind ", "show storage "}) {
     const std::string full = arguments + path + (arguments == "show storage " ? " 1" : "");
     const Outcome text = run(full);
@@ -121,6 +122,24 @@ TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
   expect_error("show live --at nowhere " + path, 2, "no moment 'nowhere'");
   expect_error("show storage " + path + " 999", 2, "no storage 999");
   expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
+}
+
+TEST_F(Process, CurvesThatAreNotThereOrDamaged) {
+  const std::string path = defect();
+  expect_error("show curve --device cuda:7 " + path, 2, "Devices of this trace: cpu.");
+  expect_error("show curve --from step:9 " + path, 2, "no moment 'step:9'");
+  expect_error("show curve --from 20 --to 10 " + path, 2, "--from lies after --to");
+  expect_error("show curve --rank 7 " + path, 3, "no trace of rank 7");
+  {
+    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(database->execute("UPDATE pyramid SET highest = -1").ok());
+  }
+  expect_error("show curve " + path, 3, "damaged: the pyramid of its curve");
+  {
+    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(database->execute("ALTER TABLE pyramid DROP COLUMN highest").ok());
+  }
+  expect_error("show curve " + path, 3, "highest");
 }
 
 TEST_F(Process, DoctorSaysWhatIsMissing) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/curve_overview.h"
 #include "analyzer/timeline.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string at = "end";
   std::string by = "site";
   std::int64_t storage = 0;
+  analyzer::CurveQuestion curve;
 };
 
 const std::map<std::string, analyzer::GroupBy> kGroupNames = {{"site", analyzer::GroupBy::kSite},
@@ -37,15 +39,17 @@ struct Shown {
   Json json;
   std::string text;
 };
-using Show = std::function<Expected<Shown>(const LoadedTrace&, const Options&, const Style&)>;
+template <class Trace>
+using Show = Expected<Shown> (*)(Trace&, const Options&, const Style&);
+using View = std::function<int(const std::string& command, const Options&)>;
 
-int show(std::string_view command, const Options& options, const Show& show_one) {
-  Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
+template <class Traces, class ShowOne>
+int show(const std::string& command, const Options& options, Expected<Traces> traces, const ShowOne& show_one) {
   if (!traces.ok()) return print_error(traces.error());
   const Style style = options.json ? Style() : Style::of_stdout();
   Json list = Json::array();
   std::string text;
-  for (const LoadedTrace& trace : *traces) {
+  for (auto& trace : *traces) {
     Expected<Shown> shown = show_one(trace, options, style);
     if (!shown.ok()) return print_error(shown.error());
     if (traces->size() > 1) text += style.bold("== " + trace.path) + "\n";
@@ -58,6 +62,20 @@ int show(std::string_view command, const Options& options, const Show& show_one)
     std::cout << text;
   }
   return kExitOk;
+}
+
+/// A view of what was read as a whole.
+View of_loaded(Show<const LoadedTrace> show_one) {
+  return [show_one](const std::string& command, const Options& options) {
+    return show(command, options, load_traces({options.path}, options.rank), show_one);
+  };
+}
+
+/// A view that reads what it shows.
+View of_opened(Show<OpenedTrace> show_one) {
+  return [show_one](const std::string& command, const Options& options) {
+    return show(command, options, open_traces({options.path}, options.rank), show_one);
+  };
 }
 
 Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -109,13 +127,19 @@ Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, c
   return Shown{storage_json(trace, *story), storage_text(trace, *story, style)};
 }
 
+Expected<Shown> show_curve(OpenedTrace& trace, const Options& options, const Style& style) {
+  Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(trace.database, options.curve);
+  if (!curve.ok()) return curve.error();
+  return Shown{curve_json(trace, *curve), curve_text(*curve, style)};
+}
+
 CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::string& help,
-                   const std::shared_ptr<Options>& options, const Show& show_one, int& exit_code) {
+                   const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
   CLI::App* view = show_command.add_subcommand(name, help);
   view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
   view->add_option("--rank", options->rank, "Only the trace of this rank");
   view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  view->callback([=, &exit_code] { exit_code = show("show " + name, *options, show_one); });
+  view->callback([=, &exit_code] { exit_code = view_of("show " + name, *options); });
   return view;
 }
 
@@ -128,37 +152,54 @@ void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("show", "One view of a trace: peak, releases, live, storage");
+  CLI::App* command = app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
+      "  dc-memtrace show curve out/\n"
       "  dc-memtrace show peak out/ --by operator\n"
       "  dc-memtrace show releases out/rank0.dcmt\n"
       "  dc-memtrace show live out/ --at step:3\n"
       "  dc-memtrace show storage out/rank0.dcmt 417");
 
+  auto curve = std::make_shared<Options>();
+  CLI::App* view = add_view(*command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
+  view->add_option("--from", curve->curve.from, "A sequence number, or step:N for its begin");
+  view->add_option("--to", curve->curve.to, "A sequence number, or step:N for its end");
+  view->add_option("--rows", curve->curve.rows, "At most so many")
+      ->check(CLI::Range(1, 100'000))
+      ->default_val(std::size_t{24});
+  view->add_option("--device", curve->curve.device, "cpu, cuda:0, ...; without it, the one with the highest peak");
+  view->footer(
+      "Each row has the lowest and the highest point up to the row below it: no peak is lost, however few rows. A row\n"
+      "stands for 64 changes of the curve or more.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show curve out/\n"
+      "  dc-memtrace show curve out/rank0.dcmt --from step:10 --to step:12 --rows 60");
+
   auto peak = std::make_shared<Options>();
-  CLI::App* view = add_view(*command, "peak", "What was alive at the highest point", peak, show_peak, exit_code);
+  view = add_view(*command, "peak", "What was alive at the highest point", peak, of_loaded(show_peak), exit_code);
   add_grouping(view, peak);
   view->footer("Example:\n  dc-memtrace show peak out/ --by phase");
 
   auto releases = std::make_shared<Options>();
-  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases, show_releases,
-                  exit_code);
+  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases,
+                  of_loaded(show_releases), exit_code);
   view->footer(
       "Verdicts: freed (before the thread's next operator), late (by the end of the step), never (alive at its end),\n"
       "early (read before the next gather), counted (uses were left), persistent, no gather.\n\n"
       "Example:\n  dc-memtrace show releases out/rank0.dcmt");
 
   auto live = std::make_shared<Options>();
-  view = add_view(*command, "live", "What is alive at a moment", live, show_live, exit_code);
+  view = add_view(*command, "live", "What is alive at a moment", live, of_loaded(show_live), exit_code);
   add_grouping(view, live);
   view->add_option("--at", live->at, "A sequence number, peak, end, step:N, or a mark's name (name#2: its second)")
       ->capture_default_str();
   view->footer("Example:\n  dc-memtrace show live out/ --at step:2 --by kind");
 
   auto storage = std::make_shared<Options>();
-  view = add_view(*command, "storage", "The life of one storage, and who held it", storage, show_storage, exit_code);
+  view = add_view(*command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
+                  exit_code);
   view->add_option("ID", storage->storage, "Its id, as in `show releases`")->required();
   view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
 }

@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::cli {
 namespace {
@@ -97,6 +98,39 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
                      peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
                      live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
+}
+
+TEST(GoldenText, ShowCurve) {
+  TestTrace trace;
+  trace.allocate(3 * kBytes);
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    for (std::int64_t i = 0; i < 40; ++i) trace.drop(trace.allocate(step * i * 100'000));
+    trace.step(step);
+    trace.kept_interval(step, "all");
+  }
+  trace.sums_only_interval(4, 6, 3 * kBytes, 16 * kBytes, 4 * kBytes);
+  const std::string path = trace.save();
+  const auto curve_of = [&path](const analyzer::CurveQuestion& question) {
+    Expected<Database> database = open_trace(path);
+    const Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(*database, question);
+    EXPECT_TRUE(curve.ok()) << curve.error().message;
+    return curve_text(*curve, Style{}) + "\n";
+  };
+  std::string text = curve_of({"", "", "", 24});
+  text += curve_of({"", "step:2", "step:2", 24});
+  text += curve_of({"", "", "", 2});
+  {
+    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(database->execute("DROP TABLE pyramid; UPDATE block SET gpu = 1 WHERE id = 3").ok());
+  }
+  text += curve_of({"", "", "", 24});
+  text += curve_of({"cuda:1", "", "", 24});
+  {
+    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(database->execute("DELETE FROM block; DELETE FROM interval").ok());
+  }
+  text += curve_of({"", "", "", 24});
+  expect_golden("curve.txt", text);
 }
 
 TEST(RanksText, AnEqualRankIsOneLine) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "cli/commands.h"
+#include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::cli {
@@ -13,14 +15,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<LoadedTrace> load(const std::string& path) {
+Expected<OpenedTrace> open(const std::string& path) {
   Expected<Database> database = open_trace(path);
   if (!database.ok()) return database.error();
-  Expected<analyzer::TraceData> data = analyzer::TraceData::load(*database);
+  Expected<Statement> query = database->prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'");
+  if (!query.ok()) return query.error();
+  query->bind(1, std::string_view(meta::kRank));
+  const Expected<bool> row = query->step();
+  if (!row.ok()) return row.error();
+  const std::int64_t rank = *row ? query->integer(0) : -1;
+  query->reset();
+  return OpenedTrace{path, rank, std::move(*database)};
+}
+
+Expected<LoadedTrace> load(OpenedTrace trace) {
+  Expected<analyzer::TraceData> data = analyzer::TraceData::load(trace.database);
   if (!data.ok()) return data.error();
   auto kept = std::make_unique<analyzer::TraceData>(std::move(*data));
   analyzer::Analysis analysis = analyzer::analyze(*kept);
-  return LoadedTrace{path, std::move(kept), std::move(analysis)};
+  return LoadedTrace{std::move(trace.path), std::move(kept), std::move(analysis)};
 }
 
 Expected<std::vector<std::string>> traces_in(const std::string& folder) {
@@ -47,9 +60,9 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 
 }  // namespace
 
-Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths,
+Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths,
                                                std::optional<std::int64_t> rank) {
-  std::vector<LoadedTrace> traces;
+  std::vector<OpenedTrace> traces;
   for (const std::string& path : paths) {
     std::vector<std::string> files{path};
     std::error_code ignored;  // a path that cannot be looked at is explained by open_trace
@@ -60,16 +73,28 @@ Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& p
     }
     const auto first = static_cast<std::ptrdiff_t>(traces.size());
     for (const std::string& file : files) {
-      Expected<LoadedTrace> trace = load(file);
+      Expected<OpenedTrace> trace = open(file);
       if (!trace.ok()) return trace.error();
-      if (!rank || trace->analysis.facts.rank == *rank) traces.push_back(std::move(*trace));
+      if (!rank || trace->rank == *rank) traces.push_back(std::move(*trace));
     }
-    std::stable_sort(traces.begin() + first, traces.end(), [](const LoadedTrace& a, const LoadedTrace& b) {
-      return a.analysis.facts.rank < b.analysis.facts.rank;
-    });
+    std::stable_sort(traces.begin() + first, traces.end(),
+                     [](const OpenedTrace& a, const OpenedTrace& b) { return a.rank < b.rank; });
   }
   if (traces.empty())
     return Error{ErrorCode::kBadInput, "no trace of rank " + std::to_string(rank.value_or(0)) + " there."};
+  return traces;
+}
+
+Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths,
+                                               std::optional<std::int64_t> rank) {
+  Expected<std::vector<OpenedTrace>> opened = open_traces(paths, rank);
+  if (!opened.ok()) return opened.error();
+  std::vector<LoadedTrace> traces;
+  for (OpenedTrace& trace : *opened) {
+    Expected<LoadedTrace> loaded = load(std::move(trace));
+    if (!loaded.ok()) return loaded.error();
+    traces.push_back(std::move(*loaded));
+  }
   return traces;
 }
 

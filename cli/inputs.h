@@ -1,4 +1,4 @@
-// From the paths on the command line to loaded traces.
+// From the paths on the command line to traces.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/trace_data.h"
 #include "trace/base/status.h"
+#include "trace/sql/database.h"
 
 namespace dcmt::cli {
 
@@ -19,9 +20,19 @@ struct LoadedTrace {
   analyzer::Analysis analysis;
 };
 
-/// Loads every trace that `paths` name: a file is a trace, a folder stands for every *.dcmt in it. A folder whose
+/// A trace that was looked at and not read.
+struct OpenedTrace {
+  std::string path;
+  std::int64_t rank = -1;  ///< -1: none
+  Database database;
+};
+
+/// Opens every trace that `paths` name: a file is a trace, a folder stands for every *.dcmt in it. A folder whose
 /// recorder died is finished first. Traces come in the order of the paths, within a folder by rank, then name. With
 /// `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or nothing is left.
+Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
+
+/// Opens them and reads all of them.
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
 }  // namespace dcmt::cli

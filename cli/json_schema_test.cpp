@@ -117,6 +117,13 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       schema.check(storage_json(loaded, *story), "show storage", "storage");
     }
   }
+  for (const TestTrace* written : {&trace, &empty}) {
+    auto opened = open_traces({written->folder().string()}, std::nullopt);
+    ASSERT_TRUE(opened.ok());
+    const auto curve = analyzer::curve_overview(opened->front().database, {"", "", "", 3});
+    ASSERT_TRUE(curve.ok()) << curve.error().message;
+    schema.check(curve_json(opened->front(), *curve), "show curve", "curve");
+  }
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());
   outer.erase("traces");

@@ -10,9 +10,13 @@ using analyzer::Actor;
 using analyzer::Analysis;
 using analyzer::Block;
 using analyzer::Count;
+using analyzer::CurveOverview;
+using analyzer::CurveRow;
+using analyzer::CurveStretch;
 using analyzer::Cycle;
 using analyzer::describe_frame;
 using analyzer::describe_site;
+using analyzer::DeviceCurve;
 using analyzer::DiagnosticFact;
 using analyzer::Finding;
 using analyzer::FindingItem;
@@ -440,6 +444,31 @@ Json releases_json(const LoadedTrace& trace) {
 Json peak_json(const LoadedTrace& trace) {
   Json json = trace_head(trace);
   json["peak"] = peak_object(*trace.data, trace.analysis);
+  return json;
+}
+
+Json curve_json(const OpenedTrace& trace, const CurveOverview& curve) {
+  Json json{{"path", trace.path}, {"rank", trace.rank}, {"stored", curve.stored}};
+  json["devices"] = Json::array();
+  for (const DeviceCurve& device : curve.devices) {
+    json["devices"].push_back({{"device", device.device},
+                               {"peak_bytes", device.whole.highest.value},
+                               {"peak_at", moment_json(device.whole.highest_seq, device.whole.highest_ns)}});
+  }
+  json["device"] = curve.devices.empty() ? Json() : Json(curve.device.device);
+  json["rows"] = Json::array();
+  for (const CurveRow& row : curve.rows) {
+    const CurveStretch& stretch = row.stretch;
+    json["rows"].push_back({{"from", moment_json(stretch.from, stretch.from_ns)},
+                            {"to", moment_json(stretch.to, stretch.to_ns)},
+                            {"first_step", row.steps ? Json(row.steps->first) : Json()},
+                            {"last_step", row.steps ? Json(row.steps->last) : Json()},
+                            {"lowest_bytes", stretch.lowest.value},
+                            {"lowest_exact", !stretch.only_peaks},
+                            {"highest_bytes", stretch.highest.value},
+                            {"highest_at", moment_json(stretch.highest_seq, stretch.highest_ns)},
+                            {"last_bytes", stretch.last.value}});
+  }
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/curve_overview.h"
 #include "analyzer/live_set.h"
 #include "analyzer/storage_story.h"
 #include "cli/doctor.h"
@@ -31,6 +32,7 @@ inline constexpr int kJsonVersion = 1;
 [[nodiscard]] Json releases_json(const LoadedTrace& trace);
 /// The live set at the peak with the curve's height there.
 [[nodiscard]] Json peak_json(const LoadedTrace& trace);
+[[nodiscard]] Json curve_json(const OpenedTrace& trace, const analyzer::CurveOverview& curve);
 [[nodiscard]] Json live_json(const LoadedTrace& trace, Sequence at);
 [[nodiscard]] Json storage_json(const LoadedTrace& trace, const analyzer::StorageStory& story);
 

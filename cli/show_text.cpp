@@ -13,8 +13,12 @@ namespace {
 
 using analyzer::Actor;
 using analyzer::Block;
+using analyzer::CurveOverview;
+using analyzer::CurveRow;
+using analyzer::CurveStretch;
 using analyzer::Cycle;
 using analyzer::describe_site;
+using analyzer::DeviceCurve;
 using analyzer::EndedBy;
 using analyzer::Gone;
 using analyzer::Group;
@@ -32,6 +36,7 @@ using analyzer::Operator;
 using analyzer::ReleaseRow;
 using analyzer::Step;
 using analyzer::step_at;
+using analyzer::StepRange;
 using analyzer::Storage;
 using analyzer::StorageStory;
 using analyzer::TraceData;
@@ -39,6 +44,7 @@ using analyzer::Verdict;
 using analyzer::WhatIf;
 
 constexpr std::size_t kMostGroups = 20;
+constexpr double kBarCells = 32;
 
 std::string_view name_of_group_column(GroupBy by) {
   switch (by) {
@@ -152,7 +158,59 @@ std::string_view kind_text(MarkKind kind) {
   }
 }
 
+/// Of a row of the curve: up to its lowest point, and on to its highest.
+std::string bar(const CurveStretch& row, Bytes peak) {
+  const auto cells = [&](Bytes bytes) {
+    if (bytes.value <= 0) return std::size_t{0};
+    const double share = static_cast<double>(bytes.value) / static_cast<double>(peak.value);
+    return std::max<std::size_t>(1, static_cast<std::size_t>(share * kBarCells));
+  };
+  std::string text;
+  for (std::size_t i = 0; i < cells(row.highest); ++i) text += i < cells(row.lowest) ? "█" : "░";
+  return text;
+}
+
+std::string steps_text(const std::optional<StepRange>& steps) {
+  if (!steps) return "-";
+  return steps->first == steps->last ? std::to_string(steps->first)
+                                     : fmt::format("{} to {}", steps->first, steps->last);
+}
+
 }  // namespace
+
+std::string curve_text(const CurveOverview& curve, const Style& style) {
+  if (curve.devices.empty()) return "Nothing was allocated in this trace.\n";
+  const CurveStretch& whole = curve.device.whole;
+  std::string text = style.bold(fmt::format("peak allocated  {}", exact_bytes(whole.highest.value))) + "   " +
+                     curve.device.device + (curve.peak_steps ? " · step " + steps_text(curve.peak_steps) : "") +
+                     fmt::format(" · seq {}\n", grouped(whole.highest_seq.value));
+  // One unit for all: below ten seconds, milliseconds.
+  const bool long_run = whole.to_ns.value - curve.start.value >= 10'000'000'000;
+  const auto after_start = [&](TimeNs ns) {
+    return fmt::format("{:.3f} {}", static_cast<double>(ns.value - curve.start.value) * (long_run ? 1e-9 : 1e-6),
+                       long_run ? "s" : "ms");
+  };
+  bool only_peaks = false;
+  Table table({"after start", "seq", "step", "lowest", "highest", ""}, {true, true, true, true, true, false});
+  for (const CurveRow& row : curve.rows) {
+    const CurveStretch& stretch = row.stretch;
+    only_peaks = only_peaks || stretch.only_peaks;
+    table.add({after_start(stretch.from_ns), grouped(stretch.from.value), steps_text(row.steps),
+               (stretch.only_peaks ? "≤ " : "") + exact_bytes(stretch.lowest.value), exact_bytes(stretch.highest.value),
+               bar(stretch, whole.highest) + (stretch.highest_seq == whole.highest_seq ? " ← peak" : "")});
+  }
+  text += table.empty() ? "Nothing was allocated up to there.\n" : table.text(style, "  ");
+  if (only_peaks)
+    text += "≤: between the windows that were kept, the curve may have been lower; its peaks are exact.\n";
+  for (const DeviceCurve& other : curve.devices) {
+    if (other.device == curve.device.device) continue;
+    text += fmt::format("also allocated on {}: peak {}; see --device {}\n", other.device,
+                        exact_bytes(other.whole.highest.value), other.device);
+  }
+  if (!curve.stored)
+    text += "This trace has no pyramid of its curve, because it is not finished: its rows were read.\n";
+  return text;
+}
 
 std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) {
   const WhatIf& what_if = trace.analysis.what_if;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "analyzer/curve_overview.h"
 #include "analyzer/live_set.h"
 #include "analyzer/storage_story.h"
 #include "cli/inputs.h"
@@ -10,6 +11,7 @@
 
 namespace dcmt::cli {
 
+[[nodiscard]] std::string curve_text(const analyzer::CurveOverview& curve, const Style& style);
 [[nodiscard]] std::string peak_text(const LoadedTrace& trace, analyzer::GroupBy by, const Style& style);
 /// What is alive right after `at`, grouped.
 [[nodiscard]] std::string live_text(const LoadedTrace& trace, Sequence at, analyzer::GroupBy by, const Style& style);

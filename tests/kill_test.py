@@ -170,6 +170,8 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
 
         busy = recorded.tool("report", folder)
         assert busy.returncode == 0 and f"{job} still runs" in busy.stderr
+        curve = recorded.tool("show", "curve", folder)
+        assert curve.returncode == 0 and "it is not finished" in curve.stdout
 
         time.sleep(0.3)
         os.kill(job, signal.SIGKILL)
@@ -183,6 +185,8 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
     check_complete(trace)
     assert recorded.meta(trace)["state"] == "recovered"
     assert recorded.meta(trace)["last_seq"] == published
+    peak = recorded.query(trace, "SELECT bytes, seq FROM allocated ORDER BY bytes DESC, seq LIMIT 1")
+    assert recorded.query(trace, "SELECT highest, highest_seq FROM pyramid ORDER BY level DESC LIMIT 1") == peak
     assert not spool.exists()
 
 

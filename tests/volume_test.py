@@ -57,6 +57,32 @@ def test_windows_keep_peaks_sums_and_verdicts(full: pathlib.Path, tmp_path: path
     assert "720 of 720 final releases left bytes alive" in text
 
 
+def curve(folder: pathlib.Path, *options: object) -> dict:
+    shown = recorded.tool("show", "curve", "--json", folder, *options)
+    assert shown.returncode == 0, shown.stderr
+    (trace,) = recorded.json.loads(shown.stdout)["traces"]
+    return trace
+
+
+def test_the_curve_of_windows_has_every_peak(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    windows = tmp_path / "windows"
+    record_windows(windows, "--steps", "7:8,20", "--last", 2)
+    (kept,) = recorded.report(windows)
+    for folder in (full, windows):
+        shown = curve(folder)
+        assert shown["stored"]
+        (device,) = shown["devices"]
+        assert device["peak_bytes"] == kept["peak"]["bytes"]
+        assert max(row["highest_bytes"] for row in shown["rows"]) == device["peak_bytes"]
+        assert device["peak_at"] in [row["highest_at"] for row in shown["rows"]]
+        # By the sample's own arithmetic: twelve gathered weights, of which nothing was freed, and little else.
+        assert 12 * 65 * 4033 * 4 <= device["peak_bytes"] < 13 * 65 * 4033 * 4
+    assert all(row["lowest_exact"] for row in curve(full)["rows"])
+    assert not all(row["lowest_exact"] for row in curve(windows)["rows"])
+    steps = curve(windows, "--from", "step:7", "--to", "step:8")["rows"]
+    assert steps[0]["first_step"] <= 7 and steps[-1]["last_step"] >= 8
+
+
 def test_each_window_opens_with_the_complete_live_set(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
     windows = tmp_path / "windows"
     record_windows(windows, "--steps", "10,30", "--last", 0)

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -87,6 +89,23 @@ class TrainingLoop {
   std::vector<Live> live_;
   std::uint64_t next_ = 0;
 };
+
+/// What a stream's blocks add up to after each of them, counted here.
+std::map<std::int64_t, std::int64_t> heights_of(const TestStream& stream) {
+  std::map<std::int64_t, std::int64_t> heights;
+  std::map<std::uint64_t, std::int64_t> live;
+  std::int64_t bytes = 0;
+  for (const testing::TestRecord& record : stream.records) {
+    const wire::RecordHeader& header = record.header();
+    const bool birth = header.type == RecordType::kBlockAlloc;
+    if (!birth && header.type != RecordType::kBlockFree) continue;
+    wire::BlockRecord block{};
+    std::memcpy(&block, record.words.data(), sizeof block);
+    bytes += birth ? live[block.address] = static_cast<std::int64_t>(block.bytes) : -live[block.address];
+    heights[static_cast<std::int64_t>(header.seq)] = bytes;
+  }
+  return heights;
+}
 
 using Table = std::vector<std::vector<std::string>>;
 
@@ -263,6 +282,54 @@ TEST_P(RetentionTest, TheHighestPeakAndTheFirstFindingsAreKept) {
   std::set<std::string> present;
   for (const auto& row : read(kept, "SELECT id FROM interval WHERE kept IS NOT NULL")) present.insert(row[0]);
   for (const std::string& interval : wanted) EXPECT_TRUE(present.contains(interval)) << interval;
+}
+
+TEST_P(RetentionTest, ThePyramidHasThePeaksOfTheFullRecording) {
+  TrainingLoop loop(GetParam());
+  for (int step = 0; step < 400; ++step) loop.step(step);
+  const std::map<std::int64_t, std::int64_t> heights = heights_of(loop.s);
+  const auto by_height = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto peak = std::max_element(heights.begin(), heights.end(), by_height);
+  RetentionOptions bound;
+  bound.max_disk = 1 << 18;
+  for (const RetentionOptions& options : {everything(), windows({{3, 6}}, 0, 3), windows({}, 50, 0), bound}) {
+    Database kept = record(loop.s, options, 100);
+    EXPECT_EQ(read(kept, "SELECT device, highest, highest_seq FROM pyramid ORDER BY level DESC LIMIT 1"),
+              (Table{{"cpu", std::to_string(peak->second), std::to_string(peak->first)}}));
+    EXPECT_EQ(read(kept, "SELECT highest, highest_seq, last FROM pyramid ORDER BY level DESC LIMIT 1"),
+              read(kept,
+                   "SELECT bytes, seq, (SELECT bytes FROM allocated ORDER BY seq DESC LIMIT 1) FROM allocated"
+                   " ORDER BY bytes DESC, seq LIMIT 1"));
+    const Table sums_only = read(kept, "SELECT from_seq FROM interval WHERE kept IS NULL");
+    for (const auto& row : read(kept,
+                                "SELECT from_seq, coalesce(lead(from_seq) OVER (PARTITION BY level ORDER BY from_seq),"
+                                " 1 << 60), highest, lowest, sums_only, last FROM pyramid")) {
+      const std::int64_t from = std::stoll(row[0]);
+      const std::int64_t to = std::stoll(row[1]);
+      const auto begin = heights.lower_bound(from);
+      const auto end = heights.lower_bound(to);
+      // A stretch without rows begins at the height that it finds.
+      std::int64_t highest = 0;
+      std::int64_t intervals = 0;
+      for (const auto& interval : sums_only) {
+        const auto after = heights.upper_bound(std::stoll(interval[0]));
+        if (std::stoll(interval[0]) + 1 < from || std::stoll(interval[0]) + 1 >= to) continue;
+        ++intervals;
+        if (after != heights.begin()) highest = std::max(highest, std::prev(after)->second);
+      }
+      if (begin != end) highest = std::max(highest, std::max_element(begin, end, by_height)->second);
+      EXPECT_EQ(row[2], std::to_string(highest));
+      EXPECT_EQ(row[4], std::to_string(intervals));
+      EXPECT_EQ(row[5], std::to_string(std::prev(end)->second));
+      if (begin == end) continue;
+      const std::int64_t lowest = std::min_element(begin, end, by_height)->second;
+      if (intervals == 0) {
+        EXPECT_EQ(row[3], std::to_string(lowest));
+      } else {
+        EXPECT_GE(std::stoll(row[3]), lowest) << "it may have been lower";
+      }
+    }
+  }
 }
 
 TEST_P(RetentionTest, ASmallBoundHolds) {

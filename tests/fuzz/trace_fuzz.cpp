@@ -82,6 +82,18 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   }
 }
 
+/// False: refused with something else than one line.
+bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& out) {
+  auto traces = cli::open_traces({path}, std::nullopt);
+  if (!traces.ok()) return true;  // as report refuses it
+  analyzer::CurveQuestion question{"", "", "", 1 + random.below(30)};
+  if (random.chance(50)) question.from = random.chance(50) ? "step:2" : std::to_string(1 + random.below(60));
+  const auto curve = analyzer::curve_overview(traces->front().database, question);
+  if (!curve.ok()) return !curve.error().message.empty() && curve.error().message.find('\n') == std::string::npos;
+  out << cli::curve_text(*curve, cli::Style{}) << cli::printed(cli::curve_json(traces->front(), *curve));
+  return true;
+}
+
 Outcome run(std::uint64_t seed, const std::string& folder) {
   fuzz::Random random(seed);
   const std::string path = folder + "/rank0.dcmt";
@@ -98,6 +110,8 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     paths.push_back(folder + "/rank1.dcmt");
     write_by_hand(paths.back(), random);
   }
+  std::ostringstream out;
+  if (!print_curve(path, random, out)) return wrong("the curve was not refused with one line");
   const auto traces = cli::load_traces(paths, std::nullopt);
   if (!traces.ok()) {
     const std::string& message = traces.error().message;
@@ -106,7 +120,6 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     }
     return Outcome::kRefused;
   }
-  std::ostringstream out;
   out << cli::report_text(*traces, cli::Style{});
   for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
   return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;

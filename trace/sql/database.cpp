@@ -20,6 +20,11 @@ Error failure(sqlite3* connection, int code, const std::string& path) {
   return Error{bad_file ? ErrorCode::kBadInput : ErrorCode::kIo, path + ": " + why + "."};
 }
 
+std::string path_of(sqlite3_stmt* statement) {
+  const char* const file = sqlite3_db_filename(sqlite3_db_handle(statement), "main");
+  return file != nullptr ? file : "";
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
@@ -57,17 +62,16 @@ void Statement::bind_blob(int index, std::string_view bytes) {
 }
 
 Expected<bool> Statement::step() {
-  sqlite3* const connection = sqlite3_db_handle(statement_.get());
-  const char* const file = sqlite3_db_filename(connection, "main");
-  const std::string path = file != nullptr ? file : "";
-  if (const int code = std::exchange(bind_failure_, SQLITE_OK); code != SQLITE_OK) return failure(nullptr, code, path);
+  if (const int code = std::exchange(bind_failure_, SQLITE_OK); code != SQLITE_OK) {
+    return failure(nullptr, code, path_of(statement_.get()));
+  }
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) {
     sqlite3_reset(statement_.get());
     return false;
   }
-  Error error = failure(connection, code, path);
+  Error error = failure(sqlite3_db_handle(statement_.get()), code, path_of(statement_.get()));
   sqlite3_reset(statement_.get());
   return error;
 }

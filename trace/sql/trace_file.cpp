@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "trace/sql/migrations.h"
+#include "trace/sql/pyramid.h"
 
 namespace dcmt {
 namespace {
@@ -107,6 +108,10 @@ Expected<Database> reopen_trace(const std::string& path) {
 }
 
 Status finish_trace(Database& database) {
+  // Rows of a garbled job may make no sense. Whoever reads them says so; they are not lost for lack of a pyramid.
+  if (const Status built = build_pyramid(database, "main"); !built.ok() && built.error().code != ErrorCode::kBadInput) {
+    return built;
+  }
   DCMT_RETURN_IF_ERROR(
       database.execute("CREATE INDEX IF NOT EXISTS edge_census ON edge(census);"
                        "CREATE INDEX IF NOT EXISTS edge_storage ON edge(storage);"

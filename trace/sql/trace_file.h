@@ -25,8 +25,8 @@ Expected<Database> create_trace(const std::string& path);
 /// Opens an unfinished trace to write on, brought to this build's schema. Errors as of open_trace().
 Expected<Database> reopen_trace(const std::string& path);
 
-/// Adds indexes and statistics and folds the write-ahead log in, so that the file stands alone. Call it last, outside
-/// a transaction. If a reader holds the file open at this moment, the log stays until that reader leaves.
+/// Adds the pyramid, indexes and statistics and folds the write-ahead log in, so that the file stands alone. Call it
+/// last, outside a transaction. If a reader holds the file open at this moment, the log stays until that reader leaves.
 Status finish_trace(Database& database);
 
 }  // namespace dcmt

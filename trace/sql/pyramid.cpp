@@ -1,0 +1,298 @@
+#include "trace/sql/pyramid.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dcmt {
+namespace {
+
+/// No trace of ours has larger numbers, and sums and differences of two smaller ones stay within their type.
+constexpr std::int64_t kLargest = std::int64_t{1} << 61;
+
+bool makes_sense(std::int64_t number) { return number >= 0 && number <= kLargest; }
+
+Error damaged(Database& database, const char* table, std::int64_t id) {
+  return {ErrorCode::kBadInput,
+          database.path() + ": damaged: row " + std::to_string(id) + " of " + table + " makes no sense."};
+}
+
+/// The rows of one device: those of level 0 are written as they fill up. The few of the other levels come after them,
+/// since they lie behind them in the table, whose pages are filled one after the other.
+class Levels {
+ public:
+  Levels(std::string device, Statement& insert) : device_(std::move(device)), insert_(&insert) {}
+
+  Status add(const PyramidRow& change) { return add(0, change); }
+
+  Status finish() {
+    if (levels_.empty()) return {};
+    // The level with a single row is the top; what began above it holds that row once more.
+    for (std::size_t level = 0;; ++level) {
+      if (levels_[level].taken != 0) DCMT_RETURN_IF_ERROR(close(level));
+      if (levels_[level].count == 1) break;
+    }
+    for (std::size_t level = 1; level < levels_.size() && levels_[level - 1].count != 1; ++level) {
+      for (const PyramidRow& row : levels_[level].closed) DCMT_RETURN_IF_ERROR(write(level, row));
+    }
+    return {};
+  }
+
+ private:
+  struct Level {
+    PyramidRow open;
+    int taken = 0;  ///< into the open row
+    std::int64_t count = 0;
+    std::vector<PyramidRow> closed;
+  };
+
+  Status add(std::size_t number, const PyramidRow& row) {
+    if (number == levels_.size()) levels_.emplace_back();
+    Level& level = levels_[number];
+    if (level.taken == 0) {
+      level.open = row;
+    } else {
+      level.open.take(row);
+    }
+    return ++level.taken == kPyramidFanOut ? close(number) : Status{};
+  }
+
+  Status close(std::size_t number) {
+    Level& level = levels_[number];
+    level.taken = 0;
+    ++level.count;
+    if (number == 0) {
+      DCMT_RETURN_IF_ERROR(write(number, level.open));
+    } else {
+      level.closed.push_back(level.open);
+    }
+    return add(number + 1, level.open);
+  }
+
+  Status write(std::size_t level, const PyramidRow& row) {
+    int column = 1;
+    insert_->bind_static(column++, device_);
+    for (const std::int64_t value : {static_cast<std::int64_t>(level), row.from.seq, row.from.ns, row.last, row.lowest,
+                                     row.highest, row.highest_at.seq, row.highest_at.ns, row.sums_only}) {
+      insert_->bind(column++, value);
+    }
+    return insert_->run();
+  }
+
+  std::string device_;
+  Statement* insert_;
+  std::deque<Level> levels_;  ///< whose members stay where they are as it grows
+};
+
+/// One device's curve, change by change in the order of sequences.
+class Curve {
+ public:
+  Curve(std::string device, Statement& insert) : device_(std::move(device)), levels_(device_, insert) {}
+
+  [[nodiscard]] const std::string& device() const { return device_; }
+
+  /// False: no curve of ours goes there.
+  [[nodiscard]] bool can_change(std::int64_t delta) const {
+    return delta >= -kLargest && delta <= kLargest && bytes_ + delta >= -kLargest && bytes_ + delta <= kLargest;
+  }
+
+  Status change(const Moment& at, std::int64_t delta) {
+    bytes_ += delta;
+    // A block whose end was lost ends where the next one at its address begins: that is one change.
+    if (change_.from.seq != at.seq) {
+      DCMT_RETURN_IF_ERROR(add_change());
+      change_.from = change_.highest_at = at;
+    }
+    change_.last = change_.lowest = change_.highest = bytes_;
+    return {};
+  }
+
+  /// An interval without rows is one change that goes down to the lower of its ends and up to its peak.
+  Status pass_interval(const Moment& from, const Moment& peak_at, std::int64_t to_peak, std::int64_t to_end) {
+    DCMT_RETURN_IF_ERROR(add_change());
+    PyramidRow row;
+    row.from = from;
+    row.lowest = bytes_ + std::min<std::int64_t>(0, to_end);
+    row.highest = bytes_ + to_peak;
+    row.highest_at = peak_at;
+    row.last = bytes_ += to_end;
+    row.sums_only = 1;
+    return levels_.add(row);
+  }
+
+  Status finish() {
+    DCMT_RETURN_IF_ERROR(add_change());
+    return levels_.finish();
+  }
+
+ private:
+  Status add_change() {
+    if (!change_.from.set()) return {};
+    const PyramidRow change = std::exchange(change_, {});
+    return levels_.add(change);
+  }
+
+  std::string device_;
+  Levels levels_;
+  std::int64_t bytes_ = 0;
+  PyramidRow change_;  ///< the latest; not set: there is none since the last interval without rows
+};
+
+/// Merges births (the order of the table), deaths (those to come, of the blocks alive) and the intervals without rows.
+class Merge {
+ public:
+  Merge(Database& database, Statement blocks, Statement intervals, Statement insert)
+      : database_(database), blocks_(std::move(blocks)), intervals_(std::move(intervals)), insert_(std::move(insert)) {}
+
+  Status run() {
+    DCMT_RETURN_IF_ERROR(next_interval());
+    for (std::int64_t last = 0;;) {
+      Expected<bool> more = blocks_.step();
+      if (!more.ok()) return more.error();
+      if (!*more) break;
+      const std::int64_t id = blocks_.integer(0);
+      const std::int64_t bytes = blocks_.integer(1);
+      const std::int64_t late = blocks_.integer(3);
+      const Moment from{id - (late > -kLargest && late < kLargest ? late : 0), blocks_.integer(5)};
+      if (!makes_sense(id) || !makes_sense(bytes) || !makes_sense(from.ns) || from.seq < last || from.seq > kLargest) {
+        return damaged(database_, "block", id);
+      }
+      last = from.seq;
+      DCMT_RETURN_IF_ERROR(end_blocks_until(from.seq));
+      Curve& curve = curve_of(blocks_.optional_integer(2));
+      DCMT_RETURN_IF_ERROR(change(curve, from, bytes));
+      if (blocks_.is_null(4)) continue;
+      const std::int64_t seq_length = blocks_.integer(4);
+      const std::int64_t ns_length = blocks_.integer(6);
+      if (!makes_sense(seq_length) || !makes_sense(ns_length)) return damaged(database_, "block", id);
+      deaths_.push({{from.seq + seq_length, from.ns + ns_length}, bytes, &curve});
+    }
+    DCMT_RETURN_IF_ERROR(end_blocks_until(std::numeric_limits<std::int64_t>::max()));
+    DCMT_RETURN_IF_ERROR(pass_intervals_until(std::numeric_limits<std::int64_t>::max()));
+    for (Curve& curve : curves_) DCMT_RETURN_IF_ERROR(curve.finish());
+    return {};
+  }
+
+ private:
+  struct Death {
+    Moment at;
+    std::int64_t bytes;
+    Curve* curve;
+    bool operator<(const Death& other) const { return at.seq > other.at.seq; }  // the next to come is the largest
+  };
+
+  Status change(Curve& curve, const Moment& at, std::int64_t delta) {
+    DCMT_RETURN_IF_ERROR(pass_intervals_until(at.seq));
+    if (at.seq <= passed_until_) return {};  // is in the sums
+    if (!curve.can_change(delta)) return damaged(database_, "block", at.seq);
+    return curve.change(at, delta);
+  }
+
+  /// Deaths of the same sequence come before a birth: a block that took the place of another.
+  Status end_blocks_until(std::int64_t seq) {
+    while (!deaths_.empty() && deaths_.top().at.seq <= seq) {
+      const Death death = deaths_.top();
+      deaths_.pop();
+      DCMT_RETURN_IF_ERROR(change(*death.curve, death.at, -death.bytes));
+    }
+    return {};
+  }
+
+  Status next_interval() {
+    Expected<bool> more = intervals_.step();
+    if (!more.ok()) return more.error();
+    has_interval_ = *more;
+    return {};
+  }
+
+  /// Those that began before `seq`.
+  Status pass_intervals_until(std::int64_t seq) {
+    while (has_interval_ && intervals_.integer(1) < seq) {
+      const std::int64_t id = intervals_.integer(0);
+      std::array<std::int64_t, 8> numbers;  // from_seq, to_seq, from_ns, begin, peak, peak's seq and ns, end
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = intervals_.integer(static_cast<int>(i) + 1);
+      if (!std::all_of(numbers.begin(), numbers.end(), makes_sense)) return damaged(database_, "interval_curve", id);
+      const auto [from_seq, to_seq, from_ns, begin, peak, peak_seq, peak_ns, end] = numbers;
+      if (from_seq < passed_from_ || peak < begin || peak < end) return damaged(database_, "interval_curve", id);
+      passed_from_ = from_seq;
+      passed_until_ = std::max(passed_until_, to_seq);
+      Curve& curve = curve_of(intervals_.text(9));
+      if (!curve.can_change(peak) || !curve.can_change(end - begin)) return damaged(database_, "interval_curve", id);
+      // It begins after from_seq; a peak that it began with was reached before.
+      const Moment from{from_seq + 1, from_ns};
+      DCMT_RETURN_IF_ERROR(
+          curve.pass_interval(from, peak_seq > from_seq ? Moment{peak_seq, peak_ns} : from, peak - begin, end - begin));
+      DCMT_RETURN_IF_ERROR(next_interval());
+    }
+    return {};
+  }
+
+  /// As a rule the same as of the block before.
+  Curve& curve_of(std::optional<std::int64_t> gpu) {
+    if (latest_ == nullptr || latest_gpu_ != gpu) {
+      latest_ = &curve_of(gpu ? "cuda:" + std::to_string(*gpu) : "cpu");
+      latest_gpu_ = gpu;
+    }
+    return *latest_;
+  }
+  Curve& curve_of(std::string_view device) {
+    for (Curve& curve : curves_) {
+      if (curve.device() == device) return curve;
+    }
+    return curves_.emplace_back(std::string(device), insert_);
+  }
+
+  Database& database_;
+  Statement blocks_, intervals_, insert_;
+  bool has_interval_ = false;
+  std::int64_t passed_from_ = 0, passed_until_ = 0;
+  std::priority_queue<Death> deaths_;
+  std::deque<Curve> curves_;  ///< which stay where they are
+  Curve* latest_ = nullptr;
+  std::optional<std::int64_t> latest_gpu_;
+};
+
+Status fill(Database& database, const std::string& table) {
+  DCMT_RETURN_IF_ERROR(database.execute(
+      "DROP TABLE IF EXISTS " + table + "; CREATE TABLE " + table +
+      "(device TEXT NOT NULL, level INTEGER NOT NULL, from_seq INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
+      " last INTEGER NOT NULL, lowest INTEGER NOT NULL, highest INTEGER NOT NULL, highest_seq INTEGER NOT NULL,"
+      " highest_ns INTEGER NOT NULL, sums_only INTEGER NOT NULL, PRIMARY KEY(device, level, from_seq)) WITHOUT ROWID"));
+  Expected<Statement> blocks =
+      database.prepare("SELECT id, bytes, gpu, late, seq_length, from_ns, ns_length FROM block ORDER BY id");
+  if (!blocks.ok()) return blocks.error();
+  Expected<Statement> intervals = database.prepare(
+      "SELECT id, i.from_seq, i.to_seq, i.from_ns, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, device"
+      " FROM interval i JOIN interval_curve ON interval = id WHERE kept IS NULL ORDER BY i.from_seq");
+  if (!intervals.ok()) return intervals.error();
+  Expected<Statement> insert = database.prepare("INSERT INTO " + table + " VALUES(?,?,?,?,?,?,?,?,?,?)");
+  if (!insert.ok()) return insert.error();
+  return Merge(database, std::move(*blocks), std::move(*intervals), std::move(*insert)).run();
+}
+
+}  // namespace
+
+void PyramidRow::take(const PyramidRow& next) {
+  last = next.last;
+  lowest = std::min(lowest, next.lowest);
+  sums_only += next.sums_only;
+  if (next.highest <= highest) return;
+  highest = next.highest;
+  highest_at = next.highest_at;
+}
+
+Status build_pyramid(Database& database, std::string_view schema) {
+  DCMT_RETURN_IF_ERROR(database.execute("SAVEPOINT pyramid"));
+  Status filled = fill(database, std::string(schema) + ".pyramid");
+  if (!filled.ok()) static_cast<void>(database.execute("ROLLBACK TO pyramid"));
+  const Status released = database.execute("RELEASE pyramid");
+  return filled.ok() ? released : filled;
+}
+
+}  // namespace dcmt
