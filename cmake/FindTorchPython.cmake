@@ -1,5 +1,6 @@
 # Finds a Python with torch: DCMT_PYTHON, else the project environment, else python3. Sets DCMT_PYTHON_EXECUTABLE,
 # DCMT_PYTHON_INCLUDE and DCMT_TORCH_DIR.
+set(DCMT_PYTHON_INCLUDE "" CACHE PATH "Headers of the CPython that will be recorded; empty: those of the Python found")
 if(DCMT_PYTHON)
   set(candidates ${DCMT_PYTHON})
 else()
@@ -11,7 +12,9 @@ foreach(candidate IN LISTS candidates)
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(result EQUAL 0)
     set(DCMT_PYTHON_EXECUTABLE ${candidate})
-    list(GET answer 0 DCMT_PYTHON_INCLUDE)
+    if(NOT DCMT_PYTHON_INCLUDE)
+      list(GET answer 0 DCMT_PYTHON_INCLUDE)
+    endif()
     list(GET answer 1 DCMT_TORCH_DIR)
     break()
   endif()

@@ -227,3 +227,17 @@ torch.ones(2)
     assert recorded.query(trace, "SELECT count(*) FROM storage WHERE bytes = 400000 AND to_seq IS NULL") == [(0,)]
     assert recorded.query(trace, "SELECT count(*) FROM tensor WHERE to_seq IS NULL AND storage IN"
                                  " (SELECT id FROM storage WHERE bytes = 400000)") == [(0,)]  # fmt: skip
+
+
+def test_tensors_without_a_storage_are_not_a_keys(run):
+    trace, _ = run("""
+lib.impl("gather", lambda shard, graph, id: shard.repeat(2), "CPU")
+lib.impl("release", lambda t, graph, id, n: t.view_as(t), "CPU")
+full = torch.ops.cases.gather(torch.randn(32 * 1024), 0, 1)
+wrapped = [torch._to_functional_tensor(torch.randn(8)) for _ in range(4)]
+for _ in range(50):
+    views = [each.view(2, 4) for each in wrapped]  # born before they get a storage
+    del views
+""")
+    assert recorded.query(trace, "SELECT count(*) FROM diagnostic WHERE code = 'lost_death'") == [(0,)]
+    assert recorded.query(trace, "SELECT count(*) FROM tensor WHERE storage IS NULL") == [(0,)]

@@ -12,33 +12,40 @@ std::int64_t IntervalSums::peak() const {
   return highest;
 }
 
-IntervalCurveRow& IntervalSums::curve(std::string_view device, std::int64_t before, const Moment& at) {
+std::int64_t IntervalSums::allocated() const {
+  std::int64_t bytes = 0;
+  for (const IntervalCurveRow& curve : curves) bytes += curve.end_bytes;
+  return bytes;
+}
+
+IntervalCurveRow& IntervalSums::curve(std::string_view device, const Moment& at) {
   for (IntervalCurveRow& known : curves) {
     if (known.device == device) return known;
   }
   IntervalCurveRow fresh;
   fresh.interval = row.id;
   fresh.device = device;
-  fresh.begin_bytes = fresh.peak_bytes = fresh.end_bytes = before;
   fresh.peak_at = at;
   return curves.emplace_back(fresh);
 }
 
-void IntervalSums::alloc(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at) {
-  IntervalCurveRow& sums = curve(device, after - bytes, at);
+std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Moment& at) {
+  IntervalCurveRow& sums = curve(device.name(), at);
   ++sums.allocs;
   sums.alloc_bytes += bytes;
-  sums.end_bytes = after;
-  if (after <= sums.peak_bytes) return;
-  sums.peak_bytes = after;
-  sums.peak_at = at;
+  sums.end_bytes += bytes;
+  if (sums.end_bytes > sums.peak_bytes) {
+    sums.peak_bytes = sums.end_bytes;
+    sums.peak_at = at;
+  }
+  return sums.end_bytes;
 }
 
-void IntervalSums::free(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at) {
-  IntervalCurveRow& sums = curve(device, after + bytes, at);
+void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at) {
+  IntervalCurveRow& sums = curve(device.name(), at);
   ++sums.frees;
   sums.free_bytes += bytes;
-  sums.end_bytes = after;
+  sums.end_bytes -= bytes;
 }
 
 IntervalSums IntervalSums::next(RowId id, const Moment& at) const {
@@ -68,7 +75,7 @@ void IntervalSums::merge(const IntervalSums& following) {
   row.residual_bytes = saturating_sum(row.residual_bytes, more.residual_bytes);
   row.span.to = more.span.to;
   for (const IntervalCurveRow& later : following.curves) {
-    IntervalCurveRow& sums = curve(later.device, later.begin_bytes, more.span.from);
+    IntervalCurveRow& sums = curve(later.device, more.span.from);
     sums.allocs += later.allocs;
     sums.alloc_bytes += later.alloc_bytes;
     sums.frees += later.frees;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/recorder/device.h"
 #include "trace/sql/rows.h"
 
 namespace dcmt::recorder {
@@ -20,9 +21,12 @@ struct IntervalSums {
   /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const;
 
-  /// @param after  what the device has allocated after the event  @param device  static text
-  void alloc(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at);
-  void free(std::string_view device, std::int64_t bytes, std::int64_t after, const Moment& at);
+  /// Allocated bytes of all devices now.
+  [[nodiscard]] std::int64_t allocated() const;
+
+  /// @return what the device has allocated after it
+  std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
+  void free(Device device, std::int64_t bytes, const Moment& at);
 
   /// The interval that follows: nothing in it yet, the curves go on where they are.
   [[nodiscard]] IntervalSums next(RowId id, const Moment& at) const;
@@ -31,7 +35,8 @@ struct IntervalSums {
   void merge(const IntervalSums& following);
 
  private:
-  IntervalCurveRow& curve(std::string_view device, std::int64_t before, const Moment& at);
+  /// @param device  static text
+  IntervalCurveRow& curve(std::string_view device, const Moment& at);
 };
 
 }  // namespace dcmt::recorder

@@ -53,7 +53,7 @@ Status Lifetimes::resume() {
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
+      " s.to_seq, b.gpu FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
       [this](const Statement& row) {
         BlockRow block;
         block.id = row.integer(0);
@@ -62,6 +62,7 @@ Status Lifetimes::resume() {
         block.storage = row.integer(3);
         block.birth = place_of(row, 4);
         block.span.from = {row.integer(7), row.integer(8)};
+        block.gpu = row.optional_integer(11);
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
         if (!row.is_null(9) && row.is_null(10)) block_owners_.insert(block.storage);
       });
@@ -318,14 +319,16 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
 Status Lifetimes::end_block(std::uint64_t address, const Place& where) {
   auto* live = blocks_.find(address);
   live->row.free = where;
-  allocated_ -= live->row.bytes;
-  journal_.rows.sums().free(kCpu, live->row.bytes, allocated_, journal_.now);
+  if (const auto device = Device::from_row(live->row.gpu)) {
+    journal_.rows.sums().free(*device, live->row.bytes, journal_.now);
+  }
   return blocks_.end(journal_.rows, address, journal_.now);
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
-  if (record.header.aux != 0 || record.address == 0 || record.bytes > kMaxBytes) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || record.address == 0 || record.bytes > kMaxBytes) {
     return journal_.bad_record("a block's allocation");
   }
   if (blocks_.find(record.address) != nullptr) {
@@ -338,12 +341,11 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.id = journal_.now.seq;
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
+  row.gpu = device->gpu();
   row.birth = *where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
-  allocated_ += as_signed(record.bytes);
-  peak_ = std::max(peak_, allocated_);
-  journal_.rows.sums().alloc(kCpu, row.bytes, allocated_, journal_.now);
+  peak_ = std::max(peak_, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }
 

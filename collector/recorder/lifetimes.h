@@ -46,7 +46,8 @@ class Lifetimes {
 
   Status commit();
 
-  [[nodiscard]] std::int64_t allocated() const { return allocated_; }
+  [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }
+  /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const { return peak_; }
   /// Ends of what had not been seen to begin: in detail `full` there is none.
   [[nodiscard]] std::int64_t unseen_births() const { return unseen_births_; }
@@ -55,7 +56,6 @@ class Lifetimes {
 
   template <class Visit>
   void visit(Visit&& visit) {
-    visit("blocks.allocated", allocated_);
     visit("blocks.peak", peak_);
     visit("unseen.births", unseen_births_);
     visit("unseen.changes", unseen_changes_);
@@ -88,7 +88,6 @@ class Lifetimes {
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same
   std::int64_t unseen_births_ = 0;
   std::int64_t unseen_changes_ = 0;
-  std::int64_t allocated_ = 0;
   std::int64_t peak_ = 0;
 };
 

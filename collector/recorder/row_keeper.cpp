@@ -101,10 +101,11 @@ Status RowKeeper::resume() {
       " FROM interval_curve WHERE interval = " +
           std::to_string(last.row.id),
       [&](const Statement& row) {
-        if (row.text(0) != kCpu) return;
+        const std::optional<Device> device = Device::named(row.text(0));
+        if (!device) return;
         IntervalCurveRow& curve = last.curves.emplace_back();
         curve.interval = last.row.id;
-        curve.device = kCpu;
+        curve.device = device->name();
         curve.begin_bytes = row.integer(1);
         curve.peak_bytes = row.integer(2);
         curve.peak_at = {row.integer(3), row.integer(4)};

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <iterator>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/elf_patch.h"
@@ -43,7 +44,7 @@ using SetStorage = void* (*)(void*, void*, std::int64_t, Span, Span);
 using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
 /// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
 using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
-using ResizeCpu = void (*)(void*, std::size_t);
+using ResizeStorage = void (*)(void*, std::size_t);
 
 constexpr char kConstruct4[] =
     "_ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE";
@@ -57,9 +58,11 @@ constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
 constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
 constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
+constexpr char kResizeCuda[] = "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm";
 constexpr char kCopyMetadata[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_RKNS_15VariableVersionEb";
 constexpr char kCopyMetadataMove[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_ONS_15VariableVersionEb";
 constexpr char kSetCpu[] = "_ZN2at6native16set_storage_cpu_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
+constexpr char kSetCuda[] = "_ZN2at6native17set_storage_cuda_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
 constexpr char kSetMeta[] =
     "_ZN2at6native24set_storage_meta__symintERNS_6TensorEN3c107StorageENS3_6SymIntENS3_8ArrayRefIS5_EES7_";
 constexpr char kSetQuantized[] =
@@ -83,6 +86,7 @@ CopyFrom g_copy_from;
 CopyMetadata g_copy_metadata;
 CopyMetadata g_copy_metadata_move;
 SetStorage g_set_cpu;
+SetStorage g_set_cuda;
 SetStorage g_set_meta;
 SetStorage g_set_quantized;
 MakeStorage g_make_storage;
@@ -93,7 +97,8 @@ OneObject g_release_functional;
 AllocCpu g_alloc_cpu;
 OneObject g_free_cpu;
 ReportMemory g_report_memory;
-ResizeCpu g_resize_cpu;
+ResizeStorage g_resize_cpu;
+ResizeStorage g_resize_cuda;
 
 /// Whether what begins on this storage is recorded.
 bool follow_begin(const void* storage) noexcept {
@@ -314,6 +319,11 @@ void* on_set_cpu(void* tensor, void* storage, std::int64_t offset, Span sizes, S
   return g_set_cpu(tensor, storage, offset, sizes, strides);
 }
 
+void* on_set_cuda(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
+  const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
+  return g_set_cuda(tensor, storage, offset, sizes, strides);
+}
+
 void* on_set_meta(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
   const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
   return g_set_meta(tensor, storage, offset, sizes, strides);
@@ -335,10 +345,10 @@ void* on_make_storage(void** result, const void* bytes, void* data, void* alloca
   return returned;
 }
 
-void on_resize_cpu(void* storage, std::size_t bytes) {
+void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   const std::uint64_t before = layout::bytes_of(storage);
   const bool was_followed = agent::recording() && follow_begin(storage);
-  g_resize_cpu(storage, bytes);
+  real(storage, bytes);
   if (!agent::recording()) return;
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
@@ -356,14 +366,18 @@ void on_resize_cpu(void* storage, std::size_t bytes) {
   agent::commit_record(record);
 }
 
-/// @param small  in `lifetimes`, a block that counts for the curve only: not worth the records of the operators around
-/// it
-void write_block(wire::RecordType type, const void* address, std::uint64_t bytes, bool small) noexcept {
+void on_resize_cpu(void* storage, std::size_t bytes) { resize(g_resize_cpu, storage, bytes); }
+void on_resize_cuda(void* storage, std::size_t bytes) { resize(g_resize_cuda, storage, bytes); }
+
+/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
+/// the records of the operators around it
+void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
+                 bool small) noexcept {
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
   const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
-  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), 0));
+  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uint64_t>(address);
   record->bytes = bytes;
@@ -377,7 +391,7 @@ void* on_alloc_cpu(std::size_t bytes) {
   void* address = g_alloc_cpu(bytes);
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    write_block(wire::RecordType::kBlockAlloc, address, bytes, is_small(bytes));
+    write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
   } else {
     agent::note_unrecorded_allocation();
   }
@@ -387,7 +401,7 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    write_block(wire::RecordType::kBlockFree, address, 0, is_small(malloc_usable_size(address)));
+    write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
   }
   g_free_cpu(address);
 }
@@ -400,7 +414,20 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
   if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
     const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
+    write_block(type, wire::kCpuDevice, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
+  }
+  g_report_memory(address, bytes, allocated, reserved, device);
+}
+
+// Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
+// size, which is what memory_stats counts as allocated; a free has it too.
+void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                           std::uint16_t device) {
+  if (address != nullptr && bytes != 0 && agent::recording()) {
+    agent::Inside inside;
+    const auto size = static_cast<std::uint64_t>(bytes > 0 ? bytes : -bytes);
+    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
+    write_block(type, wire::cuda_device(device >> 8), address, bytes > 0 ? size : 0, is_small(size));
   }
   g_report_memory(address, bytes, allocated, reserved, device);
 }
@@ -443,7 +470,19 @@ const ImportPatch kImports[] = {
     {kSetMeta, pointer(on_set_meta), nullptr},
     {kSetQuantized, pointer(on_set_quantized), nullptr},
     {kMakeStorage, pointer(on_make_storage), nullptr},
+    // Only where torch's CUDA libraries are loaded.
+    {kReportMemory, pointer(on_report_cuda_memory), "libc10_cuda.so"},
+    {kResizeCuda, pointer(on_resize_cuda), nullptr},
+    {kSetCuda, pointer(on_set_cuda), nullptr},
 };
+constexpr std::size_t kCudaImports = 3;
+
+/// Looks for what CUDA's hooks pass on to. A program can load torch's CUDA libraries later than the others.
+bool cuda_is_here() {
+  if (g_set_cuda != nullptr) return true;
+  void* cuda = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  return cuda != nullptr && find(cuda, kResizeCuda, g_resize_cuda) && find(cuda, kSetCuda, g_set_cuda);
+}
 
 }  // namespace
 
@@ -505,7 +544,7 @@ std::size_t patch_new_objects() noexcept {
     }
     nanosleep(&kMoment, nullptr);
   }
-  const Patched patched = patch_imports(kImports, sizeof kImports / sizeof kImports[0]);
+  const Patched patched = patch_imports(kImports, std::size(kImports) - (cuda_is_here() ? 0 : kCudaImports));
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
   return patched.written;

@@ -372,7 +372,8 @@ void watch_small(const void* storage) noexcept {
 }
 
 bool storage_is_watched(const void* storage) noexcept {
-  if (g_watched_count.load(std::memory_order_relaxed) == 0) return false;
+  // An entry that is free holds no storage, and a tensor can have none.
+  if (storage == nullptr || g_watched_count.load(std::memory_order_relaxed) == 0) return false;
   for (const auto& entry : g_watched[spread(storage, 13)].entries) {
     if (entry.storage.load(std::memory_order_relaxed) == storage) return true;
   }

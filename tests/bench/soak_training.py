@@ -9,43 +9,21 @@ is printed with its interval. The last line is a summary.
 from __future__ import annotations
 
 import argparse
-import json
 import pathlib
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
 import time
 
 from statistics_of_pairs import median_interval
+from turns import Training
 
 PROGRAM = pathlib.Path(__file__).with_name("training_step.py")
 TURN_SECONDS = 4
 WARM_UP = 30
 BUDGET = 1.02
 MOST_GROWTH_KIB = 8 * 1024
-
-
-class Training:
-    """One training process that is told when to go on."""
-
-    def __init__(self, command: list[object]) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.loss = ""
-
-    def turn(self, steps: int) -> float:
-        """Median seconds of a step."""
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        self.loss = answer["loss"]
-        return statistics.median(answer["seconds"])
-
-    def end(self) -> None:
-        self.process.stdin.close()
-        if self.process.wait(timeout=120) != 0:
-            raise SystemExit(f"a training ended with exit {self.process.returncode}")
 
 
 def private_kib(pid: int) -> int:

@@ -150,10 +150,14 @@ struct ResizeRecord {
 };
 static_assert(sizeof(ResizeRecord) == 64);
 
+/// Devices of a BlockRecord.
+inline constexpr std::uint32_t kCpuDevice = 0;
+constexpr std::uint32_t cuda_device(std::uint32_t index) { return index + 1; }
+
 struct BlockRecord {
-  RecordHeader header;  ///< aux: device (0 CPU)
+  RecordHeader header;  ///< aux: device as above
   std::uint64_t address;
-  std::uint64_t bytes;  ///< requested bytes; 0 in a free
+  std::uint64_t bytes;  ///< CPU: requested; CUDA: of the allocator's block; 0 in a free
   std::uint64_t stack;
 };
 static_assert(sizeof(BlockRecord) == 48);

@@ -1,0 +1,11 @@
+# `cmake --install DIR` makes a folder that can be carried to another machine: all that the program needs beyond the C
+# and C++ runtimes lies in it. Nothing in it knows where it was built.
+set(DCMT_RUNTIME "^ld-linux" "^lib(c|m|gcc_s|stdc\\+\\+)\\.so")
+
+set_target_properties(dc-memtrace PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/dcmt")
+install(TARGETS dc-memtrace RUNTIME_DEPENDENCY_SET dcmt_needed RUNTIME DESTINATION bin)
+install(RUNTIME_DEPENDENCY_SET dcmt_needed PRE_EXCLUDE_REGEXES ${DCMT_RUNTIME} LIBRARY DESTINATION lib/dcmt)
+if(DCMT_COLLECTOR)
+  install(TARGETS dcmt_agent dcmt_torch dcmt_python LIBRARY DESTINATION lib/dcmt)
+  install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/operators.toml DESTINATION share/dcmt)
+endif()

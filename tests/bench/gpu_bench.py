@@ -1,0 +1,82 @@
+"""What recording costs a GPU training step, beside torch's own recorders. Prints one table; see docs/benchmarks.md.
+
+All processes of a row share the GPU and take turns, so that each round compares what ran within seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from statistics_of_pairs import median_interval
+from turns import Training
+
+PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
+RIVALS = ("history_python", "history_all", "profiler")
+#: model, steps of a turn, whether torch's recorders run beside
+ROWS = (("gpt", 15, True), ("gpt_compiled", 15, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+
+
+def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], rounds: int) -> dict:
+    trainings = {}
+    for mode in modes:
+        if mode in ("lifetimes", "full"):
+            prefix = [tool, "run", "-o", folder / f"{model}_{mode}", "--detail", mode, "--"]
+            trainings[mode] = Training([*prefix, sys.executable, PROGRAM, model])
+        else:
+            trainings[mode] = Training([sys.executable, PROGRAM, model, mode])
+    for training in trainings.values():
+        training.turn(2)
+    ratios: dict[str, list[float]] = {mode: [] for mode in modes[1:]}
+    plain = []
+    for turn in range(rounds):
+        order = modes if turn % 2 == 0 else modes[::-1]
+        seconds = {mode: trainings[mode].turn(steps) for mode in order}
+        plain.append(seconds["plain"])
+        for mode in modes[1:]:
+            ratios[mode].append(seconds[mode] / seconds["plain"])
+    for training in trainings.values():
+        training.end()
+    losses = {training.loss for training in trainings.values()}
+    return {
+        "model": model,
+        "plain_ms": 1e3 * statistics.median(plain),
+        "losses_equal": len(losses) == 1,
+        "ratios": {mode: median_interval(values) for mode, values in ratios.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
+    parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
+    arguments = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
+    gpu = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
+    print(gpu.stdout.splitlines()[0] if gpu.stdout else "no GPU")
+    results = []
+    for model, steps, with_rivals in ROWS:
+        if model not in arguments.models:
+            continue
+        modes = ["plain", "lifetimes", "full", *(RIVALS if with_rivals else ())]
+        result = measure(arguments.tool, folder, model, steps, modes, arguments.rounds)
+        results.append(result)
+        print(f"{model}: {result['plain_ms']:.1f} ms plain, losses {'equal' if result['losses_equal'] else 'DIFFER'}")
+        for mode, ratio in result["ratios"].items():
+            median, low, high = (100 * (ratio[key] - 1) for key in ("median", "low", "high"))
+            print(f"  {mode:15} {median:+6.1f} % [{low:+.1f}, {high:+.1f}]", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results))
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

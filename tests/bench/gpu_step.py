@@ -1,0 +1,52 @@
+"""A GPU training loop that times its own steps as often as it is told to: see turns.py."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import time
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "programs"))
+
+from cuda_models import MODELS  # noqa: E402
+
+
+def start_recording(mode: str) -> None:
+    """One of torch's own ways to record memory."""
+    if mode.startswith("history_"):
+        torch.cuda.memory._record_memory_history(stacks=mode.removeprefix("history_"), max_entries=100_000)
+    elif mode == "profiler":
+        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        torch.profiler.profile(activities=activities, profile_memory=True).start()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("mode", nargs="?", default="plain")
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    step = MODELS[arguments.model]()
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    start_recording(arguments.mode)
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            loss = step()
+            torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - start)
+        print(json.dumps({"seconds": seconds, "loss": loss.item().hex()}), flush=True)
+    if arguments.mode == "profiler":
+        os._exit(0)  # what it does with its events when it stops is not asked for
+
+
+if __name__ == "__main__":
+    main()

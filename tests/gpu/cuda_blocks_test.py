@@ -1,0 +1,56 @@
+"""Blocks of torch's CUDA allocator: the trace has what torch itself counts, to the byte, at every step."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import recorded
+
+pytestmark = pytest.mark.gpu
+PROGRAM = recorded.PROGRAMS / "cuda_training.py"
+STEPS = 5
+
+
+def events_of(trace):
+    """Sequence and bytes of every birth and death of a block on the first GPU, in order."""
+    return recorded.query(
+        trace,
+        "SELECT seq, delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block WHERE device = 'cuda:0'"
+        " UNION ALL SELECT to_seq, -bytes FROM block WHERE device = 'cuda:0' AND to_seq IS NOT NULL) ORDER BY seq",
+    )
+
+
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+@pytest.mark.parametrize("model", ["gpt", "gpt_compiled", "resnet"])
+def test_every_step_has_the_bytes_that_torch_counts(model, detail, tmp_path):
+    done = recorded.record(tmp_path / "run", PROGRAM, model, STEPS, detail=detail, timeout=400)
+    printed = json.loads(done.stdout.splitlines()[-1])
+    (trace,) = recorded.traces(tmp_path / "run")
+    steps = recorded.query(trace, "SELECT to_seq FROM mark WHERE kind = 'step' ORDER BY value")
+    assert len(steps) == STEPS
+
+    events = iter(events_of(trace))
+    event = next(events, None)
+    total = allocated = freed = 0
+    for (seq,), counts in zip(steps, printed["counts"], strict=True):
+        peak = total
+        while event is not None and event[0] <= seq:
+            total += event[1]
+            allocated += event[1] > 0
+            freed += event[1] < 0
+            peak = max(peak, total)
+            event = next(events, None)
+        assert total == counts["allocated_bytes.all.current"]
+        assert peak == counts["allocated_bytes.all.peak"]
+        assert allocated == counts["allocation.all.allocated"]
+        assert freed == counts["allocation.all.freed"]
+    assert recorded.query(trace, "SELECT coalesce(sum(count), 0) FROM loss") == [(0,)]
+
+
+@pytest.mark.parametrize("model", ["gpt", "resnet"])
+def test_losses_are_bit_equal_with_and_without_the_tool(model, tmp_path):
+    plain = recorded.python(PROGRAM, model, STEPS)
+    assert plain.returncode == 0, plain.stderr
+    done = recorded.record(tmp_path / "run", PROGRAM, model, STEPS, detail="full", timeout=400)
+    assert json.loads(plain.stdout)["losses"] == json.loads(done.stdout.splitlines()[-1])["losses"]
