@@ -148,11 +148,11 @@ void windows(TestTrace& trace) {
   trace.allocate(100);
   const auto high = trace.allocate(200);
   trace.step(0);
-  trace.kept_interval(0, "all");
+  trace.kept_interval(0, Kept::kAll);
   trace.sums_only_interval(1, 6, 300, 700, 120);
   trace.drop(high);
   trace.step(2);
-  trace.kept_interval(2, "last");
+  trace.kept_interval(2, Kept::kLast);
 }
 
 TEST(Pyramid, PeaksBetweenTheWindowsAreThereAndWhatIsNotKnownIsSaid) {
@@ -178,10 +178,10 @@ TEST(CurveOverview, NamesTheStepsOfARow) {
   for (std::int64_t step = 5; step < 10; ++step) {
     for (int i = 0; i < 32; ++i) trace.drop(trace.allocate(10 * step + i));
     trace.step(step);
-    trace.kept_interval(step, "all");
+    trace.kept_interval(step, Kept::kAll);
   }
   trace.drop(trace.allocate(1));
-  trace.kept_interval(std::nullopt, "last");
+  trace.kept_interval(std::nullopt, Kept::kLast);
   Database database = std::move(*open_trace(trace.save()));
   const auto steps_of = [&](const CurveQuestion& question) {
     std::vector<std::pair<std::int64_t, std::int64_t>> steps;
@@ -203,14 +203,14 @@ TEST(CurveOverview, NamesTheStepsOfARow) {
 TEST(StepLookup, FindsStepsThatShareTheirSumsAndThoseOfSeveralIntervals) {
   TestTrace trace;
   trace.user_mark("1");
-  trace.kept_interval(0, "all");  // (0, 1]
+  trace.kept_interval(0, Kept::kAll);  // (0, 1]
   trace.user_mark("2");
-  trace.kept_interval(std::nullopt, "all");  // (1, 2]: a part of step 1
+  trace.kept_interval(std::nullopt, Kept::kAll);  // (1, 2]: a part of step 1
   trace.user_mark("3");
-  trace.kept_interval(1, "all");            // (2, 3]
+  trace.kept_interval(1, Kept::kAll);       // (2, 3]
   trace.sums_only_interval(4, 6, 1, 1, 1);  // (3, 9]
   trace.user_mark("10");
-  trace.kept_interval(std::nullopt, "last");  // (9, 10]
+  trace.kept_interval(std::nullopt, Kept::kLast);  // (9, 10]
   const std::string path = trace.save();
   {
     Database database = std::move(*Database::open(path, OpenMode::kReadWrite));

@@ -106,7 +106,7 @@ TEST(GoldenText, ShowCurve) {
   for (std::int64_t step = 1; step <= 3; ++step) {
     for (std::int64_t i = 0; i < 40; ++i) trace.drop(trace.allocate(step * i * 100'000));
     trace.step(step);
-    trace.kept_interval(step, "all");
+    trace.kept_interval(step, Kept::kAll);
   }
   trace.sums_only_interval(4, 6, 3 * kBytes, 16 * kBytes, 4 * kBytes);
   const std::string path = trace.save();

@@ -10,9 +10,6 @@
 
 namespace dcmt::recorder {
 
-/// The device of the blocks that are not a GPU's.
-inline constexpr std::string_view kCpu = "cpu";
-
 /// Thread-safety: none.
 struct IntervalSums {
   IntervalRow row;

@@ -20,19 +20,20 @@ TEST(SaturatingSum, EndsAtTheLargestNumber) {
 }
 
 TEST(IntervalSums, MergesTheIntervalThatFollows) {
+  const Device device = *Device::from_row(1);
   IntervalSums first;
   first.row.span = {{0, 0}, {5, 50}};
   first.row.residual = 1;
   first.row.residual_bytes = kMost - 1;
-  first.alloc(kCpu, 100, 100, {2, 20});
+  EXPECT_EQ(first.alloc(device, 100, {2, 20}), 100);
   IntervalSums second = first.next(2, {5, 50});
   second.row.span.to = {9, 90};
   second.row.step = 7;
   second.row.steps = 1;
   second.row.residual = 1;
   second.row.residual_bytes = 64;
-  second.alloc(kCpu, 50, 150, {6, 60});
-  second.free(kCpu, 100, 50, {7, 70});
+  EXPECT_EQ(second.alloc(device, 50, {6, 60}), 150);
+  second.free(device, 100, {7, 70});
 
   first.merge(second);
   EXPECT_EQ(first.row.step, 7);
@@ -41,6 +42,7 @@ TEST(IntervalSums, MergesTheIntervalThatFollows) {
   EXPECT_EQ(first.row.residual, 2);
   EXPECT_EQ(first.row.residual_bytes, kMost) << "a garbled sum";
   ASSERT_EQ(first.curves.size(), 1u);
+  EXPECT_EQ(first.curves[0].device, "cuda:1");
   EXPECT_EQ(first.curves[0].begin_bytes, 0);
   EXPECT_EQ(first.curves[0].peak_bytes, 150);
   EXPECT_EQ(first.curves[0].peak_at.seq, 6);

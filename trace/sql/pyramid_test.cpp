@@ -112,17 +112,17 @@ TEST_F(PyramidTable, ABlockInThePlaceOfOneWhoseEndWasLostIsOneChange) {
 TEST_F(PyramidTable, AnIntervalWithoutRowsIsOneChange) {
   block(1, 0, 100);
   block(12, 25, 1);  // born and ended where only sums are
-  const auto interval = [&](RowId id, std::string_view kept, std::int64_t from, std::int64_t to) {
+  const auto interval = [&](RowId id, Kept kept, std::int64_t from, std::int64_t to) {
     IntervalRow row;
     row.id = id;
     row.kept = kept;
     row.span = {{from, from * 10}, {to, to * 10}};
     ASSERT_TRUE(writer_->write(row).ok());
   };
-  interval(1, "all", 0, 10);
-  interval(2, {}, 10, 20);
-  interval(3, {}, 20, 26);
-  interval(4, "last", 26, 30);
+  interval(1, Kept::kAll, 0, 10);
+  interval(2, Kept::kNo, 10, 20);
+  interval(3, Kept::kNo, 20, 26);
+  interval(4, Kept::kLast, 26, 30);
   ASSERT_TRUE(writer_->write(IntervalCurveRow{2, "cpu", 100, 700, {15, 150}, 60, 0, 0, 0, 0}).ok());
   // Never above its begin, which was reached before it.
   ASSERT_TRUE(writer_->write(IntervalCurveRow{3, "cpu", 60, 60, {20, 200}, 55, 0, 0, 0, 0}).ok());
