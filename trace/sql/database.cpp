@@ -58,16 +58,21 @@ void Statement::bind_blob(int index, std::string_view bytes) {
 
 Expected<bool> Statement::step() {
   sqlite3* const connection = sqlite3_db_handle(statement_.get());
-  const char* const file = sqlite3_db_filename(connection, "main");
-  const std::string path = file != nullptr ? file : "";
-  if (const int code = std::exchange(bind_failure_, SQLITE_OK); code != SQLITE_OK) return failure(nullptr, code, path);
+  // Asked for only where it is needed: there are millions of steps.
+  const auto path = [&]() -> std::string {
+    const char* const file = sqlite3_db_filename(connection, "main");
+    return file != nullptr ? file : "";
+  };
+  if (const int code = std::exchange(bind_failure_, SQLITE_OK); code != SQLITE_OK) {
+    return failure(nullptr, code, path());
+  }
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) {
     sqlite3_reset(statement_.get());
     return false;
   }
-  Error error = failure(connection, code, path);
+  Error error = failure(connection, code, path());
   sqlite3_reset(statement_.get());
   return error;
 }
@@ -99,8 +104,10 @@ std::string_view Statement::blob(int column) const {
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
 std::optional<std::int64_t> Statement::optional_integer(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return integer(column);
+  // A NULL reads as 0, and few values are 0.
+  const std::int64_t value = integer(column);
+  if (value == 0 && is_null(column)) return std::nullopt;
+  return value;
 }
 
 int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
