@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace dcmt::analyzer {
 namespace {
 
 struct Event {
   Sequence seq;
-  std::int64_t delta;
+  std::int64_t delta = 0;
   TimeNs ns;
-  const Block* block;  ///< of a real allocation
+  const Block* block = nullptr;  ///< of a real allocation
+
+  // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
+  friend bool operator<(const Event& a, const Event& b) { return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta; }
 };
 
 void add_gap(const Gap& gap, std::vector<Event>& events) {
@@ -32,33 +36,65 @@ void add_sums(const TraceData& data, StringId device, std::vector<Event>& events
   }
 }
 
-std::vector<Event> events_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
-  std::vector<Event> events;
-  events.reserve(2 * data.blocks.size());
-  const auto has_rows = [&](Sequence at) { return !data.has_sums_only() || data.sums_only_at(at) == nullptr; };
-  for (const Block& block : data.blocks) {
-    if (block.device != device || !has_rows(block.span.from_seq)) continue;
-    events.push_back({block.span.from_seq, block.bytes.value, block.span.from_ns, &block});
+/// Begins or ends of the blocks of a device, in order.
+class BlockEvents {
+ public:
+  BlockEvents(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks,
+              Event (*event_of)(const Block&))
+      : data_(data), device_(device), at_(blocks.begin()), end_(blocks.end()), event_of_(event_of) {}
+
+  /// False: there are no more.
+  bool next(Event& event) {
+    for (; at_ != end_; ++at_) {
+      const auto& [seq, block] = *at_;
+      if (block->device != device_ || (data_.has_sums_only() && data_.sums_only_at(seq) != nullptr)) continue;
+      event = event_of_(*block);
+      ++at_;
+      return true;
+    }
+    return false;
   }
-  const auto births = static_cast<std::ptrdiff_t>(events.size());
-  for (const Block& block : data.blocks) {
-    if (block.device != device || !block.span.ended() || !has_rows(block.span.to_seq)) continue;
-    events.push_back({block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr});
-  }
-  add_sums(data, device, events);
+
+ private:
+  using Position = decltype(std::declval<const RowIndex<Sequence, Block>&>().begin());
+
+  const TraceData& data_;
+  StringId device_;
+  Position at_, end_;
+  Event (*event_of_)(const Block&);
+};
+
+Event begin_of(const Block& block) { return {block.span.from_seq, block.bytes.value, block.span.from_ns, &block}; }
+Event end_of(const Block& block) { return {block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr}; }
+
+/// Calls visit(const Event&) for all events in order. There are millions, so they are never all in memory.
+template <class Visit>
+void for_each_event(const TraceData& data, StringId device, const std::vector<Gap>& gaps, const Visit& visit) {
+  std::vector<Event> others;
+  add_sums(data, device, others);
   for (const Gap& gap : gaps) {
-    if (gap.block->device == device) add_gap(gap, events);
+    if (gap.block->device == device) add_gap(gap, others);
   }
-  // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
-  const auto earlier = [](const Event& a, const Event& b) {
-    return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta;
-  };
-  // Rows are in the order of births, so as a rule half of the events are in order already.
-  const auto middle = events.begin() + births;
-  if (!std::is_sorted(events.begin(), middle, earlier)) std::sort(events.begin(), middle, earlier);
-  std::sort(middle, events.end(), earlier);
-  std::inplace_merge(events.begin(), middle, events.end(), earlier);
-  return events;
+  std::sort(others.begin(), others.end());
+  BlockEvents begins(data, device, data.blocks_by_begin, begin_of);
+  BlockEvents ends(data, device, data.blocks_by_end, end_of);
+  Event begin;
+  Event end;
+  auto other = others.begin();
+  bool begun = begins.next(begin);
+  bool ended = ends.next(end);
+  while (begun || ended || other != others.end()) {
+    const bool other_first = other != others.end() && (!begun || *other < begin) && (!ended || *other < end);
+    if (other_first) {
+      visit(*other++);
+    } else if (ended && (!begun || end < begin)) {
+      visit(end);
+      ended = ends.next(end);
+    } else {
+      visit(begin);
+      begun = begins.next(begin);
+    }
+  }
 }
 
 }  // namespace
@@ -78,17 +114,18 @@ std::vector<StringId> devices_of(const TraceData& data) {
   return devices;
 }
 
-std::vector<CurvePoint> allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
-  std::vector<CurvePoint> points;
+Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  Curve points;
+  points.reserve(2 * (data.blocks.size() + data.interval_curves.size() + gaps.size()));
   std::int64_t bytes = 0;
-  for (const Event& event : events_of(data, device, gaps)) {
+  for_each_event(data, device, gaps, [&](const Event& event) {
     bytes += event.delta;
     if (!points.empty() && points.back().seq == event.seq) {
       points.back().bytes = Bytes(bytes);
     } else {
       points.push_back({event.seq, Bytes(bytes)});
     }
-  }
+  });
   return points;
 }
 
@@ -96,15 +133,15 @@ Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gap
   Peak peak;
   peak.device = device;
   std::int64_t bytes = 0;
-  for (const Event& event : events_of(data, device, gaps)) {
+  for_each_event(data, device, gaps, [&](const Event& event) {
     bytes += event.delta;
     // What would have been freed between the windows is not known, so there is nothing to predict.
-    if (bytes <= peak.bytes.value || (!gaps.empty() && data.sums_only_at(event.seq) != nullptr)) continue;
+    if (bytes <= peak.bytes.value || (!gaps.empty() && data.sums_only_at(event.seq) != nullptr)) return;
     peak.bytes = Bytes(bytes);
     peak.seq = event.seq;
     peak.ns = event.ns;
     peak.block = event.block;
-  }
+  });
   return peak;
 }
 

@@ -18,6 +18,7 @@ struct CurvePoint {
   Sequence seq;
   Bytes bytes;  ///< right after the event at `seq`
 };
+using Curve = std::vector<CurvePoint, HugePages<CurvePoint>>;
 
 struct Peak {
   StringId device;
@@ -32,8 +33,7 @@ struct Peak {
 
 /// The curve of one device, in order of sequence; `gaps` are left out of it. An interval that has only sums gives its
 /// peak and its end.
-[[nodiscard]] std::vector<CurvePoint> allocated_curve(const TraceData& data, StringId device,
-                                                      const std::vector<Gap>& gaps = {});
+[[nodiscard]] Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
 /// The first maximum of that curve; with `gaps`, of the intervals whose rows are there.
 [[nodiscard]] Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});

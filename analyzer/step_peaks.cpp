@@ -7,7 +7,7 @@ namespace dcmt::analyzer {
 namespace {
 
 /// Height at the begin of each step, and the maximum within it. Steps are in order and do not overlap.
-std::vector<std::pair<Bytes, Bytes>> heights(const std::vector<CurvePoint>& curve, const std::vector<Step>& steps) {
+std::vector<std::pair<Bytes, Bytes>> heights(const Curve& curve, const std::vector<Step>& steps) {
   std::vector<std::pair<Bytes, Bytes>> result;
   auto point = curve.begin();
   Bytes now;

@@ -1,25 +1,17 @@
 #include "analyzer/trace_data.h"
 
-#include <sys/mman.h>
-
-#include <cstdint>
+#include <algorithm>
+#include <future>
 
 namespace dcmt::analyzer {
 
-void ask_for_huge_pages(void* memory, std::size_t bytes) {
-  constexpr std::uintptr_t kHugePage = std::uintptr_t{2} << 20;
-  const auto from = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t begin = (from + kHugePage - 1) / kHugePage * kHugePage;
-  const std::uintptr_t end = (from + bytes) / kHugePage * kHugePage;
-  if (begin < end) static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
-}
-
 void TraceData::build_indexes() {
+  // About half of the work.
+  const std::future<void> blocks_indexed = std::async(std::launch::async, [this] { index_blocks(); });
   operators.cut_circles();
   stacks.cut_circles();
-  for (const Block& block : blocks) {
-    if (block.storage.valid()) blocks_by_storage.add(block.storage, &block);
-  }
+  tensors_by_storage.reserve(tensors.size());
+  marks_by_storage.reserve(marks.size());
   for (const Tensor& tensor : tensors) {
     if (tensor.storage.valid()) tensors_by_storage.add(tensor.storage, &tensor);
   }
@@ -29,12 +21,26 @@ void TraceData::build_indexes() {
   }
   for (const Edge& edge : edges) edges_by_census.add(edge.census, &edge);
   for (const Sample& sample : samples) samples_by_census.add(sample.census, &sample);
-  blocks_by_storage.build();
   tensors_by_storage.build();
   marks_by_storage.build();
   marks_by_parent.build();
   edges_by_census.build();
   samples_by_census.build();
+  blocks_indexed.wait();
+}
+
+void TraceData::index_blocks() {
+  blocks_by_begin.reserve(blocks.size());
+  blocks_by_end.reserve(blocks.size());
+  blocks_by_storage.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    blocks_by_begin.add(block.span.from_seq, &block);
+    if (block.span.ended()) blocks_by_end.add(block.span.to_seq, &block);
+    if (block.storage.valid()) blocks_by_storage.add(block.storage, &block);
+  }
+  blocks_by_begin.build();
+  blocks_by_end.build();
+  blocks_by_storage.build();
 }
 
 const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {
@@ -56,7 +62,7 @@ StringId TraceData::intern(std::string_view text) {
   if (text.empty()) return {};
   if (const auto found = own_strings_.find(text); found != own_strings_.end()) return found->second;
   // Below zero, so that they never meet an id of the file.
-  const StringId id(-static_cast<std::int64_t>(own_texts_.size()) - 1);
+  const StringId id(-static_cast<std::int32_t>(own_texts_.size()) - 1);
   own_texts_.emplace_back(own_strings_.emplace(text, id).first->first);
   return id;
 }

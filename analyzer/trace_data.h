@@ -5,16 +5,14 @@
 // threads may read it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "analyzer/column.h"
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
@@ -58,11 +56,11 @@ enum class OperatorScope : std::uint8_t { kFunction, kBackward, kUser };
 
 struct Operator {
   OperatorId id, parent;
+  std::int64_t ordinal = 0;
+  Span span;
   ThreadId thread;
   StringId name;
   OperatorScope scope = OperatorScope::kFunction;
-  std::int64_t ordinal = 0;
-  Span span;
 };
 
 /// The agent's thread numbers start at 0, so "none" is below it.
@@ -70,18 +68,18 @@ inline constexpr ThreadId kNoThread{-1};
 
 /// Who did something: the thread, its operator, its Python stack.
 struct Actor {
-  ThreadId thread = kNoThread;
   OperatorId op;
+  ThreadId thread = kNoThread;
   StackId stack;
 };
 
 struct Block {
   BlockId id;
   Bytes bytes;
-  StringId device;
   StorageId storage;
   Actor birth, end;
   Span span;
+  StringId device;
 };
 
 struct Storage {
@@ -215,82 +213,6 @@ struct MetaValue {
   std::string text;
 };
 
-/// Millions of rows are hundreds of thousands of page faults otherwise. Only a hint.
-void ask_for_huge_pages(void* memory, std::size_t bytes);
-
-/// Rows ordered by id; find() is O(1) while ids are dense, which the recorder makes them, and O(log n) otherwise.
-template <class Row>
-class Column {
- public:
-  void push_back(Row row) { rows_.push_back(std::move(row)); }
-  void reserve(std::size_t rows) {
-    rows_.reserve(rows);
-    ask_for_huge_pages(rows_.data(), rows * sizeof(Row));
-  }
-  [[nodiscard]] auto begin() const { return rows_.begin(); }
-  [[nodiscard]] auto end() const { return rows_.end(); }
-  [[nodiscard]] std::size_t size() const { return rows_.size(); }
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
-  [[nodiscard]] const Row& back() const { return rows_.back(); }
-
-  /// Takes away parents that lead back to their own row, so that a walk up ends: a damaged trace may have them.
-  void cut_circles() {
-    // Where every parent is older than its row, as a recorder writes them, there is no circle.
-    if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.parent < row.id; })) return;
-    // 0: not looked at, else the number of the walk that came by.
-    std::vector<std::size_t> walks(rows_.size(), 0);
-    for (std::size_t start = 0; start < rows_.size(); ++start) {
-      for (Row* row = &rows_[start]; walks[index_of(row)] == 0;) {
-        walks[index_of(row)] = start + 1;
-        const Row* const parent = find(row->parent);
-        if (parent == nullptr) break;
-        if (walks[index_of(parent)] == start + 1) row->parent = {};
-        row = &rows_[index_of(parent)];
-      }
-    }
-  }
-
-  /// nullptr for a zero id and for one that is not there.
-  template <class Id>
-  [[nodiscard]] const Row* find(Id id) const {
-    if (!id.valid()) return nullptr;
-    const auto guess = static_cast<std::size_t>(id.value - 1);
-    if (guess < rows_.size() && rows_[guess].id == id) return &rows_[guess];
-    const auto at = std::lower_bound(rows_.begin(), rows_.end(), id, [](const Row& r, Id i) { return r.id < i; });
-    return at != rows_.end() && at->id == id ? &*at : nullptr;
-  }
-
- private:
-  [[nodiscard]] std::size_t index_of(const Row* row) const { return static_cast<std::size_t>(row - rows_.data()); }
-
-  std::vector<Row> rows_;
-};
-
-/// Rows by a key of theirs, in row order within one key.
-template <class KeyType, class Row>
-class RowIndex {
- public:
-  void add(KeyType key, const Row* row) { entries_.emplace_back(key, row); }
-  void build() {
-    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
-    if (!std::is_sorted(entries_.begin(), entries_.end(), less)) {
-      std::stable_sort(entries_.begin(), entries_.end(), less);
-    }
-    rows_.reserve(entries_.size());
-    for (const auto& [key, row] : entries_) rows_.push_back(row);
-  }
-  [[nodiscard]] std::span<const Row* const> of(KeyType key) const {
-    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
-    const auto [from, to] =
-        std::equal_range(entries_.begin(), entries_.end(), std::pair<KeyType, const Row*>(key, nullptr), less);
-    return {rows_.data() + (from - entries_.begin()), static_cast<std::size_t>(to - from)};
-  }
-
- private:
-  std::vector<std::pair<KeyType, const Row*>> entries_;
-  std::vector<const Row*> rows_;
-};
-
 /// See the head of this file. Movable, not copyable: the indexes point into the columns.
 class TraceData {
  public:
@@ -324,6 +246,8 @@ class TraceData {
   std::vector<KeySum> key_sums;
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
+  RowIndex<Sequence, Block> blocks_by_begin;
+  RowIndex<Sequence, Block> blocks_by_end;  ///< of those that ended
   RowIndex<StorageId, Block> blocks_by_storage;
   RowIndex<StorageId, Tensor> tensors_by_storage;
   RowIndex<StorageId, Mark> marks_by_storage;
@@ -349,10 +273,10 @@ class TraceData {
  private:
   Status load_all(Database& database);
   Status load_meta(Database& database);
-  Status load_operators(Database& database);
   Status load_rows(Database& database);
   Status load_intervals(Database& database);
   void build_indexes();
+  void index_blocks();
 
   bool has_sums_only_ = false;
 

@@ -47,8 +47,47 @@ TEST(DamagedTrace, NumbersThatNoRecorderWritesAreNamed) {
     const Expected<TraceData> data = load_after(change);
     ASSERT_FALSE(data.ok()) << change;
     EXPECT_EQ(data.error().code, ErrorCode::kBadInput);
-    EXPECT_NE(data.error().message.find("row 1 of block makes no sense."), std::string::npos) << data.error().message;
+    EXPECT_NE(data.error().message.find("the row of block with id 1 makes no sense."), std::string::npos)
+        << data.error().message;
   }
+}
+
+/// Blocks with the ids 10,000 to `last` of every 10,000, more than are read at a time.
+std::string many_blocks(std::int64_t last) {
+  return "WITH RECURSIVE n(i) AS (SELECT 10000 UNION ALL SELECT i + 10000 FROM n WHERE i < " + std::to_string(last) +
+         ") INSERT INTO block(id, address, bytes, late, from_ns) SELECT i, 0, i, 0, i FROM n;";
+}
+
+TEST(LongTrace, PartsAreJoinedInOrder) {
+  for (const char* state : {"finished", "recording"}) {
+    const Expected<TraceData> data =
+        load_after((many_blocks(5'000'000) + "UPDATE meta SET value = '" + state + "' WHERE key = 'state'").c_str());
+    ASSERT_TRUE(data.ok()) << data.error().message;
+    ASSERT_EQ(data->blocks.size(), 501u);
+    BlockId last;
+    for (const Block& block : data->blocks) {
+      EXPECT_GT(block.id, last);
+      last = block.id;
+      EXPECT_EQ(data->blocks.find(block.id), &block);
+    }
+    EXPECT_EQ(last, BlockId(5'000'000));
+    EXPECT_EQ(data->blocks.find(BlockId(4'999'999)), nullptr);
+  }
+}
+
+TEST(LongTrace, OfManyDamagedRowsTheFirstIsNamed) {
+  const Expected<TraceData> data =
+      load_after((many_blocks(5'000'000) + "UPDATE block SET bytes = -1 WHERE id >= 2000000").c_str());
+  ASSERT_FALSE(data.ok());
+  EXPECT_NE(data.error().message.find("block with id 2000000 makes"), std::string::npos) << data.error().message;
+}
+
+TEST(DamagedTrace, DevicesAndThreadsThatCannotBeAreNamed) {
+  for (const char* change : {"UPDATE block SET gpu = -1", "UPDATE block SET gpu = 128",
+                             "UPDATE block SET thread = 2147483648", "UPDATE block SET stack = 2147483648"}) {
+    EXPECT_FALSE(load_after(change).ok()) << change;
+  }
+  EXPECT_TRUE(load_after("UPDATE block SET gpu = 127, thread = 2147483647").ok());
 }
 
 TEST(DamagedTrace, KeysAndAddressesAreAnyNumbers) {

@@ -1,10 +1,10 @@
 // Reading a trace into columns.
 #include <algorithm>
-#include <filesystem>
-#include <future>
+#include <limits>
 #include <string>
-#include <system_error>
+#include <thread>
 
+#include "analyzer/load_jobs.h"
 #include "analyzer/trace_data.h"
 #include "trace/sql/meta_keys.h"
 
@@ -14,6 +14,14 @@ namespace {
 /// No trace of ours has larger numbers, and sums and differences of smaller ones stay within their type.
 constexpr std::int64_t kLargest = std::int64_t{1} << 61;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;  ///< of bytes, references, operators
+constexpr std::int64_t kMostGpus = 128;                        ///< torch's device numbers have 8 bits
+constexpr unsigned kMostThreads = 8;                           ///< more wait for memory only
+
+/// What blocks lie on, by the texts that name it.
+struct Devices {
+  StringId cpu;
+  std::vector<StringId> gpus;  ///< kMostGpus, by number
+};
 
 /// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
 class Cursor {
@@ -34,7 +42,7 @@ class Cursor {
   /// An id, a sequence, a time.
   template <class Id>
   Id id() {
-    return Id(checked(any(), 0, kLargest));
+    return number<Id>(any());
   }
   std::int64_t meta_integer() { return checked(any(), -kLargest, kLargest); }
   Bytes bytes() { return Bytes(checked(any(), 0, kLargestCount)); }
@@ -42,9 +50,13 @@ class Cursor {
     const std::optional<std::int64_t> value = optional_any();
     return value ? std::optional(Bytes(checked(*value, 0, kLargestCount))) : std::nullopt;
   }
+  std::optional<std::int64_t> gpu() {
+    const std::optional<std::int64_t> value = optional_any();
+    return value ? std::optional(checked(*value, 0, kMostGpus - 1)) : std::nullopt;
+  }
   ThreadId thread() {
-    const std::optional<std::int64_t> number = optional_integer();
-    return number ? ThreadId(*number) : kNoThread;
+    const std::optional<std::int64_t> value = optional_any();
+    return value ? number<ThreadId>(*value) : kNoThread;
   }
   Actor actor() {
     Actor actor;
@@ -54,11 +66,11 @@ class Cursor {
     return actor;
   }
   /// Columns of the tables that grow with the run, as they are stored (trace/sql/0001.sql): to have SQLite generate the
-  /// readable ones takes a third longer.
+  /// readable ones takes a sixth more CPU.
   template <class Id>
   Id back(std::int64_t row) {
     const std::optional<std::int64_t> distance = optional_any();
-    return distance ? Id(checked(row - checked(*distance, -kLargest, kLargest), 0, kLargest)) : Id();
+    return distance ? number<Id>(row - checked(*distance, -kLargest, kLargest)) : Id();
   }
   Actor actor(std::int64_t row) {
     Actor actor;
@@ -90,6 +102,12 @@ class Cursor {
   }
 
  private:
+  template <class Id>
+  Id number(std::int64_t value) {
+    using Value = decltype(Id::value);
+    return Id(
+        static_cast<Value>(checked(value, 0, std::min<std::int64_t>(kLargest, std::numeric_limits<Value>::max()))));
+  }
   std::int64_t checked(std::int64_t value, std::int64_t least, std::int64_t most) {
     if (value >= least && value <= most) return value;
     makes_sense_ = false;
@@ -101,24 +119,15 @@ class Cursor {
   bool makes_sense_ = true;
 };
 
-/// Rows of a table as of its last ANALYZE, which the finish of a recording runs; 0 if there was none.
-std::size_t row_count(Database& database, std::string_view table) {
-  Expected<Statement> statement = database.prepare("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?");
-  if (!statement.ok()) return 0;
-  statement->bind(1, table);
-  const Expected<bool> row = statement->step();
-  if (!row.ok() || !*row) return 0;
-  // A damaged count must not ask for all memory: a row takes some bytes of the file.
-  std::error_code error;
-  const auto most = static_cast<std::int64_t>(std::filesystem::file_size(database.path(), error) / 16);
-  return error ? 0 : static_cast<std::size_t>(std::clamp<std::int64_t>(statement->integer(0), 0, most));
-}
-
 template <class Read>
-Status read_rows(Database& database, std::string_view sql, const Read& read) {
+Status read_rows(Database& database, std::string_view sql, const Read& read, std::optional<Stretch> stretch = {}) {
   Expected<Statement> statement = database.prepare(sql);
   if (!statement.ok()) return statement.error();
-  for (std::int64_t number = 1;; ++number) {
+  if (stretch) {
+    statement->bind(1, stretch->first);
+    statement->bind(2, stretch->last);
+  }
+  for (;;) {
     Expected<bool> row = statement->step();
     if (!row.ok()) return row.error();
     if (!*row) return {};
@@ -126,8 +135,11 @@ Status read_rows(Database& database, std::string_view sql, const Read& read) {
     read(in);
     if (!in.makes_sense()) {
       const std::string_view from = sql.substr(sql.find(" FROM ") + 6);
-      return Error{ErrorCode::kBadInput, database.path() + ": damaged: row " + std::to_string(number) + " of " +
-                                             std::string(from.substr(0, from.find(' '))) + " makes no sense."};
+      const std::string_view key = statement->text(0);
+      return Error{ErrorCode::kBadInput, database.path() + ": damaged: the row of " +
+                                             std::string(from.substr(0, from.find(' '))) + " with " +
+                                             std::string(statement->column_name(0)) + " " +
+                                             std::string(key.substr(0, key.find('\n'))) + " makes no sense."};
     }
   }
 }
@@ -188,6 +200,110 @@ MarkFlags parse_flags(std::string_view text) {
   return flags;
 }
 
+// The tables that grow with the run, in parts.
+
+Status read_operators(Database& database, const Stretch& stretch, Column<Operator>& operators) {
+  return read_rows(
+      database,
+      "SELECT id, parent_back, thread, name, scope_code, ordinal, late, seq_length, from_ns, ns_length FROM operator"
+      " WHERE id BETWEEN ? AND ? ORDER BY id",
+      [&](Cursor& in) {
+        Operator op;
+        op.id = in.id<OperatorId>();
+        op.parent = in.back<OperatorId>(op.id.value);
+        op.thread = in.id<ThreadId>();
+        op.name = in.id<StringId>();
+        op.scope = static_cast<OperatorScope>(std::clamp<std::int64_t>(in.integer(), 0, 2));
+        op.ordinal = in.integer();
+        op.span = in.lifetime(op.id.value);
+        operators.push_back(op);
+      },
+      stretch);
+}
+
+Status read_blocks(Database& database, const Stretch& stretch, const Devices& devices, Column<Block>& blocks) {
+  return read_rows(
+      database,
+      "SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back, free_stack,"
+      " late, seq_length, from_ns, ns_length FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
+      [&](Cursor& in) {
+        Block block;
+        block.id = in.id<BlockId>();
+        block.bytes = in.bytes();
+        const std::optional<std::int64_t> gpu = in.gpu();
+        block.device = gpu ? devices.gpus[static_cast<std::size_t>(*gpu)] : devices.cpu;
+        block.storage = in.back<StorageId>(block.id.value);
+        block.birth = in.actor(block.id.value);
+        block.end = in.actor(block.id.value);
+        block.span = in.lifetime(block.id.value);
+        blocks.push_back(block);
+      },
+      stretch);
+}
+
+Status read_storages(Database& database, const Stretch& stretch, Column<Storage>& storages) {
+  return read_rows(
+      database,
+      "SELECT id, bytes, first_seen, thread, operator_back, stack, end_thread, end_operator_back, end_stack,"
+      " end_ordinal, late, seq_length, from_ns, ns_length FROM storage WHERE id BETWEEN ? AND ? ORDER BY id",
+      [&](Cursor& in) {
+        Storage storage;
+        storage.id = in.id<StorageId>();
+        storage.bytes = in.bytes();
+        storage.first_seen = in.integer() != 0;
+        storage.birth = in.actor(storage.id.value);
+        storage.end = in.actor(storage.id.value);
+        storage.end_ordinal = in.optional_integer();
+        storage.span = in.lifetime(storage.id.value);
+        storages.push_back(storage);
+      },
+      stretch);
+}
+
+Status read_tensors(Database& database, const Stretch& stretch, Column<Tensor>& tensors) {
+  return read_rows(
+      database,
+      "SELECT id, first, storage_back, thread, operator_back, stack, late, seq_length, from_ns, ns_length FROM tensor"
+      " WHERE id BETWEEN ? AND ? ORDER BY id",
+      [&](Cursor& in) {
+        Tensor tensor;
+        tensor.id = in.id<TensorId>();
+        tensor.object = in.id<TensorId>();
+        if (!tensor.object.valid()) tensor.object = tensor.id;
+        tensor.storage = in.back<StorageId>(tensor.id.value);
+        tensor.birth = in.actor(tensor.id.value);
+        tensor.span = in.lifetime(tensor.id.value);
+        tensors.push_back(tensor);
+      },
+      stretch);
+}
+
+/// A table that is read in parts, which are joined at last.
+template <class Row>
+class Parts {
+ public:
+  /// Adds a job for each part, that calls read(Database&, const Stretch&, Column<Row>&). Both must outlive the jobs.
+  template <class Read>
+  Status plan(Database& database, const std::string& table, const Read& read, LoadJobs& jobs) {
+    const Expected<std::vector<Stretch>> stretches = stretches_of(database, table);
+    if (!stretches.ok()) return stretches.error();
+    parts_.resize(stretches->size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      jobs.add(
+          [stretch = (*stretches)[i], &read, &part = parts_[i]](Database& own) { return read(own, stretch, part); });
+    }
+    return {};
+  }
+  Column<Row> join() {
+    Column<Row> rows;
+    for (Column<Row>& part : parts_) rows.append(std::move(part));
+    return rows;
+  }
+
+ private:
+  std::vector<Column<Row>> parts_;
+};
+
 }  // namespace
 
 Expected<TraceData> TraceData::load(Database& database) {
@@ -206,18 +322,30 @@ Expected<TraceData> TraceData::load(Database& database) {
 
 Status TraceData::load_all(Database& database) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
-  // A trace that grows is seen at one moment through one connection. One that is finished can be read through two at a
-  // time: half of its rows are operators.
-  if (meta_text(meta::kState) == "recording") {
-    DCMT_RETURN_IF_ERROR(load_operators(database));
-    return load_rows(database);
-  }
-  Expected<Database> second = Database::open(path, OpenMode::kRead);
-  if (!second.ok()) return second.error();
-  std::future<Status> operators_read = std::async(std::launch::async, [&] { return load_operators(*second); });
-  const Status rows_read = load_rows(database);
-  const Status other = operators_read.get();
-  return rows_read.ok() ? other : rows_read;
+  Devices devices{intern("cpu"), {}};
+  for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
+  const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
+    return read_blocks(own, stretch, devices, part);
+  };
+  LoadJobs jobs;
+  Parts<Operator> operator_parts;
+  Parts<Block> block_parts;
+  Parts<Storage> storage_parts;
+  Parts<Tensor> tensor_parts;
+  jobs.add([this](Database& own) { return load_rows(own); });
+  DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
+  DCMT_RETURN_IF_ERROR(block_parts.plan(database, "block", read_blocks_of, jobs));
+  DCMT_RETURN_IF_ERROR(storage_parts.plan(database, "storage", read_storages, jobs));
+  DCMT_RETURN_IF_ERROR(tensor_parts.plan(database, "tensor", read_tensors, jobs));
+  // A trace that grows is seen at one moment through one connection only. One that is finished is the same to all.
+  const bool grows = meta_text(meta::kState) == "recording";
+  const std::size_t cpus = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+  DCMT_RETURN_IF_ERROR(jobs.run(database, grows ? 0 : cpus - 1));
+  operators = operator_parts.join();
+  blocks = block_parts.join();
+  storages = storage_parts.join();
+  tensors = tensor_parts.join();
+  return {};
 }
 
 Status TraceData::load_meta(Database& database) {
@@ -231,29 +359,7 @@ Status TraceData::load_meta(Database& database) {
   });
 }
 
-Status TraceData::load_operators(Database& database) {
-  operators.reserve(row_count(database, "operator"));
-  return read_rows(
-      database,
-      "SELECT id, parent_back, thread, name, scope_code, ordinal, late, seq_length, from_ns, ns_length FROM operator"
-      " ORDER BY id",
-      [&](Cursor& in) {
-        Operator op;
-        op.id = in.id<OperatorId>();
-        op.parent = in.back<OperatorId>(op.id.value);
-        op.thread = in.id<ThreadId>();
-        op.name = in.id<StringId>();
-        op.scope = static_cast<OperatorScope>(std::clamp<std::int64_t>(in.integer(), 0, 2));
-        op.ordinal = in.integer();
-        op.span = in.lifetime(op.id.value);
-        operators.push_back(op);
-      });
-}
-
 Status TraceData::load_rows(Database& database) {
-  blocks.reserve(row_count(database, "block"));
-  storages.reserve(row_count(database, "storage"));
-  tensors.reserve(row_count(database, "tensor"));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](Cursor& in) {
     const StringId id = in.id<StringId>();
     strings_.push_back({id, std::string(in.text())});
@@ -278,52 +384,6 @@ Status TraceData::load_rows(Database& database) {
     stack.frame = in.id<FrameId>();
     stacks.push_back(stack);
   }));
-  const StringId cpu = intern("cpu");
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database,
-      "SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back, free_stack,"
-      " late, seq_length, from_ns, ns_length FROM block ORDER BY id",
-      [&](Cursor& in) {
-        Block block;
-        block.id = in.id<BlockId>();
-        block.bytes = in.bytes();
-        const std::optional<std::int64_t> gpu = in.optional_integer();
-        block.device = gpu ? intern("cuda:" + std::to_string(*gpu)) : cpu;
-        block.storage = in.back<StorageId>(block.id.value);
-        block.birth = in.actor(block.id.value);
-        block.end = in.actor(block.id.value);
-        block.span = in.lifetime(block.id.value);
-        blocks.push_back(block);
-      }));
-  DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT id, bytes, first_seen, thread, operator_back, stack, end_thread,"
-                                 " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length"
-                                 " FROM storage ORDER BY id",
-                                 [&](Cursor& in) {
-                                   Storage storage;
-                                   storage.id = in.id<StorageId>();
-                                   storage.bytes = in.bytes();
-                                   storage.first_seen = in.integer() != 0;
-                                   storage.birth = in.actor(storage.id.value);
-                                   storage.end = in.actor(storage.id.value);
-                                   storage.end_ordinal = in.optional_integer();
-                                   storage.span = in.lifetime(storage.id.value);
-                                   storages.push_back(storage);
-                                 }));
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database,
-      "SELECT id, first, storage_back, thread, operator_back, stack, late, seq_length, from_ns, ns_length FROM tensor"
-      " ORDER BY id",
-      [&](Cursor& in) {
-        Tensor tensor;
-        tensor.id = in.id<TensorId>();
-        tensor.object = in.id<TensorId>();
-        if (!tensor.object.valid()) tensor.object = tensor.id;
-        tensor.storage = in.back<StorageId>(tensor.id.value);
-        tensor.birth = in.actor(tensor.id.value);
-        tensor.span = in.lifetime(tensor.id.value);
-        tensors.push_back(tensor);
-      }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database,
       "SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, bytes, bytes_after, "

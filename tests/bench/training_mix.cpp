@@ -89,8 +89,8 @@ std::uint64_t TrainingMix::fresh_address() {
 std::uint64_t TrainingMix::next_stack() { return stacks_[unit_ % kStacks]; }
 
 TrainingMix::Live TrainingMix::allocate() {
-  const Live live{fresh_address(), fresh_address(), fresh_address(), unit_ % 5 < 2 ? fresh_address() : 0};
   const std::uint64_t bytes = 1024 + unit_ % 97 * 4096;
+  const Live live{fresh_address(), fresh_address(), fresh_address(), unit_ % 5 < 2 ? fresh_address() : 0, bytes};
   written_ += publish<wire::BlockRecord>(wire::RecordType::kBlockAlloc, 0, [&](wire::BlockRecord& r) {
     r.address = live.block;
     r.bytes = bytes;
@@ -123,7 +123,7 @@ void TrainingMix::free(const Live& live) {
                                            [&](wire::StorageRecord& r) {
                                              r.storage = live.storage;
                                              r.data = live.block;
-                                             r.bytes = 0;
+                                             r.bytes = live.bytes;
                                              r.stack = next_stack();
                                            });
   written_ += publish<wire::BlockRecord>(wire::RecordType::kBlockFree, 0, [&](wire::BlockRecord& r) {

@@ -23,7 +23,7 @@ class TrainingMix {
 
  private:
   struct Live {
-    std::uint64_t storage, block, tensor, view;
+    std::uint64_t storage, block, tensor, view, bytes;
   };
 
   std::uint64_t begin(std::uint64_t name);

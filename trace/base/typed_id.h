@@ -25,11 +25,12 @@ using BlockId = TypedNumber<struct BlockTag>;
 using MarkId = TypedNumber<struct MarkTag>;
 using EdgeId = TypedNumber<struct EdgeTag>;
 using OperatorId = TypedNumber<struct OperatorTag>;
-using StringId = TypedNumber<struct StringTag>;
-using FrameId = TypedNumber<struct FrameTag>;
-using StackId = TypedNumber<struct StackTag>;
-using ThreadId = TypedNumber<struct ThreadTag>;
 using SourceId = TypedNumber<struct SourceTag>;
+// Counted from 1 as they are first seen; 32 bits of them are more than a process can have.
+using StringId = TypedNumber<struct StringTag, std::int32_t>;
+using FrameId = TypedNumber<struct FrameTag, std::int32_t>;
+using StackId = TypedNumber<struct StackTag, std::int32_t>;
+using ThreadId = TypedNumber<struct ThreadTag, std::int32_t>;
 
 /// Position in the one total order of a process's records.
 using Sequence = TypedNumber<struct SequenceTag>;
