@@ -112,7 +112,7 @@ int print_result(const std::string& trace, const Job& job, double drain_s, doubl
   const std::int64_t lifetime_bytes =
       query(*database,
             "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN"
-            " (SELECT name FROM sqlite_schema WHERE tbl_name IN ('storage', 'tensor', 'block'))");
+            " (SELECT name FROM sqlite_schema WHERE tbl_name IN ('storage', 'tensor', 'block', 'pyramid'))");
   std::printf(
       "{\"records\": %lld, \"per_second\": %lld, \"drain_s\": %.6f, \"finish_s\": %.6f, \"cpu_s\": %.6f, "
       "\"lost\": %llu, \"lifetimes\": %lld, \"operators\": %lld, \"lifetime_bytes\": %lld, \"file_bytes\": %llu, "
