@@ -35,8 +35,8 @@ bool makes_sense(const PyramidRow& row) {
   const auto fits = [](std::int64_t value) { return value >= -kLargest && value <= kLargest; };
   return fits(row.lowest) && fits(row.highest) && row.lowest <= row.last && row.last <= row.highest &&
          row.from.seq > 0 && fits(row.from.seq) && row.from.ns >= 0 && fits(row.from.ns) &&
-         row.highest_at.seq >= row.from.seq && row.highest_at.ns >= row.from.ns && fits(row.highest_at.ns) &&
-         row.sums_only >= 0 && fits(row.sums_only);
+         row.highest_at.seq >= row.from.seq && fits(row.highest_at.seq) && row.highest_at.ns >= row.from.ns &&
+         fits(row.highest_at.ns) && row.sums_only >= 0 && fits(row.sums_only);
 }
 
 CurveStretch stretch_of(const PyramidRow& row, const Moment& end) {

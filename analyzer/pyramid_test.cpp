@@ -265,7 +265,8 @@ TEST(Pyramid, OneThatIsDamagedIsRefused) {
         "UPDATE pyramid SET highest_seq = from_seq + 100000 WHERE level = 0",
         "UPDATE pyramid SET highest = 1 << 40, last = 0 WHERE level = 0", "DELETE FROM pyramid WHERE level = 0",
         "UPDATE pyramid SET level = 3 WHERE level = 0", "UPDATE pyramid SET device = x'00'",
-        "UPDATE pyramid SET from_seq = -from_seq", "UPDATE pyramid SET from_ns = 'text' || from_ns, highest_ns = -1"}) {
+        "UPDATE pyramid SET from_seq = -from_seq", "UPDATE pyramid SET highest_seq = 9223372036854775807",
+        "UPDATE pyramid SET from_ns = 'text' || from_ns, highest_ns = -1"}) {
     const std::string path = trace.save();
     {
       Database database = std::move(*Database::open(path, OpenMode::kReadWrite));

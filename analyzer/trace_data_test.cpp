@@ -90,6 +90,11 @@ TEST(DamagedTrace, DevicesAndThreadsThatCannotBeAreNamed) {
   EXPECT_TRUE(load_after("UPDATE block SET gpu = 127, thread = 2147483647").ok());
 }
 
+TEST(DamagedTrace, TextsThatNoRecorderWritesAreRefused) {
+  EXPECT_FALSE(load_after("UPDATE string SET text = CAST(zeroblob(16385) AS TEXT)").ok());
+  EXPECT_TRUE(load_after("UPDATE string SET text = CAST(zeroblob(16384) AS TEXT)").ok());
+}
+
 TEST(DamagedTrace, KeysAndAddressesAreAnyNumbers) {
   EXPECT_TRUE(load_after("UPDATE block SET address = -1; UPDATE thread SET tid = 9223372036854775807").ok());
 }

@@ -7,6 +7,7 @@
 #include "analyzer/load_jobs.h"
 #include "analyzer/trace_data.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/rows.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -35,6 +36,12 @@ class Cursor {
   std::optional<std::int64_t> optional_any() { return row_.optional_integer(column_++); }
   std::int64_t integer() { return checked(any(), -kLargestCount, kLargestCount); }
   std::string_view text() { return row_.text(column_++); }
+  /// Text of the table string.
+  std::string_view name() {
+    const std::string_view name = text();
+    if (name.size() > kLongestText) makes_sense_ = false;
+    return name;
+  }
   std::optional<std::int64_t> optional_integer() {
     const std::optional<std::int64_t> value = optional_any();
     return value ? std::optional(checked(*value, -kLargestCount, kLargestCount)) : std::nullopt;
@@ -362,7 +369,7 @@ Status TraceData::load_meta(Database& database) {
 Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](Cursor& in) {
     const StringId id = in.id<StringId>();
-    strings_.push_back({id, std::string(in.text())});
+    strings_.push_back({id, std::string(in.name())});
   }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, tid, name FROM thread ORDER BY id", [&](Cursor& in) {
     const auto id = in.id<ThreadId>();

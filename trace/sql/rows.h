@@ -3,6 +3,7 @@
 // In fields of type RowId, 0 is written as NULL. A row whose `to` was never set is a lifetime that still lasts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@
 namespace dcmt {
 
 using RowId = std::int64_t;
+
+/// Bytes of a row of table string; a writer cuts what is longer. No record of the wire has more text.
+inline constexpr std::size_t kLongestText = 16 * 1024;
 
 /// A point in the process's order of events and on its monotonic clock. seq 0: not yet.
 struct Moment {

@@ -413,6 +413,7 @@ Status TraceWriter::set_meta(std::string_view key, std::int64_t value) {
 }
 
 Expected<RowId> TraceWriter::intern(std::string_view text) {
+  text = text.substr(0, kLongestText);
   if (const auto known = strings_.find(text); known != strings_.end()) return known->second;
   const RowId id = reserve_string();
   DCMT_RETURN_IF_ERROR(define_string(id, text));
@@ -436,6 +437,7 @@ Expected<RowId> TraceWriter::stack(RowId parent, RowId frame) {
 }
 
 Status TraceWriter::define_string(RowId id, std::string_view text) {
+  text = text.substr(0, kLongestText);
   strings_.try_emplace(std::string(text), id);
   return Binder(statements_[kString]).value(id).string(text).run();
 }

@@ -97,6 +97,16 @@ TEST_F(TraceWriterTest, ReservedTextComesLater) {
   EXPECT_EQ(*w.intern("late"), id);
 }
 
+TEST_F(TraceWriterTest, TextsThatAreTooLongAreCut) {
+  TraceWriter w = writer(create_trace(path_));
+  const std::string longest(kLongestText, 'x');
+  const RowId id = *w.intern(longest + "y");
+  EXPECT_EQ(*w.intern(longest), id);
+  const RowId other = w.reserve_string();
+  check(w.define_string(other, std::string(2 * kLongestText, 'z')));
+  EXPECT_EQ(integer(w.database(), "SELECT max(length(text)) FROM string"), kLongestText);
+}
+
 /// A trace with a little of everything: one defect release with its census, one step.
 void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.begin().ok());
