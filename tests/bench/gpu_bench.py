@@ -20,7 +20,7 @@ from turns import Training
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
-ROWS = (("gpt", 15, True), ("gpt_compiled", 15, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+ROWS = (("gpt", 5, True), ("gpt_compiled", 5, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
 
 def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], rounds: int) -> dict:
@@ -55,7 +55,7 @@ def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, mo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=40, help="of turns")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
