@@ -14,7 +14,7 @@ struct TypedNumber {
 
   constexpr TypedNumber() = default;
   constexpr explicit TypedNumber(Value v) : value(v) {}
-  friend constexpr auto operator<=>(TypedNumber, TypedNumber) = default;
+  friend constexpr auto operator<=>(TypedNumber, TypedNumber) = default;  // NOLINT(modernize-use-nullptr)
   /// Zero means "none": row ids and sequences start at 1.
   [[nodiscard]] constexpr bool valid() const { return value != 0; }
 };
