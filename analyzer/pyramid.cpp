@@ -4,12 +4,12 @@
 #include <limits>
 #include <optional>
 
+#include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 61;
 /// 64 changes on level 0: more levels than this hold more changes than there are numbers.
 constexpr std::int64_t kMostLevels = 11;
 

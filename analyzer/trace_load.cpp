@@ -6,16 +6,14 @@
 
 #include "analyzer/load_jobs.h"
 #include "analyzer/trace_data.h"
+#include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/rows.h"
 
 namespace dcmt::analyzer {
 namespace {
 
-/// No trace of ours has larger numbers, and sums and differences of smaller ones stay within their type.
-constexpr std::int64_t kLargest = std::int64_t{1} << 61;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;  ///< of bytes, references, operators
-constexpr std::int64_t kMostGpus = 128;                        ///< torch's device numbers have 8 bits
 constexpr unsigned kMostThreads = 8;                           ///< more wait for memory only
 
 /// What blocks lie on, by the texts that name it.

@@ -3,13 +3,13 @@
 #include <array>
 #include <cstdio>
 
+#include "trace/sql/limits.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::recorder {
 namespace {
 
-/// More than one process ever drives.
-constexpr std::uint32_t kGpus = 128;
+constexpr auto kGpus = static_cast<std::uint32_t>(kMostGpus);
 
 const auto& names() {
   static const auto all = [] {

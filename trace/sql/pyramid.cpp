@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "trace/sql/limits.h"
+
 namespace dcmt {
 namespace {
-
-/// No trace of ours has larger numbers, and sums and differences of two smaller ones stay within their type.
-constexpr std::int64_t kLargest = std::int64_t{1} << 61;
 
 bool makes_sense(std::int64_t number) { return number >= 0 && number <= kLargest; }
 
