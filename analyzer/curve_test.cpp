@@ -123,7 +123,7 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
   using Groups = std::vector<std::pair<std::string, std::int64_t>>;
   EXPECT_EQ(names(GroupBy::kSite), (Groups{{"user/model.py:41 forward", 107}, {"(no Python frame)", 5}}));
   EXPECT_EQ(names(GroupBy::kOperator),
-            (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator)", 5}}));
+            (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator recorded)", 5}}));
   EXPECT_EQ(names(GroupBy::kPhase), (Groups{{"forward", 107}, {"(no phase)", 5}}));
   EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"other", 12}}));
 }

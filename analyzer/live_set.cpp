@@ -15,7 +15,7 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const
       return describe_site(data, block.birth.stack);
     case GroupBy::kOperator: {
       const Operator* op = named_operator(data, block.birth.op);
-      return op != nullptr ? std::string(data.text(op->name)) : "(no operator)";
+      return op != nullptr ? std::string(data.text(op->name)) : "(no operator recorded)";
     }
     case GroupBy::kPhase: {
       const Mark* phase = phases.at(block.span.from_seq);

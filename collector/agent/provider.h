@@ -88,6 +88,10 @@ struct PythonProvider {
   /// first sight. Needs no GIL: the caller's own frames cannot move while it is inside C code.
   std::uint64_t (*capture_stack)() noexcept;
 
+  /// The calling thread's innermost Python frame, nullptr if it has none. For identity only, and only while what that
+  /// frame has called still runs.
+  const void* (*innermost_frame)() noexcept;
+
   /// Writes a CensusLocalRecord for every fast local, cell, free variable and evaluation-stack slot that refers to one
   /// of `objects` (addresses of Python objects), first in the calling thread's frames, then, if `other_threads`, in
   /// those of all others: only if the caller holds the GIL or nobody does, and then nobody can take it meanwhile. It is
@@ -107,6 +111,12 @@ DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
 inline std::uint64_t python_stack() noexcept {
   const PythonProvider* python = python_provider();
   return python != nullptr ? python->capture_stack() : 0;
+}
+
+/// As PythonProvider::innermost_frame; nullptr without a Python provider.
+inline const void* python_frame() noexcept {
+  const PythonProvider* python = python_provider();
+  return python != nullptr ? python->innermost_frame() : nullptr;
 }
 
 /// What the torch provider serves: the parts of the marks table that need to know tensors. `tensor` is a TensorImpl,

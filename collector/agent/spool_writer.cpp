@@ -110,8 +110,17 @@ std::int64_t take_chunk() noexcept {
   return -1;
 }
 
+/// Asks for the lines that the next records will be written to. They are in no cache of this processor (the recorder
+/// has read them, or memory has them), and the locked instruction of a sequence waits for every store before it.
+void fetch_lines_ahead(const char* end_of_record) noexcept {
+  constexpr std::ptrdiff_t kAhead = 256;
+  constexpr std::ptrdiff_t kLine = 64;
+  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(end_of_record[kAhead]), "m"(end_of_record[kAhead + kLine]));
+}
+
 wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   auto* header = reinterpret_cast<wire::RecordHeader*>(t_state.chunk + t_state.used);
+  fetch_lines_ahead(t_state.chunk + t_state.used + bytes);
   header->type = type;
   header->words = static_cast<std::uint16_t>(bytes / 8);
   header->aux = aux;

@@ -88,6 +88,8 @@ static int32_t offset_of(const _PyInterpreterFrame* frame) {
   return (int32_t)_PyInterpreterFrame_LASTI(frame) * (int32_t)sizeof(_Py_CODEUNIT);
 }
 
+const void* dcmt_py_innermost(const PyThreadState* thread) { return thread->cframe->current_frame; }
+
 unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more) {
   unsigned count = 0;
   *more = 0;

@@ -53,6 +53,9 @@ void dcmt_py_thaw(void);
  * faster. Given back with PyEval_SaveThread(). */
 void dcmt_py_take_frozen(PyThreadState* thread);
 
+/* The innermost frame of `thread`, for identity; NULL if there is none. */
+const void* dcmt_py_innermost(const PyThreadState* thread);
+
 /* Innermost frames of `thread`, complete ones only. Returns how many were stored; *more becomes 1 if there are others.
  */
 unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more);

@@ -12,7 +12,8 @@
 namespace dcmt::python_provider {
 namespace {
 
-constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider), capture_stack, visit_locals};
+constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider), capture_stack, innermost_frame,
+                                                visit_locals};
 
 /// True if the Python that runs has the version whose layouts were compiled in. `version` is Py_GetVersion().
 bool same_version(const char* version) noexcept {

@@ -74,6 +74,11 @@ bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
 
 }  // namespace
 
+const void* innermost_frame() noexcept {
+  const PyThreadState* const thread = dcmt_py_thread();
+  return thread != nullptr ? dcmt_py_innermost(thread) : nullptr;
+}
+
 std::uint64_t capture_stack() noexcept {
   PyThreadState* const thread = dcmt_py_thread();
   if (thread == nullptr) return 0;

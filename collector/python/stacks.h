@@ -8,4 +8,7 @@ namespace dcmt::python_provider {
 /// PythonProvider::capture_stack. Budget: 150 ns for 30 frames that were seen before.
 std::uint64_t capture_stack() noexcept;
 
+/// PythonProvider::innermost_frame.
+const void* innermost_frame() noexcept;
+
 }  // namespace dcmt::python_provider

@@ -106,6 +106,7 @@ class Assembler::Impl {
   Status stack(std::string_view bytes);
   Status thread(const wire::ThreadRecord& record);
   Status see_thread();
+  Status memory_taken() { return operators_.running() == 0 ? phases_.memory_taken() : Status{}; }
   Status clock(const wire::ClockRecord& record);
   Status take_reading(const ClockTriple& reading);
   Status note_clock_change(ClockFit::Outcome outcome);
@@ -253,6 +254,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kThread:
       return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return this->thread(r); });
     case RecordType::kTensorBirth:
+      DCMT_RETURN_IF_ERROR(memory_taken());
       return with<wire::TensorRecord>(bytes, "a tensor's birth",
                                       [&](const auto& r) { return lifetimes_.tensor_birth(r); });
     case RecordType::kTensorRelease:
@@ -262,6 +264,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
                                        [&](const auto& r) { return repoint(r); });
     case RecordType::kStorageBirth:
+      DCMT_RETURN_IF_ERROR(memory_taken());
       return with<wire::StorageRecord>(bytes, "a storage's birth",
                                        [&](const auto& r) { return lifetimes_.storage_birth(r); });
     case RecordType::kStorageRelease:
@@ -272,6 +275,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::ResizeRecord>(bytes, "a storage's change of size",
                                       [&](const auto& r) { return lifetimes_.storage_resize(r); });
     case RecordType::kBlockAlloc:
+      DCMT_RETURN_IF_ERROR(memory_taken());
       return with<wire::BlockRecord>(bytes, "a block's allocation",
                                      [&](const auto& r) { return lifetimes_.block_alloc(r); });
     case RecordType::kBlockFree:

@@ -301,6 +301,36 @@ TEST_F(AssemblerTest, PhasesAndStepsComeFromTheOperators) {
   EXPECT_EQ(totals_.steps, 2);
 }
 
+TEST_F(AssemblerTest, PhasesAreToldFromMemoryWhereNoOperatorIsObserved) {
+  TestStream s;
+  s.named_thread(100, "python");
+  const auto forward = s.alloc(0x1000, 100);
+  s.alloc(0x2000, 100);
+  const auto backward = s.op_begin("autograd::engine::execute", 1, OpScope::kBackward);
+  s.thread = 2;
+  s.op("MmBackward0", OpScope::kBackward);
+  s.alloc(0x3000, 100);  // between two nodes of the device's thread
+  s.op("AddBackward0", OpScope::kBackward);
+  s.thread = 1;
+  const auto backward_end = s.op_end(1);
+  s.free(0x1000);        // no begin of a forward
+  s.alloc(0x4000, 100);  // nor this, with no backward after it
+  const auto optimizer = s.op("Optimizer.step#SGD.step", OpScope::kUser);
+  s.free(0x2000);
+  const auto again = s.alloc(0x1000, 100);
+  const auto next = s.op("autograd::engine::execute", OpScope::kBackward);
+  Database db = record(s);
+  const auto phase = [](const char* name, std::uint64_t from, std::uint64_t to) {
+    return std::string(name) + "|" + std::to_string(from) + "|" + std::to_string(to);
+  };
+  EXPECT_EQ(rows(db,
+                 "SELECT text, from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE kind = 'phase'"
+                 " ORDER BY from_seq"),
+            (Rows{phase("forward", forward, backward), phase("backward", backward, backward_end),
+                  phase("optimizer", optimizer, optimizer + 1), phase("forward", again, next),
+                  phase("backward", next, next + 1)}));
+}
+
 TEST_F(AssemblerTest, ForwardAgainAfterBackwardAndASecondOptimizer) {
   TestStream s;
   s.op("aten::addmm");

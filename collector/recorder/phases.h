@@ -1,8 +1,9 @@
 // Phases and steps, told from the operators alone: the user's script is not changed for them.
 //
 // - optimizer: a user scope named "Optimizer.step#…".
-// - backward: from the first autograd node until the next top-level operator that is none, on the backward's thread or
-//   the forward's; it ends with the end of its last node.
+// - backward: from the first autograd node (or its engine, which runs them) until the next top-level operator that is
+//   none, on the backward's thread or the forward's; it ends with the end of its last node.
+// - memory taken outside of all operators counts as one: not every operator is observed.
 // - forward: from a step's first operator until backward or optimizer begins. After a backward, operators are a forward
 //   only if another backward follows (gradient clipping is none).
 // - step: ends with the optimizer phase that follows a backward; another optimizer phase with no backward in between
@@ -37,6 +38,8 @@ class Phases {
   /// @param op  row id of the operator  @param depth  operators running on the thread outside of it
   Status op_begin(OpRole role, RowId op, std::size_t depth);
   Status op_end(OpRole role, RowId op);
+  /// A tensor, a storage or a block began while no operator was running on the thread.
+  Status memory_taken() { return op_begin(OpRole::kPlain, 0, 0); }
   /// The running step ends here and had this number.
   Status explicit_step(std::int64_t number, RowId name, RowId stack, RowId op);
   /// An explicit span of kind step began: automatic steps are off.

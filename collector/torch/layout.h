@@ -27,6 +27,7 @@ inline constexpr std::size_t kTensorSlotDetachMove = 32;  ///< shallow_copy_and_
 inline constexpr std::size_t kTensorSlotCopyFrom = 33;    ///< shallow_copy_from
 inline constexpr std::size_t kStorageSlotDelete = 3;      ///< deleting destructor
 inline constexpr std::size_t kStorageSlotRelease = 4;
+inline constexpr std::size_t kEngineSlotExecute = 4;  ///< autograd's Engine::execute
 
 inline std::uint64_t word(const void* object, std::size_t offset) noexcept {
   return *reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(object) + offset);

@@ -14,6 +14,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/elf_patch.h"
 #include "collector/torch/layout.h"
+#include "collector/torch/operator_events.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
@@ -45,6 +46,8 @@ using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint
 /// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
 using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
 using ResizeStorage = void (*)(void*, std::size_t);
+/// Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs): a vector through a hidden argument.
+using EngineExecute = void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
 
 constexpr char kConstruct4[] =
     "_ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE";
@@ -70,6 +73,9 @@ constexpr char kSetQuantized[] =
 constexpr char kMakeStorage[] =
     "_ZN3c1017make_storage_implENS_11StorageImpl15use_byte_size_tENS_6SymIntENS_7DataPtrEPNS_9AllocatorEbSt8"
     "optionalINS_6DeviceEE";
+constexpr char kEngineExecute[] =
+    "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_";
+constexpr char kEngineTable[] = "_ZTVN5torch8autograd6EngineE";
 constexpr char kUndefined[] = "_ZN3c1019UndefinedTensorImpl10_singletonE";
 constexpr char kTensorTable[] = "_ZTVN3c1010TensorImplE";
 constexpr char kStorageTable[] = "_ZTVN3c1011StorageImplE";
@@ -99,6 +105,7 @@ OneObject g_free_cpu;
 ReportMemory g_report_memory;
 ResizeStorage g_resize_cpu;
 ResizeStorage g_resize_cuda;
+EngineExecute g_engine_execute;
 
 /// Whether what begins on this storage is recorded.
 bool follow_begin(const void* storage) noexcept {
@@ -109,8 +116,22 @@ bool follow_begin(const void* storage) noexcept {
 /// recorder ignores the end of what it never saw begin.
 bool follow_end(const void* storage) noexcept { return follow_begin(storage) || layout::is_empty(storage); }
 
-void write_tensor(wire::RecordType type, const void* tensor, bool with_stack) noexcept {
-  const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
+/// The stack of what begins or ends on this storage. In `lifetimes` a view or an end has none, unless a key's storage
+/// is concerned: the stack of each storage's begin is what a default run can afford.
+std::uint64_t stack_of(const void* storage) noexcept {
+  return agent::full_detail() || storage_is_watched(storage) ? stack_here() : 0;
+}
+
+std::uint64_t stack_of_birth(const void* storage) noexcept {
+  if (storage == nullptr || layout::strong_count(storage) != 1) return stack_of(storage);
+  // The block was allocated for this tensor, a moment ago and from the same place.
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->block == 0 || thread->block != layout::data_of(storage)) return stack_here();
+  thread->block = 0;
+  return thread->block_stack;
+}
+
+void write_tensor(wire::RecordType type, const void* tensor, std::uint64_t stack) noexcept {
   write_running_ops();
   auto* record = static_cast<wire::TensorRecord*>(agent::begin_record(type, sizeof(wire::TensorRecord), 0));
   if (record == nullptr) return;
@@ -136,7 +157,7 @@ void tensor_born(const void* tensor) noexcept {
   }
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   if (storage != nullptr) sharing_add(tensor, storage);
-  if (follow_begin(storage)) write_tensor(wire::RecordType::kTensorBirth, tensor, true);
+  if (follow_begin(storage)) write_tensor(wire::RecordType::kTensorBirth, tensor, stack_of_birth(storage));
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -147,12 +168,11 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   if (storage != nullptr) sharing_remove(tensor, storage);
   // A tensor without storage cannot be told from one that was followed and released: it is reported.
   if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
-    write_tensor(type, tensor, false);
+    write_tensor(type, tensor, 0);
   }
 }
 
-void write_storage(wire::RecordType type, const void* storage) noexcept {
-  const std::uint64_t stack = agent::python_stack();
+void write_storage(wire::RecordType type, const void* storage, std::uint64_t stack) noexcept {
   write_running_ops();
   const TorchThread* thread = torch_thread();
   const auto ordinal = static_cast<std::uint32_t>(thread != nullptr ? thread->ordinal : 0);
@@ -169,18 +189,22 @@ void storage_ends(const void* storage, wire::RecordType type) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
   const bool follow = follow_end(storage);
+  const std::uint64_t stack = follow ? stack_of(storage) : 0;
   // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
   watched_storage_ends(storage);
-  if (follow) write_storage(type, storage);
+  if (follow) write_storage(type, storage, stack);
 }
 
-// `device` is an optional<Device>: three bytes in one register.
+// `storage` is a reference to a Storage, which is one pointer; `device` an optional<Device>: three bytes in one
+// register.
 void on_construct4(void* tensor, void* storage, std::uint64_t keys, std::uint16_t type, std::uint32_t device) {
+  sharing_expect(reinterpret_cast<const void*>(layout::word(storage, 0)));
   g_construct4(tensor, storage, keys, type, device);
   tensor_born(tensor);
 }
 
 void on_construct_view(void* tensor, int kind, void* storage, std::uint64_t keys, std::uint16_t type) {
+  sharing_expect(reinterpret_cast<const void*>(layout::word(storage, 0)));
   g_construct_view(tensor, kind, storage, keys, type);
   tensor_born(tensor);
 }
@@ -278,7 +302,7 @@ class Move {
 
  private:
   void write_repoint(const void* after) const noexcept {
-    const std::uint64_t stack = agent::python_stack();
+    const std::uint64_t stack = stack_here();
     write_running_ops();
     auto* record = static_cast<wire::RepointRecord*>(
         agent::begin_record(wire::RecordType::kTensorRepoint, sizeof(wire::RepointRecord), 0));
@@ -340,7 +364,7 @@ void* on_make_storage(void** result, const void* bytes, void* data, void* alloca
   void* returned = g_make_storage(result, bytes, data, allocator, resizable, device);
   if (agent::recording() && follow_begin(*result)) {
     agent::Inside inside;
-    write_storage(wire::RecordType::kStorageBirth, *result);
+    write_storage(wire::RecordType::kStorageBirth, *result, stack_here());
   }
   return returned;
 }
@@ -353,7 +377,7 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_small(storage);
-  const std::uint64_t stack = agent::python_stack();
+  const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(
       agent::begin_record(wire::RecordType::kStorageResize, sizeof(wire::ResizeRecord), 0));
@@ -369,6 +393,19 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
 void on_resize_cpu(void* storage, std::size_t bytes) { resize(g_resize_cpu, storage, bytes); }
 void on_resize_cuda(void* storage, std::size_t bytes) { resize(g_resize_cuda, storage, bytes); }
 
+void* on_engine_execute(void* result, void* engine, const void* roots, const void* inputs, bool keep_graph,
+                        bool create_graph, bool accumulate, const void* outputs) {
+  const BackwardSpan backward;
+  return g_engine_execute(result, engine, roots, inputs, keep_graph, create_graph, accumulate, outputs);
+}
+
+void note_block(const void* address, std::uint64_t stack) noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr) return;
+  thread->block = reinterpret_cast<std::uint64_t>(address);
+  thread->block_stack = stack;
+}
+
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
 void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
@@ -376,7 +413,8 @@ void write_block(wire::RecordType type, std::uint32_t device, const void* addres
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
-  const std::uint64_t stack = with_stack ? agent::python_stack() : 0;
+  const std::uint64_t stack = with_stack ? stack_here() : 0;
+  if (type == wire::RecordType::kBlockAlloc && with_stack) note_block(address, stack);
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uint64_t>(address);
@@ -438,7 +476,9 @@ void follow_from_now(const void* storage) noexcept {
   if (agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes) return;
   SharingSet set;
   sharing_of(storage, set);
-  for (std::uint32_t i = 0; i < set.count; ++i) write_tensor(wire::RecordType::kTensorBirth, set.tensors[i], true);
+  for (std::uint32_t i = 0; i < set.count; ++i) {
+    write_tensor(wire::RecordType::kTensorBirth, set.tensors[i], stack_here());
+  }
 }
 
 namespace {
@@ -470,6 +510,7 @@ const ImportPatch kImports[] = {
     {kSetMeta, pointer(on_set_meta), nullptr},
     {kSetQuantized, pointer(on_set_quantized), nullptr},
     {kMakeStorage, pointer(on_make_storage), nullptr},
+    {kEngineExecute, pointer(on_engine_execute), nullptr},
     // Only where torch's CUDA libraries are loaded.
     {kReportMemory, pointer(on_report_cuda_memory), "libc10_cuda.so"},
     {kResizeCuda, pointer(on_resize_cuda), nullptr},
@@ -496,6 +537,7 @@ bool install_lifetime_hooks(const char** why) noexcept {
   auto** tensor_table = static_cast<void**>(symbol_in_use(c10, kTensorTable));
   auto** storage_table = static_cast<void**>(symbol_in_use(c10, kStorageTable));
   auto** functional_table = static_cast<void**>(symbol_in_use(cpu, kFunctionalTable));
+  auto** engine_table = static_cast<void**>(symbol_in_use(cpu, kEngineTable));
   g_undefined = symbol_in_use(c10, kUndefined);
   const bool found = find(c10, kConstruct4, g_construct4) && find(c10, kConstructViewC1, g_construct_view) &&
                      find(c10, kDestroyD2, g_destroy_tensor) && find(c10, kAllocCpu, g_alloc_cpu) &&
@@ -503,8 +545,9 @@ bool install_lifetime_hooks(const char** why) noexcept {
                      find(c10, kReportMemory, g_report_memory) && find(c10, kCopyMetadata, g_copy_metadata) &&
                      find(c10, kCopyMetadataMove, g_copy_metadata_move) && find(cpu, kSetCpu, g_set_cpu) &&
                      find(cpu, kSetMeta, g_set_meta) && find(cpu, kSetQuantized, g_set_quantized) &&
-                     find(c10, kMakeStorage, g_make_storage) && tensor_table != nullptr && storage_table != nullptr &&
-                     functional_table != nullptr;
+                     find(c10, kMakeStorage, g_make_storage) && find(cpu, kEngineExecute, g_engine_execute) &&
+                     engine_table != nullptr && engine_table[layout::kEngineSlotExecute] == pointer(g_engine_execute) &&
+                     tensor_table != nullptr && storage_table != nullptr && functional_table != nullptr;
   if (!found) {
     *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
     return false;
@@ -525,6 +568,7 @@ bool install_lifetime_hooks(const char** why) noexcept {
   patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage));
   patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional));
   patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional));
+  patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;

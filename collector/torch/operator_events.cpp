@@ -20,8 +20,10 @@
 namespace dcmt::torch_provider {
 namespace {
 
-// Inputs are boxed for every operator while a callback wants them, so that callback is on only while a released
-// storage is alive.
+// Torch takes a slower path through every operator while any callback wants it, and boxes its inputs while one wants
+// those (docs/adr/0011). So the callback of operators is on only while somebody needs all of them, and the one of their
+// inputs only while a released storage is alive.
+std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<bool> g_switching{false};
 std::atomic<bool> g_have_switched{false};
@@ -93,20 +95,30 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   return nullptr;
 }
 
-void switch_reads(bool wanted) {
-  if (wanted == (g_reads_handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE)) return;
-  // One thread switches at a time; another that finds it busy comes back at its next operator's end.
-  if (g_switching.exchange(true, std::memory_order_acquire)) return;
-  g_have_switched.store(true, std::memory_order_relaxed);
-  const at::CallbackHandle handle = g_reads_handle.load(std::memory_order_relaxed);
-  if (wanted && handle == at::INVALID_CALLBACK_HANDLE) {
-    g_reads_handle.store(at::addGlobalCallback(
-        at::RecordFunctionCallback(&on_inputs).needsInputs(true).scopes({at::RecordScope::FUNCTION})));
-  } else if (!wanted && handle != at::INVALID_CALLBACK_HANDLE) {
-    g_reads_handle.store(at::INVALID_CALLBACK_HANDLE);
-    at::removeCallback(handle);
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function);
+void on_end(const at::RecordFunction& function, at::ObserverContext*);
+
+at::RecordFunctionCallback observe_operators() {
+  return at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::FUNCTION});
+}
+
+at::RecordFunctionCallback observe_inputs() {
+  return at::RecordFunctionCallback(&on_inputs).needsInputs(true).scopes({at::RecordScope::FUNCTION});
+}
+
+bool operators_wanted() noexcept { return agent::full_detail() || keys_exist() || wrapping_wanted(); }
+
+bool is_on(const std::atomic<at::CallbackHandle>& handle) noexcept {
+  return handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE;
+}
+
+void switch_to(bool wanted, std::atomic<at::CallbackHandle>& handle, at::RecordFunctionCallback (*callback)()) {
+  if (wanted == is_on(handle)) return;
+  if (wanted) {
+    handle.store(at::addGlobalCallback(callback()));
+  } else {
+    at::removeCallback(handle.exchange(at::INVALID_CALLBACK_HANDLE));
   }
-  g_switching.store(false, std::memory_order_release);
 }
 
 // A forked child has one thread, and torch's lock of callbacks as it was at the fork. The forking thread would take it
@@ -196,6 +208,24 @@ void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) 
   }
 }
 
+void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) {
+  ++thread.ordinal;
+  if (thread.depth < TorchThread::kMaxDepth) {
+    // The frame that opens a scope of its own goes on inside of it.
+    const void* frame = scope != wire::OpScope::kUser ? agent::python_frame() : nullptr;
+    RunningOp& op = thread.running[thread.depth];
+    op.function = function;
+    op.name = name;
+    op.ordinal = thread.ordinal;
+    op.scope = static_cast<std::uint32_t>(scope);
+    op.stack_known = false;
+    op.frame = frame;
+  }
+  ++thread.depth;
+  // Phases and steps are told from scopes of these kinds, also when nothing happens inside them.
+  if (agent::full_detail() || scope != wire::OpScope::kFunction) write_running_ops();
+}
+
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
   if (!agent::recording()) return nullptr;
   agent::Inside inside;
@@ -210,15 +240,22 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   }
 
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
-  ++thread->ordinal;
-  if (thread->depth < TorchThread::kMaxDepth) {
-    thread->running[thread->depth] = {&function, function.name(), thread->ordinal,
-                                      static_cast<std::uint32_t>(scope_of(function))};
-  }
-  ++thread->depth;
-  // Phases and steps are told from scopes of these kinds, also when nothing happens inside them.
-  if (agent::full_detail() || function.scope() != at::RecordScope::FUNCTION) write_running_ops();
+  begin_op(*thread, &function, function.name(), scope_of(function));
   return nullptr;
+}
+
+/// False if the thread does not run it.
+bool end_op_of(TorchThread& thread, const void* function) {
+  if (thread.depth > TorchThread::kMaxDepth) {
+    --thread.depth;
+    return true;
+  }
+  for (std::uint32_t at = thread.depth; at-- > 0;) {
+    if (thread.running[at].function != function) continue;
+    end_op(thread, at);
+    return true;
+  }
+  return false;
 }
 
 void on_end(const at::RecordFunction& function, at::ObserverContext*) {
@@ -226,27 +263,44 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
-  if (thread->depth > TorchThread::kMaxDepth) {
-    --thread->depth;
-    return;
-  }
   // A scope of Python's can be left in another order, or on another thread, than it was entered.
-  bool found = false;
-  for (std::uint32_t at = thread->depth; at-- > 0 && !found;) {
-    found = thread->running[at].function == &function;
-    if (found) end_op(*thread, at);
-  }
-  if (!found) note_ended_elsewhere(&function);
-  switch_reads(reads_wanted());
+  if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);
+  switch_operator_events();
 }
 
 }  // namespace
 
+void switch_operator_events() noexcept {
+  if (operators_wanted() == is_on(g_operators_handle) && reads_wanted() == is_on(g_reads_handle)) return;
+  // One thread switches at a time; another that finds it busy comes back at its next operator's end.
+  if (g_switching.exchange(true, std::memory_order_acquire)) return;
+  g_have_switched.store(true, std::memory_order_relaxed);
+  switch_to(operators_wanted(), g_operators_handle, &observe_operators);
+  switch_to(reads_wanted(), g_reads_handle, &observe_inputs);
+  g_switching.store(false, std::memory_order_release);
+}
+
+BackwardSpan::BackwardSpan() noexcept {
+  if (!agent::recording()) return;
+  agent::Inside inside;
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr) return;
+  begun_ = true;
+  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
+}
+
+BackwardSpan::~BackwardSpan() {
+  if (!begun_ || !agent::recording()) return;
+  agent::Inside inside;
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr) end_op_of(*thread, this);
+}
+
 void start_operator_events() {
   pthread_atfork(before_fork, after_fork, after_fork);
-  at::addGlobalCallback(
-      at::RecordFunctionCallback(&on_begin, &on_end)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
+  at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
+                            .scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
+  switch_operator_events();
 }
 
 }  // namespace dcmt::torch_provider

@@ -6,4 +6,20 @@ namespace dcmt::torch_provider {
 /// Registers the callbacks. Once.
 void start_operator_events();
 
+/// Puts the callbacks of all operators, and of their inputs, on or off as they are wanted now. Takes torch's lock of
+/// callbacks and allocates when something changes: call where an operator may.
+void switch_operator_events() noexcept;
+
+/// Lives while a thread runs autograd's engine: what makes the phase, whether or not operators are observed.
+class BackwardSpan {
+ public:
+  BackwardSpan() noexcept;
+  ~BackwardSpan();
+  BackwardSpan(const BackwardSpan&) = delete;
+  BackwardSpan& operator=(const BackwardSpan&) = delete;
+
+ private:
+  bool begun_ = false;
+};
+
 }  // namespace dcmt::torch_provider

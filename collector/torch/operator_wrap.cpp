@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/operator_events.h"
 #include "collector/torch/operator_table.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/torch_thread.h"
@@ -148,15 +149,18 @@ class CycleKernel final : public c10::OperatorKernel {
 
 class Listener final : public c10::OpRegistrationListener {
  public:
-  // The dispatcher holds its lock here: remember only.
+  // The dispatcher holds its lock here: remember, and ask for the operators that come.
   void onOperatorRegistered(const c10::OperatorHandle& op) override {
     Wrapping& state = wrapping();
     const OperatorRow* row = find_operator(state.table, op.operator_name().name.c_str());
     if (row == nullptr) return;
-    const std::lock_guard<std::mutex> lock(state.mutex);
-    state.wanted.push_back(std::make_shared<WantedOperator>(WantedOperator{op, row, {}}));
+    {
+      const std::lock_guard<std::mutex> lock(state.mutex);
+      state.wanted.push_back(std::make_shared<WantedOperator>(WantedOperator{op, row, {}}));
+    }
     g_begun_since.store(0, std::memory_order_relaxed);
     g_wanted.store(true, std::memory_order_relaxed);
+    switch_operator_events();
   }
   void onOperatorDeregistered(const c10::OperatorHandle& op) override {
     Wrapping& state = wrapping();
@@ -206,8 +210,10 @@ void start_wrapping() {
   state.listening.emplace(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
 }
 
+bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed); }
+
 bool wrapping_due(const char* op) noexcept {
-  if (!g_wanted.load(std::memory_order_relaxed)) return false;
+  if (!wrapping_wanted()) return false;
   const std::uint64_t begun = g_begun_since.fetch_add(1, std::memory_order_relaxed) + 1;
   if (begun >= kLastLook) g_wanted.store(false, std::memory_order_relaxed);
   // Kernels come one by one after their operator's registration, without an event: look often at first, then less,

@@ -6,8 +6,10 @@ namespace dcmt::torch_provider {
 /// Loads the table and begins to listen for operators as they are registered. Once.
 void start_wrapping();
 
-/// True if an operator of the table was registered whose kernels are not all wrapped yet, and this is a moment to look
-/// for them. `op` is the operator that begins.
+/// True if an operator of the table was registered whose kernels are not all wrapped yet.
+bool wrapping_wanted() noexcept;
+
+/// True if that is so, and this is a moment to look for them. `op` is the operator that begins.
 bool wrapping_due(const char* op) noexcept;
 
 /// Wraps what can be wrapped by now: operators of the table whose kernels are registered.

@@ -8,6 +8,7 @@
 #include "collector/torch/census.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/operator_events.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -60,6 +61,7 @@ constexpr std::uint32_t kMovedTensors = 1u << 12;
 constinit KeySlot* g_slots = nullptr;
 constinit WatchBucket* g_watched = nullptr;
 constinit MovedTensor* g_moved = nullptr;
+constinit std::atomic<bool> g_keys_exist{false};
 constinit std::atomic<std::int32_t> g_watched_count{0};
 constinit std::atomic<std::int32_t> g_released_alive{0};
 constinit std::atomic<std::int32_t> g_moved_count{0};
@@ -155,7 +157,7 @@ void no_longer_released(KeySlot& slot) noexcept {
 
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
                std::uint32_t flags) noexcept {
-  const std::uint64_t stack = agent::python_stack();
+  const std::uint64_t stack = stack_here();
   write_running_ops();
   const void* storage = slot.storage.load(std::memory_order_acquire);
   if (storage == nullptr) flags |= wire::kKeyStorageDead;
@@ -222,6 +224,8 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
   settle_releases();
   const std::uint32_t index = find_slot(name, true);
   if (index == kNoSlot) return;
+  // From here on a thread's operators count: a release is settled at the next one.
+  if (!keys_exist() && !g_keys_exist.exchange(true, std::memory_order_relaxed)) switch_operator_events();
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) {
@@ -316,6 +320,8 @@ void settle_releases() noexcept {
   }
 }
 
+bool keys_exist() noexcept { return g_keys_exist.load(std::memory_order_relaxed); }
+
 bool reads_wanted() noexcept {
   return g_released_alive.load(std::memory_order_relaxed) > 0 || g_moved_count.load(std::memory_order_relaxed) > 0;
 }
@@ -351,7 +357,7 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   const std::uint32_t index = find_slot(key.name, false);
   if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
   const std::uint64_t name = agent::intern(op, strlen(op));
-  const std::uint64_t stack = agent::python_stack();
+  const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record =
       static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), 0));

@@ -27,6 +27,9 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
 /// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
 void settle_releases() noexcept;
 
+/// True once something has been gathered.
+bool keys_exist() noexcept;
+
 /// True while a released storage or a re-pointed tensor is still alive: operators' inputs must be looked at.
 bool reads_wanted() noexcept;
 

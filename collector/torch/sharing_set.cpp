@@ -44,6 +44,10 @@ bool make_sharing_table() noexcept {
   return g_buckets != nullptr;
 }
 
+void sharing_expect(const void* storage) noexcept {
+  asm volatile("prefetchw %0" : : "m"(bucket_of(storage).tensors[0]));
+}
+
 void sharing_add(const void* tensor, const void* storage) noexcept {
   Bucket& bucket = bucket_of(storage);
   for (auto& entry : bucket.tensors) {
@@ -59,8 +63,10 @@ void sharing_add(const void* tensor, const void* storage) noexcept {
 void sharing_remove(const void* tensor, const void* storage) noexcept {
   for (auto& entry : bucket_of(storage).tensors) {
     const void* expected = tensor;
-    if (entry.load(std::memory_order_relaxed) == tensor) {
-      entry.compare_exchange_strong(expected, nullptr, std::memory_order_release);
+    // One that stands twice (its first end was not seen) stays once, stale: who asks verifies.
+    if (entry.load(std::memory_order_relaxed) == tensor &&
+        entry.compare_exchange_strong(expected, nullptr, std::memory_order_release)) {
+      return;
     }
   }
 }

@@ -13,6 +13,8 @@ namespace dcmt::torch_provider {
 
 bool make_sharing_table() noexcept;
 
+/// A tensor is about to be added: the table's line is asked for meanwhile.
+void sharing_expect(const void* storage) noexcept;
 void sharing_add(const void* tensor, const void* storage) noexcept;
 void sharing_remove(const void* tensor, const void* storage) noexcept;
 

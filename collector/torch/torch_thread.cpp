@@ -38,6 +38,21 @@ void give_back_torch_thread() noexcept {
   }
 }
 
+std::uint64_t stack_here() noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->depth == 0 || thread->depth > TorchThread::kMaxDepth) return agent::python_stack();
+  const void* frame = agent::python_frame();
+  std::uint32_t outermost = thread->depth;
+  while (outermost > 0 && thread->running[outermost - 1].frame == frame) --outermost;
+  if (frame == nullptr || outermost == thread->depth) return agent::python_stack();
+  RunningOp& op = thread->running[outermost];
+  if (!op.stack_known) {
+    op.stack = agent::python_stack();
+    op.stack_known = true;
+  }
+  return op.stack;
+}
+
 void write_running_ops() noexcept {
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;

@@ -10,6 +10,9 @@ struct RunningOp {
   const char* name;      ///< valid while the operator runs
   std::uint64_t ordinal;
   std::uint32_t scope;  ///< wire::OpScope
+  bool stack_known;
+  std::uint64_t stack;  ///< if known: of the Python frames that called it
+  const void* frame;    ///< the innermost of these, which stands still while the operator runs; nullptr: no such frame
 };
 
 struct TorchThread {
@@ -17,11 +20,13 @@ struct TorchThread {
   static constexpr std::uint32_t kMaxPending = 32;
   static constexpr std::uint32_t kMaxBoxed = 32;
 
-  std::uint64_t ordinal;      ///< operators begun on this thread
-  std::uint32_t depth;        ///< running operators, also those beyond kMaxDepth
-  std::uint32_t written;      ///< how many of `running`, from the outermost, have their OpBegin written
-  std::uint32_t in_detach;    ///< depth of shallow copies: a tensor is born there before it has its storage
-  const void* detached;       ///< the last tensor born so
+  std::uint64_t ordinal;    ///< operators begun on this thread
+  std::uint32_t depth;      ///< running operators, also those beyond kMaxDepth
+  std::uint32_t written;    ///< how many of `running`, from the outermost, have their OpBegin written
+  std::uint32_t in_detach;  ///< depth of shallow copies: a tensor is born there before it has its storage
+  const void* detached;     ///< the last tensor born so
+  std::uint64_t block;      ///< address of the last block allocated with a stack, until a tensor was born on it
+  std::uint64_t block_stack;
   std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
   std::int32_t declared;      ///< uses declared by an explicit release that has begun
   std::uint32_t pending_count;
@@ -37,6 +42,9 @@ TorchThread* torch_thread() noexcept;
 
 /// The calling thread ends: its state can serve another one.
 void give_back_torch_thread() noexcept;
+
+/// Id of the calling thread's Python stack, or 0. Walked once for all that an operator does outside of Python.
+std::uint64_t stack_here() noexcept;
 
 /// Writes the OpBegins of running operators that are not written yet, so that the next record has its context.
 /// Call inside the guard, before begin_record().

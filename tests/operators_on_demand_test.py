@@ -1,0 +1,63 @@
+"""Which operators are observed, and which Python stack belongs to what they do."""
+
+from __future__ import annotations
+
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "operators_on_demand.py"
+
+
+def function_operators(trace) -> set[str]:
+    rows = recorded.query(trace, "SELECT DISTINCT text FROM operator JOIN string ON string.id = name WHERE scope = 'function'")
+    return {name for (name,) in rows}
+
+
+def functions_at_births(trace) -> dict[int, list[str]]:
+    """By bytes of a storage: the Python functions of the first such birth, innermost first."""
+    births: dict[int, list[str]] = {}
+    for bytes_, function in recorded.query(
+        trace,
+        "WITH RECURSIVE walk(bytes, stack, depth) AS ("
+        "  SELECT bytes, stack, 0 FROM storage WHERE id IN (SELECT min(id) FROM storage GROUP BY bytes) AND stack IS NOT NULL"
+        "  UNION ALL SELECT bytes, k.parent, depth + 1 FROM walk JOIN stack k ON k.id = walk.stack WHERE k.parent IS NOT NULL)"
+        " SELECT bytes, text FROM walk JOIN stack k ON k.id = walk.stack JOIN frame ON frame.id = k.frame"
+        " JOIN string ON string.id = frame.function ORDER BY bytes, depth",
+    ):
+        births.setdefault(bytes_, []).append(function)
+    return births
+
+
+def phases(trace) -> list[str]:
+    return [
+        name
+        for (name,) in recorded.query(
+            trace, "SELECT text FROM mark JOIN string ON string.id = name WHERE kind = 'phase' ORDER BY from_seq"
+        )
+    ]
+
+
+def test_operators_from_the_first_gather_on(tmp_path):
+    recorded.record(tmp_path / "plain", PROGRAM)
+    recorded.record(tmp_path / "gather", PROGRAM, "--gather")
+    recorded.record(tmp_path / "full", PROGRAM, detail="full")
+    (plain,), (gather,), (full,) = (recorded.traces(tmp_path / name) for name in ("plain", "gather", "full"))
+    assert function_operators(plain) == set()
+    assert "aten::mm" in function_operators(gather)
+    assert "aten::mm" in function_operators(full)
+    # The scope of zero_grad begins what would be a third step.
+    expected = ["forward", "backward", "optimizer"] * 2 + ["forward"]
+    assert phases(plain) == phases(gather) == phases(full) == expected
+
+
+def test_each_birth_has_the_stack_of_its_own_place(tmp_path):
+    for detail in ("lifetimes", "full"):
+        recorded.record(tmp_path / detail, PROGRAM, detail=detail)
+        (trace,) = recorded.traces(tmp_path / detail)
+        births = functions_at_births(trace)
+        sizes = recorded.python(PROGRAM, "--sizes").stdout.split()
+        hook, helper_one, helper_two, backward, plain = (births[int(size)] for size in sizes)
+        assert hook[:2] == ["copy", "pack"] and "forward_with_hooks" in hook
+        assert helper_one[:2] == ["fill", "first"]
+        assert helper_two[:2] == ["fill", "second"]
+        assert backward[:2] == ["Scale.backward", "BackwardCFunction.apply"] and "step" in backward
+        assert plain[0] == "step"
