@@ -106,6 +106,8 @@ std::string_view name_of(HolderKind kind) {
       return "free";
     case HolderKind::kEvalStack:
       return "eval_stack";
+    case HolderKind::kView:
+      return "view";
     case HolderKind::kOther:
       break;
   }

@@ -152,7 +152,7 @@ struct Sample {
   std::int64_t count = 0, explained = 0, unexplained = 0;
 };
 
-enum class HolderKind : std::uint8_t { kTensor, kPythonObject, kLocal, kCell, kFree, kEvalStack, kOther };
+enum class HolderKind : std::uint8_t { kTensor, kPythonObject, kLocal, kCell, kFree, kEvalStack, kView, kOther };
 
 struct Edge {
   EdgeId id;

@@ -173,7 +173,8 @@ constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
 constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject},
                                          {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
-                                         {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack}};
+                                         {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack},
+                                         {"view", HolderKind::kView}};
 
 struct FlagName {
   std::string_view text;

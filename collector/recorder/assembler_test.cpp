@@ -531,6 +531,20 @@ TEST_F(CensusTest, EquationsAndEdges) {
   EXPECT_EQ(totals_.censuses, 1);
 }
 
+TEST_F(CensusTest, AViewKeepsItsBase) {
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, 4096);
+  s.birth(0xA1, 0xB0, 0, 4096);
+  s.census(RecordType::kCensusBegin, 1, 0xB0, 2, 3, 0, 3);
+  s.census_tensor(1, 0xA0, 1, 0, 0);
+  s.census_tensor(1, 0xA1, 1, 0x90, 1, 0xA0);
+  s.census(RecordType::kCensusEnd, 1, 0xB0, 2, 0, 0, 3);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT subject, tensor, count, explained, unexplained FROM sample ORDER BY id"),
+            (Rows{"storage|-|2|2|0", "tensor|1|1|1|0", "tensor|2|1|1|0", "object|2|1|0|1"}));
+  EXPECT_EQ(rows(db, "SELECT held, tensor, object FROM edge WHERE holder = 'view'"), (Rows{"tensor|1|161"}));
+}
+
 TEST_F(CensusTest, TheBodyMayComeLater) {
   const std::string file = write_source();
   TestStream early;

@@ -43,8 +43,8 @@ std::string_view holder_text(std::uint32_t kind) {
 
 /// The static text equal to one read from the trace.
 std::string_view static_text(std::string_view text) {
-  for (const std::string_view known :
-       {"storage", "tensor", "object", "python_object", "local", "cell", "free", "eval_stack", "certain", "unproven"}) {
+  for (const std::string_view known : {"storage", "tensor", "object", "python_object", "local", "cell", "free",
+                                       "eval_stack", "view", "certain", "unproven"}) {
     if (text == known) return known;
   }
   return {};
@@ -157,6 +157,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     wire::CensusTensorRecord record;
     RowId row = 0;
     std::uint64_t names = 0;
+    std::uint64_t views = 0;  ///< tensors of the set that are views of it and keep it
   };
   std::vector<SeenTensor> tensors;
   std::vector<std::pair<wire::CensusLocalRecord, const Piece*>> locals;
@@ -166,12 +167,15 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     const auto header = view_as<wire::RecordHeader>(piece.bytes);
     if (header->type == wire::RecordType::kCensusTensor) {
       const auto record = view_as<wire::CensusTensorRecord>(piece.bytes);
-      if (addresses.insert(record->tensor).second) tensors.push_back({*record, piece.resolved, 0});
+      if (addresses.insert(record->tensor).second) tensors.push_back({*record, piece.resolved});
     } else if (header->type == wire::RecordType::kCensusLocal) {
       const auto record = view_as<wire::CensusLocalRecord>(piece.bytes);
       const std::tuple slot(record->tid, record->depth, record->header.aux, record->index, record->object);
       if (slots.insert(slot).second) locals.emplace_back(*record, &piece);
     }
+  }
+  for (const SeenTensor& view : tensors) {
+    for (SeenTensor& tensor : tensors) tensor.views += view.record.base == tensor.record.tensor ? 1 : 0;
   }
   for (const auto& [local, piece] : locals) {
     for (SeenTensor& tensor : tensors) {
@@ -213,7 +217,8 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   const bool has_object = begin->python_object != 0;
   DCMT_RETURN_IF_ERROR(equation("storage", 0, begin->count, tensors.size() + (has_object ? 1 : 0)));
   for (const SeenTensor& tensor : tensors) {
-    DCMT_RETURN_IF_ERROR(equation("tensor", tensor.row, tensor.record.count, tensor.record.python_object != 0 ? 1 : 0));
+    DCMT_RETURN_IF_ERROR(
+        equation("tensor", tensor.row, tensor.record.count, tensor.views + (tensor.record.python_object != 0 ? 1 : 0)));
     if (tensor.record.python_object != 0 && tensor.record.python_count != 0) {
       DCMT_RETURN_IF_ERROR(
           equation("object", tensor.row, tensor.record.python_count, tensor.names + (tensor.record.count > 1 ? 1 : 0)));
@@ -246,6 +251,10 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     DCMT_RETURN_IF_ERROR(add_edge(std::move(held)));
     if (tensor.record.python_object != 0) {
       DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "python_object", tensor.row, tensor.record.python_object)));
+    }
+    for (const SeenTensor& view : tensors) {
+      if (view.record.base != tensor.record.tensor) continue;
+      DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "view", tensor.row, view.record.tensor)));
     }
   }
   if (has_object) DCMT_RETURN_IF_ERROR(add_edge(edge("storage", "python_object", 0, begin->python_object)));

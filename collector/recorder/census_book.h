@@ -2,7 +2,7 @@
 // it).
 //
 //   storage count = tensors of the sharing set + (1 if it has a Python object) + raw holders
-//   tensor count  = (1 if it has a Python object) + C++ owners
+//   tensor count  = (1 if it has a Python object) + views that keep it as their base + other C++ owners
 //   object count  = names found + (1 if the tensor count exceeds 1)
 //
 // What is left over in each equation is stored as unexplained.

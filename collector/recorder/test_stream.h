@@ -214,13 +214,14 @@ class TestStream {
     return add(type, aux, record);
   }
   std::uint64_t census_tensor(std::uint64_t id, std::uint64_t tensor, std::uint64_t count, std::uint64_t object,
-                              std::uint64_t object_count) {
+                              std::uint64_t object_count, std::uint64_t base = 0) {
     wire::CensusTensorRecord record{};
     record.census = id;
     record.tensor = tensor;
     record.count = count;
     record.python_object = object;
     record.python_count = object_count;
+    record.base = base;
     return add(wire::RecordType::kCensusTensor, 0, record);
   }
   std::uint64_t census_local(std::uint64_t id, std::uint64_t object, std::uint64_t code, int index, int offset,

@@ -1,8 +1,11 @@
 #include "collector/torch/census.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/elf_patch.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
@@ -11,6 +14,7 @@ namespace dcmt::torch_provider {
 namespace {
 
 constinit std::atomic<std::uint64_t> g_next_census{1};
+std::uint64_t g_view_table;  ///< first word of every DifferentiableViewMeta
 
 /// What is read of one tensor, in one copy.
 struct TensorFacts {
@@ -19,6 +23,7 @@ struct TensorFacts {
   std::uint64_t python_count = 0;
   std::uint64_t elements = 0;
   std::uint64_t offset = 0;
+  std::uint64_t base = 0;
   bool on_storage = false;  ///< false: it ended, or moved, while we looked
 };
 
@@ -27,6 +32,14 @@ struct Counts {
   std::uint64_t storage = 0;
   TensorFacts tensors[SharingSet::kCapacity];
 };
+
+/// The tensor that a view keeps for autograd, 0 if this is no view of that kind.
+std::uint64_t base_of(const void* autograd) noexcept {
+  char copy[layout::kViewBytes];
+  if (autograd == nullptr || !read_memory(autograd, copy, sizeof copy)) return 0;
+  const bool is_view = layout::word(copy, 0) == g_view_table && copy[layout::kViewHasBase] == 1;
+  return is_view ? layout::word(copy, layout::kViewBase) : 0;
+}
 
 /// Other threads may end tensors meanwhile, so memory is read through the kernel and believed only if the tensor is
 /// still in the sharing table afterwards.
@@ -38,6 +51,7 @@ TensorFacts read_tensor(const void* tensor, const void* storage) noexcept {
   facts.python_object = layout::word(copy, layout::kTensorPyObject);
   facts.elements = layout::word(copy, layout::kTensorElements);
   facts.offset = layout::word(copy, layout::kTensorOffset);
+  facts.base = base_of(reinterpret_cast<const void*>(layout::word(copy, layout::kTensorAutograd)));
   // ob_refcnt is the first word of every Python object.
   const auto* object = reinterpret_cast<const void*>(facts.python_object);
   if (object != nullptr && !read_memory(object, &facts.python_count, sizeof facts.python_count)) return facts;
@@ -102,10 +116,21 @@ void write_tensor(std::uint64_t census, const void* tensor, const TensorFacts& f
   record->python_count = facts.python_count;
   record->elements = facts.elements;
   record->offset = facts.offset;
+  record->base = facts.base;
   agent::commit_record(record);
 }
 
 }  // namespace
+
+bool prepare_census() noexcept {
+  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* const* table =
+      cpu != nullptr ? static_cast<void* const*>(symbol_in_use(cpu, "_ZTVN5torch8autograd22DifferentiableViewMetaE"))
+                     : nullptr;
+  if (table == nullptr) return false;
+  g_view_table = reinterpret_cast<std::uint64_t>(table + layout::kTableFunctions);
+  return true;
+}
 
 void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t graph, std::int64_t key) noexcept {
   const agent::PythonProvider* python = agent::python_provider();

@@ -11,6 +11,7 @@ namespace dcmt::torch_provider::layout {
 
 inline constexpr std::size_t kCount = 8;             ///< intrusive_ptr_target: combined counts
 inline constexpr std::size_t kTensorStorage = 16;    ///< TensorImpl: StorageImpl*
+inline constexpr std::size_t kTensorAutograd = 24;   ///< TensorImpl: AutogradMetaInterface*
 inline constexpr std::size_t kTensorPyObject = 56;   ///< TensorImpl: PyObject*
 inline constexpr std::size_t kTensorOffset = 152;    ///< TensorImpl: storage offset in elements
 inline constexpr std::size_t kTensorElements = 160;  ///< TensorImpl: number of elements
@@ -19,8 +20,12 @@ inline constexpr std::size_t kStorageData = 16;      ///< StorageImpl: data poin
 inline constexpr std::size_t kStorageBytes = 48;     ///< StorageImpl: size_bytes, or a tagged SymInt
 inline constexpr std::size_t kStoragePyObject = 80;
 inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
+inline constexpr std::size_t kViewBase = 200;       ///< DifferentiableViewMeta: base_ of backward_info_: TensorImpl*
+inline constexpr std::size_t kViewHasBase = 248;    ///< DifferentiableViewMeta: whether backward_info_ is there
+inline constexpr std::size_t kViewBytes = 256;      ///< both fields above lie before this
 
 // Slots of virtual tables, counted from the table's symbol (offset to top, type info, then functions).
+inline constexpr std::size_t kTableFunctions = 2;         ///< what an object's first word points to
 inline constexpr std::size_t kTensorSlotRelease = 4;      ///< release_resources
 inline constexpr std::size_t kTensorSlotDetach = 31;      ///< shallow_copy_and_detach(const VariableVersion&, bool)
 inline constexpr std::size_t kTensorSlotDetachMove = 32;  ///< shallow_copy_and_detach(VariableVersion&&, bool)

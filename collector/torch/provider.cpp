@@ -90,6 +90,10 @@ void start() {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
     return;
   }
+  if (!prepare_census()) {
+    agent::refuse("this torch does not export the table of its views: nothing is recorded in this process");
+    return;
+  }
   if (!install_lifetime_hooks(&why)) {
     agent::refuse(why);
     return;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
 #include "collector/torch/elf_patch.h"
@@ -56,13 +57,22 @@ const char* self_check() {
   if (layout::word(impl, layout::kTensorPyObject) != 0 || layout::word(storage, layout::kStoragePyObject) != 0) {
     return wrong("Python object slots");
   }
+  // What a view keeps for autograd.
+  const auto* autograd = torch::autograd::impl::get_view_autograd_meta(view);
+  if (autograd == nullptr || !autograd->has_bw_view() ||
+      autograd->get_backward_view().base_.unsafeGetTensorImpl() != impl ||
+      layout::word(viewed, layout::kTensorAutograd) != address(autograd) ||
+      layout::word(autograd, layout::kViewBase) != address(impl) ||
+      reinterpret_cast<const char*>(autograd)[layout::kViewHasBase] != 1) {
+    return wrong("views");
+  }
   // Virtual tables: the slots that are hooked must hold the functions we think they hold.
   void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
   if (c10 == nullptr) return wrong("libraries");
   void* const* table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
   void* const* storage_table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1011StorageImplE"));
-  if (table == nullptr || layout::word(impl, 0) != address(table + 2) || storage_table == nullptr ||
-      layout::word(storage, 0) != address(storage_table + 2) ||
+  if (table == nullptr || layout::word(impl, 0) != address(table + layout::kTableFunctions) ||
+      storage_table == nullptr || layout::word(storage, 0) != address(storage_table + layout::kTableFunctions) ||
       table[layout::kTensorSlotRelease] != dlsym(c10, "_ZN3c1010TensorImpl17release_resourcesEv")) {
     return wrong("virtual tables");
   }

@@ -116,8 +116,8 @@ CREATE TABLE edge(                  -- holder -> held
   storage INTEGER NOT NULL,         -- the storage this edge keeps alive in the end
   held TEXT NOT NULL,               -- 'storage' | 'tensor' | 'object'
   tensor INTEGER,                   -- tensor row of the held tensor or object, or of the holder where holder = 'tensor'
-  holder TEXT NOT NULL,             -- 'tensor' (of a storage) | 'python_object' (of a tensor) | 'local' | 'cell' | 'free' | 'eval_stack'
-  object INTEGER,                   -- address of the Python object
+  holder TEXT NOT NULL,             -- 'tensor' (of a storage) | 'python_object', 'view' (of a tensor) | 'local' | 'cell' | 'free' | 'eval_stack'
+  object INTEGER,                   -- address of the Python object, of the view
   thread INTEGER,                   -- of the frame
   name INTEGER,                     -- string: the variable
   function INTEGER, file INTEGER,   -- string: of the frame

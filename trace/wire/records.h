@@ -257,8 +257,9 @@ struct CensusTensorRecord {
   std::uint64_t python_count;   ///< reference count of that object
   std::uint64_t elements;
   std::uint64_t offset;  ///< storage offset in elements
+  std::uint64_t base;    ///< the tensor that this one, as a differentiable view of it, keeps; 0 if none
 };
-static_assert(sizeof(CensusTensorRecord) == 80);
+static_assert(sizeof(CensusTensorRecord) == 88);
 
 enum class LocalKind : std::uint32_t { kLocal = 1, kCell = 2, kFree = 3, kEvalStack = 4 };
 
