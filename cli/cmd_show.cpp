@@ -32,7 +32,8 @@ struct Options {
 const std::map<std::string, analyzer::GroupBy> kGroupNames = {{"site", analyzer::GroupBy::kSite},
                                                               {"operator", analyzer::GroupBy::kOperator},
                                                               {"phase", analyzer::GroupBy::kPhase},
-                                                              {"kind", analyzer::GroupBy::kKind}};
+                                                              {"kind", analyzer::GroupBy::kKind},
+                                                              {"owner", analyzer::GroupBy::kOwner}};
 
 /// What one trace has to show.
 struct Shown {
@@ -144,8 +145,8 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 }
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
-  view->add_option("--by", options->by, "Group by site, operator, phase or kind")
-      ->check(CLI::IsMember({"site", "operator", "phase", "kind"}))
+  view->add_option("--by", options->by, "Group by site, operator, phase, kind or owner (the parameter gathered)")
+      ->check(CLI::IsMember({"site", "operator", "phase", "kind", "owner"}))
       ->capture_default_str();
 }
 

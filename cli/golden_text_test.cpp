@@ -96,7 +96,8 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   ASSERT_TRUE(story);
   std::string text = storage_text(loaded, *story, Style{}) + "\n" + releases_text(loaded, Style{}) + "\n" +
                      peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
-                     live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{});
+                     live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{}) + "\n" +
+                     live_text(loaded, Sequence(40), analyzer::GroupBy::kOwner, Style{});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 

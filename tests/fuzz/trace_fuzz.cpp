@@ -66,7 +66,8 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   out << cli::printed(cli::document("report", cli::Json::array({cli::report_json(trace)})));
   out << cli::printed(cli::peak_json(trace)) << cli::printed(cli::releases_json(trace))
       << cli::releases_text(trace, style);
-  for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind}) {
+  for (const GroupBy by :
+       {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
     out << cli::peak_text(trace, by, style);
     for (const char* at : {"end", "peak", "step:2", "here", "forward#2", "17"}) {
       const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.what_if.measured.seq);
