@@ -97,7 +97,7 @@ TEST(Curve, EmptyTraceHasNoPeak) {
   EXPECT_FALSE(peak_of(data, {}).seq.valid());
 }
 
-TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
+TEST(LiveSet, GroupsBySiteOperatorPhaseKindAndOwner) {
   TestTrace trace;
   trace.stack = {{"/x/site-packages/torch/nn/functional.py", "linear", 7}, {"/home/user/model.py", "forward", 41}};
   TestTrace::Handle gathered = 0;
@@ -105,6 +105,7 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
     trace.op("zero3::allgather_param", [&] {
       trace.op("aten::empty", [&] { gathered = trace.allocate(100); });
       trace.gather(0, gathered);
+      trace.gather(3, gathered);
     });
     trace.op(
         "AddmmBackward0", [&] { trace.op("aten::mm", [&] { trace.allocate(7); }); }, "backward");
@@ -126,6 +127,7 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
             (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator recorded)", 5}}));
   EXPECT_EQ(names(GroupBy::kPhase), (Groups{{"forward", 107}, {"(no phase)", 5}}));
   EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"other", 12}}));
+  EXPECT_EQ(names(GroupBy::kOwner), (Groups{{"graph 0 id 0, graph 0 id 3", 100}, {"-", 12}}));
 }
 
 }  // namespace

@@ -9,6 +9,22 @@
 namespace dcmt::analyzer {
 namespace {
 
+/// The parameters that a storage was gathered for: as a rule one, several if they are tied.
+std::string owner_of(const TraceData& data, StorageId storage) {
+  if (!storage.valid()) return "-";
+  std::set<Key> keys;
+  for (const Mark* mark : data.marks_by_storage.of(storage)) {
+    const bool gives = mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
+    if (gives && mark->key) keys.insert(*mark->key);
+  }
+  std::string name;
+  for (const Key& key : keys) {
+    if (!name.empty()) name += ", ";
+    name += "graph " + std::to_string(key.graph) + " id " + std::to_string(key.key);
+  }
+  return name.empty() ? "-" : name;
+}
+
 std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Block& block, GroupBy by) {
   switch (by) {
     case GroupBy::kSite:
@@ -23,6 +39,8 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const
     }
     case GroupBy::kKind:
       return is_gathered(data, block.storage) ? "gathered parameter" : "other";
+    case GroupBy::kOwner:
+      return owner_of(data, block.storage);
   }
   return {};
 }

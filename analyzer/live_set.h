@@ -9,7 +9,7 @@
 
 namespace dcmt::analyzer {
 
-enum class GroupBy { kSite, kOperator, kPhase, kKind };
+enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner };
 
 struct Group {
   std::string name;
@@ -22,8 +22,9 @@ struct Group {
 /// The blocks of a device that are alive right after the event at `at`.
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
 
-/// Groups of blocks by where they were allocated, by operator, by phase, or by kind, most bytes first. Kinds are only
-/// those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage) and "other".
+/// Groups of blocks by where they were allocated, by operator, by phase, by kind, or by owner, most bytes first. Kinds
+/// and owners are only those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage)
+/// and "other"; the parameter that was gathered, "graph 0 id 3" (of several, all), and "-".
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
                                               const std::vector<const Block*>& blocks, GroupBy by);
 

@@ -16,7 +16,8 @@ struct FrameText {
   std::int64_t line = 0;
 };
 
-/// True for files of torch itself, of Python's standard library and for code without a file: nobody's mistake is there.
+/// True for files of torch itself, of Python's standard library, of our own marks and for code without a file: nobody's
+/// mistake is there.
 [[nodiscard]] bool is_library_file(std::string_view path);
 
 /// True for code that a compiler wrote: it has a map to the model's source in the trace, or lies where torch keeps

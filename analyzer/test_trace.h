@@ -62,7 +62,10 @@ class TestTrace {
   TestTrace(const TestTrace&) = delete;
   TestTrace& operator=(const TestTrace&) = delete;
 
-  StackOf stack;  ///< of all events from here on
+  StackOf stack;           ///< of all events from here on
+  std::int64_t graph = 0;  ///< the same, of gathers and releases
+  /// Counts of the whole run.
+  std::vector<KeySumRow> key_sums;
   std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"},
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
@@ -125,7 +128,7 @@ class TestTrace {
     MarkState mark = new_mark("gather", handle);
     mark.name = name;
     mark.key = key;
-    mark.cycle = ++cycles_[key];
+    mark.cycle = ++cycles_[{graph, key}];
     mark.bytes = storages_[handle].bytes_now;
     marks_.push_back(mark);
   }
@@ -133,7 +136,7 @@ class TestTrace {
     MarkState mark = new_mark("wait", handle);
     mark.name = "zero3::wait_allgather";
     mark.key = key;
-    mark.cycle = cycles_[key];
+    mark.cycle = cycles_[{graph, key}];
     mark.bytes = storages_[handle].bytes_now;
     marks_.push_back(mark);
   }
@@ -151,7 +154,7 @@ class TestTrace {
       marks_.push_back(new_mark("release", handle));
       marks_[mine].name = of.op;
       marks_[mine].key = key;
-      marks_[mine].cycle = cycles_[key];
+      marks_[mine].cycle = cycles_[{graph, key}];
       marks_[mine].flags = of.flags;
       marks_[mine].declared = of.declared;
       marks_[mine].remaining = of.remaining;
@@ -269,7 +272,7 @@ class TestTrace {
   struct MarkState {
     std::string kind, name, flags, trigger;
     Event at;
-    std::int64_t to = 0, parent = 0, cycle = 0, settled_seq = 0, ordinal = 0;
+    std::int64_t to = 0, parent = 0, cycle = 0, settled_seq = 0, ordinal = 0, graph = 0;
     Handle handle = 0;
     bool has_handle = false;
     std::optional<std::int64_t> key, bytes, bytes_after, settled_bytes, declared, remaining, value;
@@ -289,6 +292,7 @@ class TestTrace {
     mark.at = event();
     mark.to = mark.at.seq;
     mark.ordinal = ordinal_;
+    mark.graph = graph;
     mark.handle = handle.value_or(0);
     mark.has_handle = handle.has_value();
     return mark;
@@ -363,7 +367,7 @@ class TestTrace {
       row.kind = m.kind;
       row.name = text(m.name);
       row.thread = 1;
-      if (m.key) row.graph = 0;
+      if (m.key) row.graph = m.graph;
       row.key = m.key;
       row.cycle = known(m.cycle);
       row.storage = m.has_handle ? static_cast<RowId>(m.handle) + 1 : 0;
@@ -388,6 +392,7 @@ class TestTrace {
     RowId id = 0;
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
     id = 0;
+    for (const KeySumRow& row : key_sums) note(writer.write(row));
     for (const IntervalRow& row : intervals_) note(writer.write(row));
     for (const IntervalCurveRow& row : curves_) note(writer.write(row));
     for (const auto& [reason, count] : losses_) note(writer.write(LossRow{++id, reason, count, 1, 1, 1000}));
@@ -465,7 +470,7 @@ class TestTrace {
   std::vector<StorageState> storages_;
   std::vector<MarkState> marks_;
   std::vector<std::size_t> unsettled_;
-  std::map<std::int64_t, std::int64_t> cycles_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cycles_;
   std::vector<CensusState> censuses_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<std::pair<std::string, std::int64_t>> losses_;

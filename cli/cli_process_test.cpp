@@ -66,7 +66,7 @@ TEST_F(Process, UsageErrors) {
 
 TEST_F(Process, HelpHasExamples) {
   for (const std::string command : {"", "report ", "show ", "show curve ", "show peak ", "show releases ", "show live ",
-                                    "show storage ", "doctor "}) {
+                                    "show storage ", "show ranks ", "doctor "}) {
     const Outcome outcome = run(command + "--help");
     EXPECT_EQ(outcome.exit, 0) << command;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
@@ -122,6 +122,28 @@ TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
   expect_error("show live --at nowhere " + path, 2, "no moment 'nowhere'");
   expect_error("show storage " + path + " 999", 2, "no storage 999");
   expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
+}
+
+TEST_F(Process, RanksAreComparedOrRefused) {
+  const std::string path = defect();
+  Outcome outcome = run("show ranks " + path);
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("only rank 0 has a trace"), std::string::npos) << outcome.out;
+  TestTrace other;
+  testing::add_zero3_graph(other, 2, 1000, false);
+  other.step(1);
+  expect_error("show ranks " + path + " " + other.save(), 5, "two traces of rank 0");
+  other.meta_integers["rank"] = 1;
+  outcome = run("show ranks --json " + path + " " + other.save());
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  const auto parsed = nlohmann::json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(parsed.is_object());
+  EXPECT_EQ(parsed["differs"], true);
+  EXPECT_EQ(parsed["gather_order"]["position"], 2);
+  other.meta_integers["rank"] = -1;
+  expect_error("show ranks " + other.save(), 5, "no trace of a rank");
+  expect_error("show ranks", 2, "PATH");
+  expect_error("show ranks " + other.folder().string() + "/nothing", 3, "nothing");
 }
 
 TEST_F(Process, CurvesThatAreNotThereOrDamaged) {

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "analyzer/curve_overview.h"
+#include "analyzer/rank_comparison.h"
 #include "analyzer/timeline.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/ranks_json.h"
+#include "cli/ranks_text.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
@@ -32,7 +35,8 @@ struct Options {
 const std::map<std::string, analyzer::GroupBy> kGroupNames = {{"site", analyzer::GroupBy::kSite},
                                                               {"operator", analyzer::GroupBy::kOperator},
                                                               {"phase", analyzer::GroupBy::kPhase},
-                                                              {"kind", analyzer::GroupBy::kKind}};
+                                                              {"kind", analyzer::GroupBy::kKind},
+                                                              {"owner", analyzer::GroupBy::kOwner}};
 
 /// What one trace has to show.
 struct Shown {
@@ -133,6 +137,39 @@ Expected<Shown> show_curve(OpenedTrace& trace, const Options& options, const Sty
   return Shown{curve_json(trace, *curve), curve_text(*curve, style)};
 }
 
+struct RanksOptions {
+  std::vector<std::string> paths;
+  bool json = false;
+};
+
+int show_ranks(const RanksOptions& options) {
+  Expected<std::vector<analyzer::RankFacts>> ranks = load_rank_facts(options.paths);
+  if (!ranks.ok()) return print_error(ranks.error());
+  const Expected<analyzer::RankComparison> comparison = analyzer::compare_ranks(std::move(*ranks));
+  if (!comparison.ok()) return print_error(comparison.error());
+  if (options.json) {
+    std::cout << printed(ranks_json(*comparison)) << "\n";
+  } else {
+    std::cout << ranks_text(*comparison, Style::of_stdout());
+  }
+  return kExitOk;
+}
+
+void add_ranks_view(CLI::App& show_command, int& exit_code) {
+  auto options = std::make_shared<RanksOptions>();
+  CLI::App* view = show_command.add_subcommand("ranks", "The ranks of a run beside each other, and what differs");
+  view->add_option("PATH", options->paths, "The folder of a run, or traces (*.dcmt), one of each rank")->required();
+  view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  view->footer(
+      "Peaks of each rank; then the order of gathers, the parameters (gathered bytes, uses, persistence) and the\n"
+      "residual sets, which should be the same on all of them. The first gather that differs is named: from there on\n"
+      "the collectives of the ranks do not match. Ranks that agree share a row; ranks without a trace are named.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show ranks out/\n"
+      "  dc-memtrace show ranks host0/out/ host1/out/ --json");
+  view->callback([options, &exit_code] { exit_code = show_ranks(*options); });
+}
+
 CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::string& help,
                    const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
   CLI::App* view = show_command.add_subcommand(name, help);
@@ -144,15 +181,15 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 }
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
-  view->add_option("--by", options->by, "Group by site, operator, phase or kind")
-      ->check(CLI::IsMember({"site", "operator", "phase", "kind"}))
+  view->add_option("--by", options->by, "Group by site, operator, phase, kind or owner (the parameter gathered)")
+      ->check(CLI::IsMember({"site", "operator", "phase", "kind", "owner"}))
       ->capture_default_str();
 }
 
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage");
+  CLI::App* command = app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage, ranks");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
@@ -160,7 +197,8 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show peak out/ --by operator\n"
       "  dc-memtrace show releases out/rank0.dcmt\n"
       "  dc-memtrace show live out/ --at step:3\n"
-      "  dc-memtrace show storage out/rank0.dcmt 417");
+      "  dc-memtrace show storage out/rank0.dcmt 417\n"
+      "  dc-memtrace show ranks out/");
 
   auto curve = std::make_shared<Options>();
   CLI::App* view = add_view(*command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
@@ -202,6 +240,8 @@ void add_show_command(CLI::App& app, int& exit_code) {
                   exit_code);
   view->add_option("ID", storage->storage, "Its id, as in `show releases`")->required();
   view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
+
+  add_ranks_view(*command, exit_code);
 }
 
 }  // namespace dcmt::cli

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "analyzer/test_trace.h"
 #include "cli/inputs.h"
+#include "cli/ranks_text.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
 #include "trace/sql/trace_file.h"
@@ -96,7 +98,8 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   ASSERT_TRUE(story);
   std::string text = storage_text(loaded, *story, Style{}) + "\n" + releases_text(loaded, Style{}) + "\n" +
                      peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
-                     live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{});
+                     live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{}) + "\n" +
+                     live_text(loaded, Sequence(40), analyzer::GroupBy::kOwner, Style{});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 
@@ -131,6 +134,101 @@ TEST(GoldenText, ShowCurve) {
   }
   text += curve_of({"", "", "", 24});
   expect_golden("curve.txt", text);
+}
+
+/// A run in one folder: add ranks, then show or report them.
+class RunOfRanks {
+ public:
+  explicit RunOfRanks(std::int64_t world_size) : world_size_(world_size) {}
+
+  /// Steps of a graph with six parameters; of the last one, `order` is what is gathered.
+  void rank(std::int64_t rank, bool fixed, const std::vector<std::int64_t>& order, std::int64_t bytes = kBytes) {
+    TestTrace trace;
+    trace.meta_integers["rank"] = rank;
+    trace.meta_integers["world_size"] = world_size_;
+    for (std::int64_t step = 1; step <= 2; ++step) {
+      testing::add_zero3_graph(trace, 6, bytes, fixed);
+      trace.step(step);
+    }
+    for (const std::int64_t key : order) {
+      trace.stack = {{testing::kGenerated, "Runner.call", 90 + 10 * key}};
+      TestTrace::Handle buffer = 0;
+      trace.op("zero3::allgather_param", [&] { trace.gather(key, buffer = trace.allocate(bytes)); });
+      trace.release(key, buffer, {.declared = 2, .remaining = 1, .flags = ""});
+      trace.release(key, buffer, {.declared = 2}, [&] { trace.resize_to_zero(buffer); });
+    }
+    trace.step(3);
+    add(trace, rank);
+  }
+  void add(TestTrace& trace, std::int64_t rank) {
+    const std::string name = "rank" + std::to_string(rank) + ".dcmt";
+    std::filesystem::copy_file(trace.save(), folder_.folder() / name);
+  }
+
+  std::string shown() {
+    Expected<std::vector<analyzer::RankFacts>> ranks = load_rank_facts({folder_.folder().string()});
+    EXPECT_TRUE(ranks.ok());
+    const auto comparison = analyzer::compare_ranks(std::move(*ranks));
+    EXPECT_TRUE(comparison.ok()) << comparison.error().message;
+    return replaced(ranks_text(*comparison, Style{}), folder_.folder().string(), "out");
+  }
+  std::string reported() {
+    const auto traces = load_traces({folder_.folder().string()}, std::nullopt);
+    EXPECT_TRUE(traces.ok());
+    return replaced(report_text(*traces, Style{}), folder_.folder().string(), "out");
+  }
+
+ private:
+  TestTrace folder_;
+  std::int64_t world_size_;
+};
+
+TEST(RanksText, RanksThatAgreeShareARow) {
+  RunOfRanks run(16);
+  for (std::int64_t rank = 0; rank < 16; ++rank) run.rank(rank, false, {0, 1, 2, 3, 4, 5});
+  expect_golden("ranks_alike.txt", run.shown());
+  EXPECT_EQ(run.reported().find("ranks differ"), std::string::npos);
+}
+
+TEST(RanksText, WhatDiffers) {
+  RunOfRanks run(6);
+  run.rank(0, false, {0, 1, 2, 3, 4, 5});
+  run.rank(1, false, {0, 1, 2, 3, 4, 5});
+  run.rank(2, true, {0, 1, 3, 2, 4, 5});
+  run.rank(4, false, {0, 1}, kBytes + 16);
+  expect_golden("ranks_differ.txt", run.shown());
+  EXPECT_NE(
+      run.reported().find("The ranks differ in the order of gathers, first at step 3, gather 3; in bytes, uses or "
+                          "persistence of 6 parameters; in whether 6 parameters are residual.   "
+                          "next: dc-memtrace show ranks out\n"),
+      std::string::npos)
+      << run.reported();
+}
+
+TEST(RanksText, WindowsAndGraphNumbersOfTheRanksOwn) {
+  RunOfRanks run(-1);
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    TestTrace trace;
+    trace.meta_integers["rank"] = rank;
+    trace.meta_integers["world_size"] = -1;
+    trace.graph = 139'677'695'452'912 + 64 * rank;
+    testing::add_zero3_graph(trace, 2, kBytes, true);
+    trace.step(1);
+    trace.kept_interval(1, Kept::kAll);
+    trace.sums_only_interval(2, 6, 0, kBytes, 0);
+    testing::add_zero3_graph(trace, 2, kBytes, true);
+    trace.step(3);
+    trace.kept_interval(3, rank == 0 ? Kept::kLast : Kept::kAll);
+    trace.op("zero3::allgather_param", [&] { trace.gather(0, trace.allocate(kBytes)); });
+    if (rank == 1) trace.op("zero3::allgather_param", [&] { trace.gather(1, trace.allocate(kBytes)); });
+    if (rank == 1) trace.loss("no_room", 2);
+    trace.key_sums = {{trace.graph, 0, 4, 3, 3, 0, 0, 0, 0}, {trace.graph, 1, 3 + rank, 3, 3, 0, 0, 0, 0}};
+    run.add(trace, rank);
+  }
+  TestTrace child;
+  child.meta_integers["rank"] = -1;
+  run.add(child, 9);
+  expect_golden("ranks_windows.txt", run.shown());
 }
 
 TEST(RanksText, AnEqualRankIsOneLine) {

@@ -98,4 +98,16 @@ Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& p
   return traces;
 }
 
+Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths) {
+  Expected<std::vector<OpenedTrace>> opened = open_traces(paths, std::nullopt);
+  if (!opened.ok()) return opened.error();
+  std::vector<analyzer::RankFacts> ranks;
+  for (OpenedTrace& trace : *opened) {
+    const Expected<LoadedTrace> loaded = load(std::move(trace));
+    if (!loaded.ok()) return loaded.error();
+    ranks.push_back(analyzer::rank_facts(loaded->analysis));
+  }
+  return ranks;
+}
+
 }  // namespace dcmt::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "analyzer/rank_facts.h"
 #include "analyzer/trace_data.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
@@ -34,5 +35,8 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
 
 /// Opens them and reads all of them.
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
+
+/// Reads them one after the other, and keeps what is compared between ranks.
+Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths);
 
 }  // namespace dcmt::cli

@@ -2,6 +2,7 @@
 // the documented type.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -10,6 +11,7 @@
 #include "analyzer/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
+#include "cli/ranks_json.h"
 #include "cli/report_json.h"
 
 namespace dcmt::cli {
@@ -82,6 +84,22 @@ class Schema {
   std::set<std::string> seen_;
 };
 
+/// Traces of three ranks without a common graph number, of which the second one differs in everything.
+std::vector<std::string> run_that_differs(TestTrace& folder) {
+  std::filesystem::create_directories(folder.folder() / "ranks");
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    TestTrace trace;
+    trace.meta_integers["rank"] = rank;
+    trace.meta_integers["world_size"] = 4;
+    trace.graph = 100 + rank;
+    testing::add_zero3_graph(trace, 2, 1000 + rank % 2, rank == 1);
+    trace.step(1);
+    trace.op("zero3::allgather_param", [&] { trace.gather(rank % 2, trace.allocate(10)); });
+    std::filesystem::copy_file(trace.save(), folder.folder() / "ranks" / ("rank" + std::to_string(rank) + ".dcmt"));
+  }
+  return {(folder.folder() / "ranks").string()};
+}
+
 TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace trace;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, 1000, false); });
@@ -123,6 +141,13 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     const auto curve = analyzer::curve_overview(opened->front().database, {"", "", "", 3});
     ASSERT_TRUE(curve.ok()) << curve.error().message;
     schema.check(curve_json(opened->front(), *curve), "show curve", "curve");
+  }
+  for (const std::vector<std::string>& paths : {run_that_differs(trace), std::vector{empty.folder().string()}}) {
+    Expected<std::vector<analyzer::RankFacts>> ranks = load_rank_facts(paths);
+    ASSERT_TRUE(ranks.ok());
+    const auto comparison = analyzer::compare_ranks(std::move(*ranks));
+    ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+    schema.check(ranks_json(*comparison), "show ranks", "ranks");
   }
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());

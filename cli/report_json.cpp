@@ -219,6 +219,7 @@ void add_live_groups(const TraceData& data, const Analysis& analysis, Sequence a
   json["by_operator"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kOperator));
   json["by_phase"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kPhase));
   json["by_kind"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kKind));
+  json["by_owner"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kOwner));
 }
 
 Json peak_object(const TraceData& data, const Analysis& analysis) {

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "analyzer/rank_alignment.h"
+#include "analyzer/rank_comparison.h"
 #include "analyzer/stacks.h"
 #include "analyzer/timeline.h"
+#include "cli/ranks_text.h"
 #include "cli/report_json.h"
 
 namespace dcmt::cli {
@@ -616,6 +619,22 @@ std::string clocks_line(const std::vector<LoadedTrace>& traces, const Style& sty
          "\n";
 }
 
+/// What differs between ranks that should not; empty for one rank, and for traces that are not of one run.
+std::string ranks_difference(const std::vector<LoadedTrace>& traces, const Style& style) {
+  std::vector<analyzer::RankFacts> ranks;
+  std::set<std::string> folders;
+  for (const LoadedTrace& trace : traces) {
+    if (trace.analysis.facts.rank < 0) continue;
+    ranks.push_back(analyzer::rank_facts(trace.analysis));
+    folders.insert(std::filesystem::path(trace.path).parent_path().string());
+  }
+  if (ranks.size() < 2) return {};
+  const Expected<analyzer::RankComparison> comparison = analyzer::compare_ranks(std::move(ranks));
+  if (!comparison.ok()) return {};
+  folders.erase("");
+  return ranks_line(*comparison, folders.empty() ? "." : fmt::format("{}", fmt::join(folders, " ")), style);
+}
+
 }  // namespace
 
 std::string report_text(const std::vector<LoadedTrace>& traces, const Style& style) {
@@ -630,7 +649,7 @@ std::string report_text(const std::vector<LoadedTrace>& traces, const Style& sty
     text += body(trace, style);
     shown = &trace;
   }
-  return text + clocks_line(traces, style);
+  return text + clocks_line(traces, style) + ranks_difference(traces, style);
 }
 
 }  // namespace dcmt::cli

@@ -54,6 +54,8 @@ std::string_view name_of_group_column(GroupBy by) {
       return "operator";
     case GroupBy::kPhase:
       return "phase";
+    case GroupBy::kOwner:
+      return "gathered for";
     case GroupBy::kKind:
       break;
   }

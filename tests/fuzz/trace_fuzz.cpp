@@ -15,6 +15,8 @@
 #include "analyzer/test_trace.h"
 #include "analyzer/timeline.h"
 #include "cli/inputs.h"
+#include "cli/ranks_json.h"
+#include "cli/ranks_text.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
@@ -66,7 +68,7 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   out << cli::printed(cli::document("report", cli::Json::array({cli::report_json(trace)})));
   out << cli::printed(cli::peak_json(trace)) << cli::printed(cli::releases_json(trace))
       << cli::releases_text(trace, style);
-  for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind}) {
+  for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
     out << cli::peak_text(trace, by, style);
     for (const char* at : {"end", "peak", "step:2", "here", "forward#2", "17"}) {
       const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.what_if.measured.seq);
@@ -92,6 +94,19 @@ bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& ou
   if (!curve.ok()) return !curve.error().message.empty() && curve.error().message.find('\n') == std::string::npos;
   out << cli::curve_text(*curve, cli::Style{}) << cli::printed(cli::curve_json(traces->front(), *curve));
   return true;
+}
+
+void print_ranks(const std::vector<cli::LoadedTrace>& traces, std::ostream& out) {
+  std::vector<analyzer::RankFacts> ranks;
+  for (const cli::LoadedTrace& trace : traces) {
+    ranks.push_back(analyzer::rank_facts(trace.analysis));
+    ranks.back().rank = static_cast<std::int64_t>(ranks.size());  // or most would be refused
+    ranks.back().world_size = 4;
+  }
+  const auto comparison = analyzer::compare_ranks(std::move(ranks));
+  if (comparison.ok()) {
+    out << cli::ranks_text(*comparison, cli::Style{}) << cli::printed(cli::ranks_json(*comparison));
+  }
 }
 
 Outcome run(std::uint64_t seed, const std::string& folder) {
@@ -121,6 +136,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     return Outcome::kRefused;
   }
   out << cli::report_text(*traces, cli::Style{});
+  print_ranks(*traces, out);
   for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
   return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;
 }

@@ -1,0 +1,130 @@
+#include "cli/ranks_json.h"
+
+#include <utility>
+
+namespace dcmt::cli {
+namespace {
+
+using analyzer::GatherDivergence;
+using analyzer::Key;
+using analyzer::LastGather;
+using analyzer::ParameterDifference;
+using analyzer::RankComparison;
+using analyzer::RankFacts;
+using analyzer::RankPeak;
+using analyzer::ResidualDifference;
+
+template <class Value>
+Json optional_json(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }
+
+Json key_json(const Key& key) { return {{"graph", key.graph}, {"key", key.key}}; }
+
+Json rank_json(const RankFacts& facts) {
+  Json devices = Json::array();
+  for (const RankPeak& peak : facts.devices) {
+    devices.push_back({{"device", peak.device},
+                       {"peak_bytes", peak.bytes.value},
+                       {"at", peak.at.valid() ? Json({{"seq", peak.at.value}, {"ns", peak.at_ns.value}}) : Json()},
+                       {"step", optional_json(peak.step)},
+                       {"predicted_bytes", peak.predicted.value}});
+  }
+  Json residual = Json::array();
+  for (const auto& [key, parameter] : facts.parameters) {
+    if (parameter.residual > 0) residual.push_back(key_json(key));
+  }
+  return {{"path", facts.path},
+          {"rank", facts.rank},
+          {"devices", std::move(devices)},
+          {"residual", std::move(residual)},
+          {"residual_bytes", facts.residual_bytes().value},
+          {"final_releases", facts.final_releases()},
+          {"gathers", facts.gathers()},
+          {"steps", facts.steps_ended},
+          {"lost", facts.lost}};
+}
+
+Json order_json(const std::optional<GatherDivergence>& order) {
+  if (!order) return {};
+  Json branches = Json::array();
+  for (const GatherDivergence::Branch& branch : order->branches) {
+    Json next = Json::array();
+    for (const Key& key : branch.next) next.push_back(key_json(key));
+    branches.push_back({{"ranks", branch.ranks},
+                        {"key", branch.key ? key_json(*branch.key) : Json()},
+                        {"operator", branch.place.operator_name},
+                        {"site", branch.place.site},
+                        {"at_seq", branch.at.valid() ? Json(branch.at.value) : Json()},
+                        {"next", std::move(next)}});
+  }
+  return {{"step", order->step},
+          {"position", order->position},
+          {"before", order->before ? key_json(*order->before) : Json()},
+          {"branches", std::move(branches)},
+          {"steps", order->steps}};
+}
+
+Json parameter_json(const ParameterDifference& difference) {
+  Json sides = Json::array();
+  for (const ParameterDifference::Side& side : difference.sides) {
+    sides.push_back({{"ranks", side.ranks},
+                     {"gathered_bytes", bytes_json(side.bytes)},
+                     {"uses", optional_json(side.declared)},
+                     {"persistent", optional_json(side.persistent)}});
+  }
+  return {{"key", key_json(difference.key)}, {"step", difference.step}, {"sides", std::move(sides)}};
+}
+
+Json residual_json(const ResidualDifference& difference) {
+  Json sides = Json::array();
+  for (const ResidualDifference::Side& side : difference.sides) {
+    const bool residual = side.fate == analyzer::Fate::kResidual;
+    sides.push_back(
+        {{"ranks", side.ranks}, {"fate", name_of(side.fate)}, {"bytes", residual ? Json(side.bytes.value) : Json()}});
+  }
+  return {{"key", key_json(difference.key)}, {"sides", std::move(sides)}};
+}
+
+Json end_json(const LastGather& end) {
+  return {{"ranks", end.ranks},
+          {"step", optional_json(end.step)},
+          {"position", end.step ? Json(end.position) : Json()},
+          {"key", end.step ? key_json(end.key) : Json()}};
+}
+
+template <class Item>
+Json list_json(const std::vector<Item>& items, Json (*json_of)(const Item&)) {
+  Json list = Json::array();
+  for (const Item& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+}  // namespace
+
+Json ranks_json(const RankComparison& comparison) {
+  Json graphs = Json::array();
+  for (std::size_t i = 0; i < comparison.graphs.size(); ++i) {
+    graphs.push_back({{"rank", comparison.ranks[i].rank}, {"numbers", comparison.graphs[i]}});
+  }
+  return {{"version", kJsonVersion},
+          {"command", "show ranks"},
+          {"differs", comparison.differs()},
+          {"world_size", comparison.world_size},
+          {"missing_ranks", comparison.missing},
+          {"left_out", comparison.left_out},
+          {"ranks", list_json(comparison.ranks, rank_json)},
+          {"graphs", std::move(graphs)},
+          {"keys_without_graph", comparison.keys_without_graph},
+          {"has_steps", comparison.has_steps},
+          {"steps", comparison.steps},
+          {"lacking_ranks", comparison.lacking},
+          {"gather_order", order_json(comparison.order)},
+          {"parameters", list_json(comparison.parameters, parameter_json)},
+          {"residual", list_json(comparison.residual, residual_json)},
+          {"last_gathers", list_json(comparison.ends, end_json)}};
+}
+
+}  // namespace dcmt::cli

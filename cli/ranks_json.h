@@ -1,0 +1,12 @@
+// The ranks of a run beside each other, for machines (docs/json.md).
+#pragma once
+
+#include "analyzer/rank_comparison.h"
+#include "cli/report_json.h"
+
+namespace dcmt::cli {
+
+/// The whole document of `show ranks`.
+[[nodiscard]] Json ranks_json(const analyzer::RankComparison& comparison);
+
+}  // namespace dcmt::cli

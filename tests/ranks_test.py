@@ -1,0 +1,111 @@
+"""The ranks of a run read together: `show ranks` says what each rank itself wrote down, and `report` points to it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import recorded
+
+LAUNCHER = """
+import os, subprocess, sys
+plans = sys.argv[2:]
+ranks = [
+    subprocess.Popen(
+        [sys.executable, sys.argv[1], plan], env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(len(plans) + 1)}
+    )
+    for rank, plan in enumerate(plans)
+]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
+# A plan is a list of steps, a step a list of (key, elements gathered, freed at its release).
+RANK = """
+import json, sys, torch, dc_memtrace as dm
+torch.set_num_threads(1)
+kept = []
+for number, step in enumerate(json.loads(sys.argv[1])["steps"]):
+    for key, elements, freed in step:
+        weight = torch.ones(elements)
+        dm.gather(key, weight, graph=id(dm))  # a number of this process only, as DeepSpeed's are
+        with dm.release(key, graph=id(dm)):
+            if freed:
+                weight.untyped_storage().resize_(0)
+        kept.append(weight)
+        torch.ones(2)
+    kept.clear()
+    dm.step(number)
+"""
+
+ELEMENTS = 50_000
+
+
+def plan(*steps: list[int], kept: tuple[int, ...] = (), elements: int = ELEMENTS) -> list:
+    return [[(key, elements, key not in kept) for key in step] for step in steps]
+
+
+@pytest.fixture
+def show(tmp_path):
+    def run(*plans: list) -> tuple[dict, str, str]:
+        launcher = tmp_path / "launcher.py"
+        launcher.write_text(LAUNCHER)
+        rank = tmp_path / "rank.py"
+        rank.write_text(RANK)
+        folder = tmp_path / "out"
+        recorded.record(folder, launcher, rank, *(json.dumps({"steps": steps}) for steps in plans))
+        shown = recorded.tool("show", "ranks", "--json", folder)
+        assert shown.returncode == 0, shown.stderr
+        text = recorded.tool("show", "ranks", folder)
+        report = recorded.tool("report", folder)
+        assert text.returncode == report.returncode == 0, text.stderr + report.stderr
+        return json.loads(shown.stdout), text.stdout, report.stdout
+
+    return run
+
+
+def test_ranks_that_do_the_same_are_one_row(show):
+    same = plan([3, 1, 2], [3, 1, 2], kept=(1,))
+    seen, text, report = show(same, same, same)
+    assert not seen["differs"]
+    assert seen["missing_ranks"] == [3]
+    assert [rank["rank"] for rank in seen["ranks"]] == [0, 1, 2]
+    for rank in seen["ranks"]:
+        assert (rank["gathers"], rank["final_releases"], rank["steps"]) == (6, 6, 2)
+        assert [key["key"] for key in rank["residual"]] == [1]
+        assert rank["residual_bytes"] == 4 * ELEMENTS
+    assert "3 ranks gather alike" in text
+    assert "rank 3 of 4 has no trace" in text
+    assert "\n  0 to 2  cpu" in text
+    assert "show ranks" not in report
+
+
+def test_the_first_difference_is_what_the_plans_say(show):
+    plans = [
+        plan([0, 1, 2], [0, 1, 2], [0, 1, 2]),
+        plan([0, 1, 2], [0, 2, 1], [0, 1], kept=(2,)),
+        plan([0, 1, 2], [0, 1, 2], [0, 1, 2], elements=ELEMENTS + 2),
+    ]
+    seen, text, report = show(*plans)
+    order = seen["gather_order"]
+    assert (order["step"], order["position"], order["steps"]) == (1, 1, [1, 2])
+    for branch in order["branches"]:
+        for rank in branch["ranks"]:
+            expected = [key for key, _, _ in plans[rank][order["step"]]]
+            assert order["before"]["key"] == expected[0]
+            assert branch["key"]["key"] == expected[1]
+            assert [key["key"] for key in branch["next"]] == expected[2:]
+            assert "rank.py" in branch["site"]
+    assert sorted(rank for branch in order["branches"] for rank in branch["ranks"]) == [0, 1, 2]
+    assert [item["key"]["key"] for item in seen["residual"]] == [2]
+    assert [(side["ranks"], side["fate"]) for side in seen["residual"][0]["sides"]] == [
+        ([1], "residual"),
+        ([0, 2], "freed"),
+    ]
+    assert [item["key"]["key"] for item in seen["parameters"]] == [0, 1, 2]
+    for item in seen["parameters"]:
+        bytes_of = {rank: side["gathered_bytes"] for side in item["sides"] for rank in side["ranks"]}
+        assert bytes_of == {0: 4 * ELEMENTS, 1: 4 * ELEMENTS, 2: 4 * ELEMENTS + 8}
+    numbers = [graphs["numbers"] for graphs in seen["graphs"]]
+    assert numbers == [] or all(len(own) == 1 for own in numbers)
+    assert text.startswith("The ranks gather in different orders, first at step 1, gather 2:")
+    assert "next: dc-memtrace show ranks " in report
