@@ -22,6 +22,7 @@ namespace {
 constexpr int kExitNotStarted = 125;
 
 constexpr char kFooter[] =
+    "The command and its arguments follow the options, after --.\n\n"
     "Examples:\n"
     "  dc-memtrace run -- python train.py\n"
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
@@ -84,6 +85,11 @@ int run_command(recorder::RunOptions& options) {
 
 }  // namespace
 
+std::vector<std::string>& words_from_dashes() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
   auto options = std::make_shared<recorder::RunOptions>();
@@ -123,10 +129,18 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   run->add_flag("--force", options->replace, "Replace a run that is in the folder");
   run->add_flag("-q,--quiet", options->quiet, "No status line");
-  run->add_option("command", options->command, "The command and its arguments, after --")->required();
-  run->positionals_at_end();
+  run->prefix_command();
   run->footer(kFooter);
-  run->callback([options, every, &exit_code] {
+  run->callback([run, options, every, &exit_code] {
+    // Without the dashes, from the first word that is no option; others of its own may come later.
+    options->command = run->remaining();
+    const std::vector<std::string>& rest = words_from_dashes();
+    const bool dashes_begin_it = options->command.empty() && !rest.empty();
+    options->command.insert(options->command.end(), rest.begin() + (dashes_begin_it ? 1 : 0), rest.end());
+    if (!dashes_begin_it && !options->command.empty() && options->command.front().starts_with('-')) {
+      throw CLI::ParseError("unknown option " + options->command.front(), CLI::ExitCodes::ExtrasError);
+    }
+    if (options->command.empty()) throw CLI::RequiredError("a command, after --,");
     // Who names steps wants these.
     if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
     exit_code = run_command(*options);

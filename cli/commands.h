@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/exit_codes.h"
 #include "trace/base/status.h"
@@ -18,8 +19,10 @@ void add_show_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 
 #ifdef DCMT_HAVE_RUN
-/// In cmd_run.cpp, like the next one.
+/// In cmd_run.cpp, like the next two.
 void add_run_command(CLI::App& app, int& exit_code);
+/// The first "--" of the command line and what follows: another program's words, which no parser of ours may read.
+std::vector<std::string>& words_from_dashes();
 /// Finishes the traces of a run folder whose recorder died. Does nothing where none is left to finish.
 Status finish_interrupted_run(const std::string& folder);
 #endif

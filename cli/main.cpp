@@ -18,6 +18,9 @@ using dcmt::cli::Command;
 using dcmt::cli::commands;
 using dcmt::cli::kExitOk;
 using dcmt::cli::kExitUsage;
+#ifdef DCMT_HAVE_RUN
+using dcmt::cli::words_from_dashes;
+#endif
 
 int usage_error(const std::string& message, const std::string& help) {
   const bool ended = message.ends_with('.') || message.ends_with('?');
@@ -61,6 +64,12 @@ int dispatch(int argc, char** argv) {
     const std::string suggestion = closest.empty() ? "" : " Did you mean " + std::string(closest) + "?";
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
   }
+#ifdef DCMT_HAVE_RUN
+  if (char** dashes = std::find(argv, argv + argc, std::string_view("--")); dashes != argv + argc) {
+    words_from_dashes().assign(dashes, argv + argc);
+    argc = static_cast<int>(dashes - argv);
+  }
+#endif
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

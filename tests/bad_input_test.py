@@ -34,6 +34,8 @@ def test_unknown_command_and_option():
     assert "reprot" in one_line(recorded.tool("reprot"), 2)
     assert "--nope" in one_line(recorded.tool("report", "--nope", "x"), 2)
     one_line(recorded.tool("run"), 2)
+    one_line(recorded.tool("run", "--"), 2)
+    assert "--detial" in one_line(recorded.tool("run", "--detial", "full", "--", "true"), 2)
     assert "detail" in one_line(recorded.tool("run", "--detail", "some", "--", "true"), 2)
 
 
@@ -142,3 +144,14 @@ def test_json_of_every_command(run_folder):
         assert result.returncode == 0, result.stderr
         assert json.loads(result.stdout)["version"] == 1
     assert json.loads(recorded.tool("doctor", "--json").stdout)["version"] == 1
+
+
+WORDS = ["[1,2]", "[[[0,50000,true]]]", "-o", "elsewhere", "--help", "--", "--version", "run", "", "a b"]
+
+
+@pytest.mark.parametrize("dashes", [["--"], []], ids=["dashes", "none"])
+def test_a_commands_words_are_its_own(tmp_path, dashes):
+    code = "import sys, json; print(json.dumps(sys.argv[1:]))"
+    result = recorded.tool("run", "-q", "-o", tmp_path / "out", *dashes, sys.executable, "-c", code, *WORDS)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == WORDS

@@ -24,7 +24,7 @@ RANK = """
 import json, sys, torch, dc_memtrace as dm
 torch.set_num_threads(1)
 kept = []
-for number, step in enumerate(json.loads(sys.argv[1])["steps"]):
+for number, step in enumerate(json.loads(sys.argv[1])):
     for key, elements, freed in step:
         weight = torch.ones(elements)
         dm.gather(key, weight, graph=id(dm))  # a number of this process only, as DeepSpeed's are
@@ -52,7 +52,7 @@ def show(tmp_path):
         rank = tmp_path / "rank.py"
         rank.write_text(RANK)
         folder = tmp_path / "out"
-        recorded.record(folder, launcher, rank, *(json.dumps({"steps": steps}) for steps in plans))
+        recorded.record(folder, launcher, rank, *(json.dumps(steps) for steps in plans))
         shown = recorded.tool("show", "ranks", "--json", folder)
         assert shown.returncode == 0, shown.stderr
         text = recorded.tool("show", "ranks", folder)

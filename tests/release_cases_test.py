@@ -247,14 +247,17 @@ def test_a_view_keeps_its_base(run):
     trace, _ = run("""
 def gathered():
     return torch.ones(100_001)[:100_000]  # a padded buffer, of which only the view is handed out
-weight = gathered().view(100, 1000)
-dm.gather(1, weight)
-with dm.release(1):
-    pass
-torch.ones(2)
+def step():
+    weight = gathered().view(100, 1000)
+    dm.gather(1, weight)
+    with dm.release(1):
+        pass
+    torch.ones(2)
+step()
 """)
     assert recorded.query(trace, "SELECT sum(unexplained) FROM sample") == [(0,)]
     held = recorded.query(
-        trace, "SELECT holder, name FROM holder WHERE held IN ('tensor', 'object') AND holder != 'python_object' ORDER BY holder"
+        trace,
+        "SELECT holder, name FROM holder WHERE held IN ('tensor', 'object') AND holder != 'python_object' ORDER BY holder",
     )
     assert held == [("local", "weight"), ("view", None)]
