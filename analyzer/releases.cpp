@@ -178,6 +178,8 @@ Releases analyze_releases(const TraceData& data) {
         row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
                                               same_thread ? row.gone->ordinal : std::nullopt);
       }
+      const bool again = next_gather != nullptr && (!until.valid() || next_gather->span.from_seq < until);
+      row.launches = launch_coverage(data, mark->storage, row.at(), again ? next_gather->span.from_seq : until);
     }
     result.rows.push_back(std::move(row));
   }

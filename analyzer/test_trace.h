@@ -62,7 +62,8 @@ class TestTrace {
   TestTrace(const TestTrace&) = delete;
   TestTrace& operator=(const TestTrace&) = delete;
 
-  StackOf stack;  ///< of all events from here on
+  StackOf stack;                    ///< of all events from here on
+  std::optional<std::int64_t> gpu;  ///< of all blocks; nullopt: the CPU's
   std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"},
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
@@ -171,6 +172,20 @@ class TestTrace {
     mark.bytes = storages_[handle].bytes_now;
     marks_.push_back(mark);
   }
+  void kernel_read(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& kernel) {
+    read(release_mark, key, handle, kernel);
+    marks_.back().flags = "kernel";
+  }
+  /// Launches so far, as an agent tells before a release and where its storage goes.
+  void launches(bool looking, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0) {
+    LaunchesRow row;
+    row.id = event().seq;
+    row.looking = looking;
+    row.calls = calls;
+    row.graphs = graphs;
+    row.nccl = nccl;
+    launches_.push_back(row);
+  }
   /// A census of a release: one tensor, one Python object, these variables; `unexplained` more references.
   std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
                       std::int64_t unexplained = 0) {
@@ -274,6 +289,7 @@ class TestTrace {
     bool has_handle = false;
     std::optional<std::int64_t> key, bytes, bytes_after, settled_bytes, declared, remaining, value;
   };
+  std::vector<LaunchesRow> launches_;
   struct CensusState {
     std::int64_t mark;
     Handle handle;
@@ -348,7 +364,7 @@ class TestTrace {
       note(writer.write(BlockRow{id,
                                  address + 0x40,
                                  s.bytes,
-                                 std::nullopt,
+                                 gpu,
                                  id,
                                  place(s.block_birth),
                                  place(s.block_end),
@@ -384,6 +400,7 @@ class TestTrace {
       row.span = {moment(m.at.seq), moment(m.to)};
       note(writer.write(row));
     }
+    for (const LaunchesRow& row : launches_) note(writer.write(row));
     note(write_censuses(writer));
     RowId id = 0;
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
