@@ -6,6 +6,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/census.h"
+#include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/torch_thread.h"
@@ -34,6 +35,7 @@ struct KeySlot {
   bool gathered;               ///< a cycle is open: gathered and not finally released
   std::atomic<bool> released;  ///< the storage outlived its final release
   std::uint32_t reads;
+  std::atomic<std::uint32_t> kernel_reads;
   std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
 };
 
@@ -149,8 +151,27 @@ void forget_moved(KeySlot& slot) noexcept {
   }
 }
 
-void no_longer_released(KeySlot& slot) noexcept {
-  if (slot.released.exchange(false)) g_released_alive.fetch_sub(1, std::memory_order_relaxed);
+/// Whose storage this is: of a key that has released it, unless another one has gathered into it.
+struct Claim {
+  KeySlot* released = nullptr;
+  bool gathered = false;
+};
+
+Claim claim_on(const void* storage) noexcept {
+  Claim claim;
+  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+    if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
+    KeySlot& slot = g_slots[entry.slot];
+    if (slot.gathered) return {nullptr, true};
+    if (claim.released == nullptr && slot.released.load(std::memory_order_acquire)) claim.released = &slot;
+  }
+  return claim;
+}
+
+void no_longer_released(KeySlot& slot, const void* storage) noexcept {
+  if (!slot.released.exchange(false)) return;
+  g_released_alive.fetch_sub(1, std::memory_order_relaxed);
+  if (claim_on(storage).released == nullptr) unwatch_gpu_memory(storage);
 }
 
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
@@ -205,7 +226,7 @@ void end_earlier_claims(const void* storage, std::uint32_t index) noexcept {
   if (storage == nullptr) return;
   for (auto& entry : g_watched[spread(storage, 13)].entries) {
     const bool other = entry.storage.load(std::memory_order_acquire) == storage && entry.slot != index;
-    if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot]);
+    if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot], storage);
   }
 }
 
@@ -228,7 +249,7 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     agent::diagnose(wire::DiagnosticCode::kNote, "a gather was not followed: another thread was busy with its key");
     return;
   }
-  no_longer_released(slot);
+  no_longer_released(slot, slot.storage.load(std::memory_order_relaxed));
   forget_moved(slot);
   // A gather of what is still gathered hands out the same buffer: the cycle goes on.
   if (!slot.gathered) {
@@ -237,6 +258,7 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     slot.remaining = 0;
     slot.declared = 0;
     slot.reads = 0;
+    slot.kernel_reads.store(0, std::memory_order_relaxed);
   }
   take_storage(slot, index, tensor);
   end_earlier_claims(slot.storage.load(std::memory_order_relaxed), index);
@@ -287,12 +309,17 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   const bool unwound = (flags & wire::kKeyUnwound) != 0;
   if (!unwound) --slot.remaining;
   const bool final = slot.remaining == 0 && !slot.persistent && !unwound;
-  if (final) flags |= wire::kKeyFinal;
+  if (final) {
+    flags |= wire::kKeyFinal;
+    write_launches();
+  }
   write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
   if (!final) return;
   slot.gathered = false;
-  if (slot.storage.load(std::memory_order_acquire) != nullptr && !slot.released.exchange(true)) {
+  const void* storage = slot.storage.load(std::memory_order_acquire);
+  if (storage != nullptr && !slot.released.exchange(true)) {
     g_released_alive.fetch_add(1, std::memory_order_relaxed);
+    watch_gpu_memory(storage);
   }
   TorchThread* thread = torch_thread();
   if (thread == nullptr || thread->pending_count == TorchThread::kMaxPending) return;
@@ -312,6 +339,7 @@ void settle_releases() noexcept {
     const void* storage = slot.storage.load(std::memory_order_acquire);
     if (layout::bytes_of(storage) != 0) {
       take_census(wire::CensusTrigger::kRelease, storage, slot.name.graph, slot.name.key);
+      expect_gpu_touches(storage);
     }
   }
 }
@@ -323,17 +351,13 @@ bool reads_wanted() noexcept {
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage != nullptr && g_released_alive.load(std::memory_order_relaxed) > 0) {
-    bool released = false;
-    for (const auto& entry : g_watched[spread(storage, 13)].entries) {
-      if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
-      const KeySlot& slot = g_slots[entry.slot];
-      // A buffer that another key has gathered into is that key's to read.
-      if (slot.gathered) return false;
-      if (released || !slot.released.load(std::memory_order_acquire)) continue;
-      out = {slot.name, storage, layout::bytes_of(storage)};
-      released = true;
+    const Claim claim = claim_on(storage);
+    // A buffer that another key has gathered into is that key's to read.
+    if (claim.gathered) return false;
+    if (claim.released != nullptr) {
+      out = {claim.released->name, storage, layout::bytes_of(storage)};
+      return true;
     }
-    if (released) return true;
   }
   // A tensor that its release re-pointed to nothing. One that was re-pointed to other data is a good tensor again.
   if (g_moved_count.load(std::memory_order_relaxed) > 0 && layout::bytes_of(storage) == 0) {
@@ -347,14 +371,15 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   return false;
 }
 
-void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
-  const std::uint32_t index = find_slot(key.name, false);
-  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
-  const std::uint64_t name = agent::intern(op, strlen(op));
+namespace {
+
+void write_read_record(const ReleasedKey& key, const void* tensor, const char* reader, std::uint64_t ordinal,
+                       std::uint32_t flags) noexcept {
+  const std::uint64_t name = reader != nullptr ? agent::intern(reader, strlen(reader)) : 0;
   const std::uint64_t stack = agent::python_stack();
   write_running_ops();
   auto* record =
-      static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), 0));
+      static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), flags));
   if (record == nullptr) return;
   record->graph = key.name.graph;
   record->key = key.name.key;
@@ -365,6 +390,20 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   record->ordinal = ordinal;
   record->stack = stack;
   agent::commit_record(record);
+}
+
+}  // namespace
+
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
+  const std::uint32_t index = find_slot(key.name, false);
+  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
+  write_read_record(key, tensor, op, ordinal, 0);
+}
+
+void write_kernel_read(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept {
+  KeySlot* slot = claim_on(storage).released;
+  if (slot == nullptr || slot->kernel_reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
+  write_read_record({slot->name, storage, bytes}, nullptr, kernel, ordinal, wire::kReadByKernel);
 }
 
 void watch_small(const void* storage) noexcept {
@@ -390,7 +429,7 @@ void watched_storage_ends(const void* storage) noexcept {
     if (index == kNoSlot) continue;
     KeySlot& slot = g_slots[index];
     const void* held = storage;
-    if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot);
+    if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot, storage);
   }
 }
 
