@@ -52,6 +52,8 @@ struct ReleaseRow {
   OperatorCount operators_held;  ///< of the releasing thread, from the release until the bytes went
   /// What was seen of kernels from the release until the bytes went or the key was gathered again. nullopt: nothing.
   std::optional<LaunchCoverage> launches;
+  /// The last kernel before the release that got the storage: from its launch to the release. nullptr: not known.
+  const Mark* last_touch = nullptr;
 
   /// Where "at the release" is: the end of the release operator.
   [[nodiscard]] Sequence at() const { return mark->span.ended() ? mark->span.to_seq : mark->span.from_seq; }

@@ -176,6 +176,14 @@ class TestTrace {
     read(release_mark, key, handle, kernel);
     marks_.back().flags = "kernel";
   }
+  /// To be called inside a release.
+  void last_touch(std::int64_t key, Handle handle, const std::string& kernel, std::int64_t launches) {
+    MarkState mark = new_mark("touch", handle);
+    mark.name = kernel;
+    mark.key = key;
+    mark.value = launches;
+    marks_.push_back(mark);
+  }
   /// Launches so far, as an agent tells before a release and where its storage goes.
   void launches(bool looking, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0) {
     LaunchesRow row;

@@ -107,6 +107,7 @@ enum class MarkKind : std::uint8_t {
   kPersist,
   kRelease,
   kRead,
+  kTouch,
   kCensus,
   kResize,
   kRepoint,

@@ -164,10 +164,10 @@ Value named(std::string_view text, const Name<Value> (&names)[Size], Value other
 }
 
 constexpr Name<MarkKind> kMarkKinds[] = {
-    {"step", MarkKind::kStep},       {"phase", MarkKind::kPhase},     {"user", MarkKind::kUser},
-    {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},       {"persist", MarkKind::kPersist},
-    {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},       {"census", MarkKind::kCensus},
-    {"resize", MarkKind::kResize},   {"repoint", MarkKind::kRepoint},
+    {"step", MarkKind::kStep},       {"phase", MarkKind::kPhase},   {"user", MarkKind::kUser},
+    {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},     {"persist", MarkKind::kPersist},
+    {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},     {"touch", MarkKind::kTouch},
+    {"census", MarkKind::kCensus},   {"resize", MarkKind::kResize}, {"repoint", MarkKind::kRepoint},
 };
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};

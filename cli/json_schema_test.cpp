@@ -96,7 +96,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   const auto early = trace.allocate(10);
   trace.gather(8, early);
   trace.launches(true, 5);
-  const auto release = trace.release(8, early);
+  const auto release = trace.release(8, early, {}, [&] { trace.last_touch(8, early, "gemm", 2); });
   trace.op("aten::mm", [&] { trace.read(release, 8, early, "aten::mm"); });
   trace.launches(true, 9, 1, 1);
   trace.step(2);

@@ -113,6 +113,13 @@ Json read_json(const TraceData& data, const Mark& read) {
   return json;
 }
 
+Json touch_json(const TraceData& data, const Mark* touch) {
+  if (touch == nullptr) return {};
+  return {{"kernel", text_json(data, touch->name)},
+          {"launches", optional_json(touch->value)},
+          {"ns_before_release", touch->span.to_ns.value - touch->span.from_ns.value}};
+}
+
 Json gone_json(const TraceData& data, const std::optional<Gone>& gone) {
   if (!gone) return {};
   return {{"how", name_of(gone->by)}, {"at", moment_json(gone->seq, gone->ns)}, {"by", actor_json(data, gone->actor)}};
@@ -207,6 +214,7 @@ Json release_json(const TraceData& data, const ReleaseRow& row) {
           {"gone", gone_json(data, row.gone)},
           {"operators_held", count_json(row.operators_held)},
           {"launches", launches_json(row.launches)},
+          {"last_touch", touch_json(data, row.last_touch)},
           {"reads", std::move(reads)},
           {"holders", holders_json(data, row.holders)}};
 }

@@ -145,6 +145,8 @@ std::string_view kind_text(MarkKind kind) {
       return "made persistent";
     case MarkKind::kRead:
       return "read";
+    case MarkKind::kTouch:
+      return "last used by a kernel";
     case MarkKind::kResize:
       return "resized";
     case MarkKind::kRepoint:
@@ -295,6 +297,9 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
     if (mark->kind == MarkKind::kRelease) {
       what += mark->flags.final ? " (final)" : fmt::format(" ({} uses left)", mark->remaining.value_or(0));
       what += fmt::format(": {} → {} B", bytes_or_dash(mark->bytes), bytes_or_dash(mark->bytes_after));
+    }
+    if (mark->kind == MarkKind::kTouch) {
+      what += fmt::format(", {} before the release", duration(mark->span.to_ns.value - mark->span.from_ns.value));
     }
     if (mark->kind == MarkKind::kRead) {
       what += fmt::format("{}: {}", mark->flags.kernel ? " by a kernel" : "",

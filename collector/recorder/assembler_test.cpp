@@ -396,6 +396,7 @@ TEST_F(AssemblerTest, KernelsReadByTheirNames) {
   s.key(RecordType::kGather, 3, 0xB0, 4096, 0, 0xA0);
   const auto before = s.launches(true, 10, 1);
   s.key(RecordType::kReleaseBegin, 3, 0xB0, 4096);
+  s.last_touch(3, 0xB0, "_Z4usesPf", 5, 1000);
   s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
   s.read(3, 0xB0, 0xA0, 4096);
   s.kernel_read(3, 0xB0, "_ZN2at6native4fillIfEEvPT_");
@@ -413,6 +414,10 @@ TEST_F(AssemblerTest, KernelsReadByTheirNames) {
   EXPECT_EQ(rows(db, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches"),
             (Rows{std::to_string(before) + "|1|10|1|0|0|0", std::to_string(after) + "|0|20|3|2|0|0"}));
   EXPECT_EQ(rows(db, "SELECT reads, kernel_reads FROM key_sum"), (Rows{"1|3"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT text, graph, key, storage, value, to_seq - from_seq, to_ns > from_ns FROM mark"
+                 " JOIN string ON string.id = name WHERE kind = 'touch'"),
+            (Rows{"uses(float*)|7|3|1|5|0|1"}));
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 

@@ -342,6 +342,23 @@ Status Marks::launches(const wire::LaunchesRecord& record) {
                                          number(record.unknown), number(record.copies)});
 }
 
+Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
+  if (record.touches > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a last touch");
+  Expected<MarkRow> row = row_here("touch", record.op, 0);
+  if (!row.ok()) return row.error();
+  const Expected<RowId> name = kernel_name(record.op);
+  if (!name.ok()) return name.error();
+  row->id = journal_.ids.mark++;
+  row->name = *name;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->storage = lifetimes_.storage(record.storage);
+  row->value = static_cast<std::int64_t>(record.touches);
+  row->span.from.ns = std::clamp<std::int64_t>(ns, 0, journal_.now.ns);
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
 void Marks::repointed(RowId old_storage) {
   if (old_storage == 0) return;
   for (auto& [key, open] : running_) {

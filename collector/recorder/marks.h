@@ -37,6 +37,8 @@ class Marks {
   Status release_settled(const wire::KeyRecord& record);
   Status read(const wire::ReadRecord& record);
   Status launches(const wire::LaunchesRecord& record);
+  /// @param ns  when the touch was
+  Status last_touch(const wire::LastTouchRecord& record, std::int64_t ns);
 
   /// A tensor left this storage: if a release of it runs on this thread, that is what the release did.
   void repointed(RowId old_storage);

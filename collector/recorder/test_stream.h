@@ -210,6 +210,17 @@ class TestStream {
     record.op = text(kernel);
     return add(wire::RecordType::kRead, wire::kReadByKernel, record);
   }
+  std::uint64_t last_touch(std::int64_t key, std::uint64_t storage, const std::string& kernel, std::uint64_t touches,
+                           std::uint64_t tsc) {
+    wire::LastTouchRecord record{};
+    record.graph = 7;
+    record.key = key;
+    record.storage = storage;
+    record.op = text(kernel);
+    record.touches = touches;
+    record.tsc = tsc;
+    return add(wire::RecordType::kLastTouch, 0, record);
+  }
   std::uint64_t launches(bool looking, std::uint64_t calls, std::uint64_t graphs = 0, std::uint64_t nccl = 0) {
     wire::LaunchesRecord record{};
     record.calls = calls;

@@ -17,11 +17,14 @@ void watch_gpu_memory(const void* storage) noexcept {
   }
 }
 
+void watch_gpu_memory_in_use(const void* storage) noexcept {
+  if (storage == nullptr || !agent::full_detail()) return;
+  watch_gpu_memory(storage);
+  expect_gpu_touches(storage);
+}
+
 void unwatch_gpu_memory(const void* storage) noexcept {
-  if (agent::watched_ranges() == 0) return;
-  // Before the range goes, so that every launch until now is counted.
-  write_launches();
-  agent::unwatch_range(storage);
+  if (agent::unwatch_range(storage)) write_launches();
 }
 
 GpuMemoryResize::GpuMemoryResize(const void* storage) noexcept
@@ -48,7 +51,7 @@ void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexc
   const TorchThread* thread = torch_thread();
   // What gather, wait and release do inside is theirs.
   if (thread == nullptr || thread->in_cycle_op != 0) return;
-  write_kernel_read(storage, bytes, name, thread->ordinal);
+  kernel_touches(storage, bytes, name, thread->ordinal);
 }
 
 }  // namespace dcmt::torch_provider

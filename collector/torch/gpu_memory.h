@@ -1,4 +1,5 @@
-// Released storages on a GPU that are still alive: their memory is watched for kernels that get an address in it.
+// Released storages on a GPU that are still alive, and in `full` all that are gathered: their memory is watched for
+// kernels that get an address in it.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,9 @@ namespace dcmt::torch_provider {
 
 /// A final release of the storage has ended, and it lives.
 void watch_gpu_memory(const void* storage) noexcept;
+
+/// In `full`, also from its gather on: the last use before the release is of interest.
+void watch_gpu_memory_in_use(const void* storage) noexcept;
 
 /// It is gathered again, or it ends. Cheap where nothing is watched.
 void unwatch_gpu_memory(const void* storage) noexcept;

@@ -78,7 +78,8 @@ void census(void* tensor, void* object) noexcept {
 }
 
 const agent::TorchProvider kProvider = {
-    sizeof(agent::TorchProvider), gather, wait, persist, release_begin, release_end, census, give_back_torch_thread, gpu_touch};
+    sizeof(agent::TorchProvider), gather,   wait, persist, release_begin, release_end, census,
+    give_back_torch_thread,       gpu_touch};
 
 void start() {
   agent::set_torch_version(TORCH_VERSION);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "collector/agent/clock.h"
 #include "collector/agent/provider.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
@@ -36,6 +37,9 @@ struct KeySlot {
   std::atomic<bool> released;  ///< the storage outlived its final release
   std::uint32_t reads;
   std::atomic<std::uint32_t> kernel_reads;
+  std::atomic<std::uint64_t> touches;     ///< in `full`: launches that got the storage since it was gathered
+  std::atomic<std::uint64_t> touch_name;  ///< string id of the last one's kernel
+  std::atomic<std::uint64_t> touch_tsc;
   std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
 };
 
@@ -151,10 +155,10 @@ void forget_moved(KeySlot& slot) noexcept {
   }
 }
 
-/// Whose storage this is: of a key that has released it, unless another one has gathered into it.
+/// Whose storage this is: of a key that has gathered into it, else of one that has released it.
 struct Claim {
   KeySlot* released = nullptr;
-  bool gathered = false;
+  KeySlot* gathered = nullptr;
 };
 
 Claim claim_on(const void* storage) noexcept {
@@ -162,7 +166,7 @@ Claim claim_on(const void* storage) noexcept {
   for (const auto& entry : g_watched[spread(storage, 13)].entries) {
     if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
     KeySlot& slot = g_slots[entry.slot];
-    if (slot.gathered) return {nullptr, true};
+    if (slot.gathered) return {nullptr, &slot};
     if (claim.released == nullptr && slot.released.load(std::memory_order_acquire)) claim.released = &slot;
   }
   return claim;
@@ -204,12 +208,31 @@ void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, s
   agent::commit_record(record);
 }
 
+/// What touched the storage last before its final release, if that is known.
+void write_last_touch(const KeySlot& slot) noexcept {
+  const std::uint64_t touches = slot.touches.load(std::memory_order_relaxed);
+  if (touches == 0) return;
+  auto* record = static_cast<wire::LastTouchRecord*>(
+      agent::begin_record(wire::RecordType::kLastTouch, sizeof(wire::LastTouchRecord), 0));
+  if (record == nullptr) return;
+  record->graph = slot.name.graph;
+  record->key = slot.name.key;
+  record->storage = reinterpret_cast<std::uint64_t>(slot.storage.load(std::memory_order_acquire));
+  record->op = slot.touch_name.load(std::memory_order_relaxed);
+  record->touches = touches;
+  record->tsc = slot.touch_tsc.load(std::memory_order_relaxed);
+  agent::commit_record(record);
+}
+
 void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexcept {
   const void* storage = tensor != nullptr ? layout::storage_of(tensor) : nullptr;
   const void* before = slot.storage.load(std::memory_order_relaxed);
   if (before == storage) return;
-  if (before != nullptr) unwatch(before, index);
   slot.storage.store(nullptr, std::memory_order_release);
+  if (before != nullptr) {
+    unwatch(before, index);
+    if (claim_on(before).gathered == nullptr) unwatch_gpu_memory(before);
+  }
   if (storage == nullptr) return;
   const bool watched_before = storage_is_watched(storage);
   // Stored first: a storage that ends from here on clears it again.
@@ -259,9 +282,11 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     slot.declared = 0;
     slot.reads = 0;
     slot.kernel_reads.store(0, std::memory_order_relaxed);
+    slot.touches.store(0, std::memory_order_relaxed);
   }
   take_storage(slot, index, tensor);
   end_earlier_claims(slot.storage.load(std::memory_order_relaxed), index);
+  watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
   write_key(wire::RecordType::kGather, slot, tensor, op, 0, flags);
 }
 
@@ -271,7 +296,10 @@ void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) return;
-  if (slot.gathered) take_storage(slot, index, tensor);
+  if (slot.gathered) {
+    take_storage(slot, index, tensor);
+    watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
+  }
   write_key(wire::RecordType::kWait, slot, tensor, op, 0, flags);
 }
 
@@ -312,6 +340,7 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   if (final) {
     flags |= wire::kKeyFinal;
     write_launches();
+    write_last_touch(slot);
   }
   write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
   if (!final) return;
@@ -353,7 +382,7 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   if (storage != nullptr && g_released_alive.load(std::memory_order_relaxed) > 0) {
     const Claim claim = claim_on(storage);
     // A buffer that another key has gathered into is that key's to read.
-    if (claim.gathered) return false;
+    if (claim.gathered != nullptr) return false;
     if (claim.released != nullptr) {
       out = {claim.released->name, storage, layout::bytes_of(storage)};
       return true;
@@ -400,10 +429,17 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   write_read_record(key, tensor, op, ordinal, 0);
 }
 
-void write_kernel_read(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept {
-  KeySlot* slot = claim_on(storage).released;
-  if (slot == nullptr || slot->kernel_reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
-  write_read_record({slot->name, storage, bytes}, nullptr, kernel, ordinal, wire::kReadByKernel);
+void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept {
+  const Claim claim = claim_on(storage);
+  if (KeySlot* slot = claim.gathered; slot != nullptr) {
+    // Of two launches at one moment either is the last.
+    slot->touch_name.store(kernel != nullptr ? agent::intern(kernel, strlen(kernel)) : 0, std::memory_order_relaxed);
+    slot->touch_tsc.store(agent::cycles(), std::memory_order_relaxed);
+    slot->touches.fetch_add(1, std::memory_order_relaxed);
+  } else if (slot = claim.released; slot != nullptr) {
+    if (slot->kernel_reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
+    write_read_record({slot->name, storage, bytes}, nullptr, kernel, ordinal, wire::kReadByKernel);
+  }
 }
 
 void watch_small(const void* storage) noexcept {
@@ -429,7 +465,9 @@ void watched_storage_ends(const void* storage) noexcept {
     if (index == kNoSlot) continue;
     KeySlot& slot = g_slots[index];
     const void* held = storage;
-    if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot, storage);
+    if (!slot.storage.compare_exchange_strong(held, nullptr)) continue;
+    no_longer_released(slot, storage);
+    unwatch_gpu_memory(storage);
   }
 }
 

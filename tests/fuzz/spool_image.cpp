@@ -48,6 +48,7 @@ void cycle(TestStream& s, std::int64_t key, std::uint64_t census) {
   s.key(RecordType::kWait, key, storage, 4096, 0, tensor);
   s.key(RecordType::kReleaseBegin, key, storage, 4096, wire::kKeyFinal);
   s.repoint(tensor, storage, storage + 0x100000);
+  s.last_touch(key, storage, "_Z4usesPf", 3, 1000);
   s.key(RecordType::kRelease, key, storage, 4096, wire::kKeyFinal);
   s.key(RecordType::kReleaseSettled, key, storage, 4096, wire::kKeyFinal);
   s.census(RecordType::kCensusBegin, census, storage, 1, static_cast<std::uint32_t>(wire::CensusTrigger::kRelease), 0,

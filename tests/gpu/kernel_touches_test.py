@@ -24,10 +24,10 @@ def readers(release) -> list[tuple[bool, str]]:
     return [(read["by_kernel"], read["name"]) for read in release["reads"]]
 
 
-def launches_after_the_release(releases) -> list[dict]:
+def launches_after_the_release(releases, detail: str = "lifetimes") -> list[dict]:
     """Of all steps but the first: the first release that leaves something is what makes the tool look at launches."""
     first, *others = [release["launches"] for release in releases]
-    assert not first["all_the_time"]
+    assert first["all_the_time"] == (detail == "full"), "in full it looks from the first gather on"
     assert all(launches["all_the_time"] for launches in others)
     return others
 
@@ -37,7 +37,10 @@ def test_a_late_kernel_is_found_with_its_name(detail, tmp_path):
     _, releases = run(tmp_path / "run", "--kernel", detail=detail)
     assert [readers(release) for release in releases] == [[(True, "late_read")]] * STEPS
     assert {release["verdict"] for release in releases} == {"early"}
-    assert [launches["seen"] for launches in launches_after_the_release(releases)] == [2] * (STEPS - 1)
+    assert [launches["seen"] for launches in launches_after_the_release(releases, detail)] == [2] * (STEPS - 1)
+    if detail == "full":
+        assert all("reduce" in release["last_touch"]["kernel"] for release in releases), "the sum before the release"
+        assert {release["last_touch"]["launches"] for release in releases} == {1}
     (trace,) = recorded.report(tmp_path / "run")
     (finding,) = trace["findings"]
     assert finding["classes"] == ["D24"] and finding["confidence"] == "partial"

@@ -81,7 +81,7 @@ CREATE TABLE tensor(                -- a stay of one tensor object on one storag
 
 CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or span
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,               -- step | phase | user | gather | wait | persist | release | read | census | resize | repoint
+  kind TEXT NOT NULL,               -- step | phase | user | gather | wait | persist | release | read | touch | census | resize | repoint
   name INTEGER,                     -- string: step's, phase's or mark's name; operator of a gather, release, read; kernel
   thread INTEGER,
   graph INTEGER, key INTEGER,       -- of a parameter's cycle
@@ -97,7 +97,7 @@ CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or spa
   ordinal INTEGER,                  -- the thread's operator number
   trigger TEXT,                     -- census: 'release' | 'step_end' | 'call'
   parent INTEGER,                   -- mark: census -> its release; read -> the release before it
-  value INTEGER,                    -- step: its number
+  value INTEGER,                    -- step: its number; touch: launches since the gather
   operator INTEGER, stack INTEGER,
   from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
 

@@ -50,6 +50,7 @@ enum class RecordType : std::uint16_t {
   kDiagnostic,      ///< DiagnosticRecord
   kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
   kLaunches,        ///< LaunchesRecord: calls that gave the GPU work, so far
+  kLastTouch,       ///< LastTouchRecord, in `full`, right before a final kRelease
 };
 
 /// 24 bytes before every record's own fields.
@@ -241,6 +242,18 @@ struct LaunchesRecord {
   std::uint64_t copies;   ///< copies in two or three dimensions, or of many at once
 };
 static_assert(sizeof(LaunchesRecord) == 64);
+
+/// The last kernel (or copy) before a final release that got an address in the key's storage.
+struct LastTouchRecord {
+  RecordHeader header;
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t storage;
+  std::uint64_t op;       ///< string id of its name, as the compiler made it
+  std::uint64_t touches;  ///< launches since the gather that got one, this one included
+  std::uint64_t tsc;      ///< of the launch
+};
+static_assert(sizeof(LastTouchRecord) == 72);
 
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kStepEnd = 2, kCall = 3 };
 
