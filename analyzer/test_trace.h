@@ -62,12 +62,12 @@ class TestTrace {
   TestTrace(const TestTrace&) = delete;
   TestTrace& operator=(const TestTrace&) = delete;
 
-  StackOf stack;                    ///< of all events from here on
-  std::optional<std::int64_t> gpu;  ///< of all blocks; nullopt: the CPU's
+  StackOf stack;  ///< of all events from here on
   std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"},
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
+  std::optional<std::int64_t> gpu;  ///< of all blocks; nullopt: the CPU's
 
   /// Nanoseconds of an event.
   std::function<std::int64_t(std::int64_t seq)> clock = [](std::int64_t seq) { return seq * 1000; };

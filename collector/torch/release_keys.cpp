@@ -172,10 +172,17 @@ Claim claim_on(const void* storage) noexcept {
   return claim;
 }
 
+/// A key has given up its claim on a storage, whose memory on a GPU may be of no interest any more.
+void unwatch_if_unclaimed(const void* storage) noexcept {
+  const Claim claim = claim_on(storage);
+  if (claim.released != nullptr || (claim.gathered != nullptr && agent::full_detail())) return;
+  unwatch_gpu_memory(storage);
+}
+
 void no_longer_released(KeySlot& slot, const void* storage) noexcept {
   if (!slot.released.exchange(false)) return;
   g_released_alive.fetch_sub(1, std::memory_order_relaxed);
-  if (claim_on(storage).released == nullptr) unwatch_gpu_memory(storage);
+  unwatch_if_unclaimed(storage);
 }
 
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
@@ -231,7 +238,7 @@ void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexce
   slot.storage.store(nullptr, std::memory_order_release);
   if (before != nullptr) {
     unwatch(before, index);
-    if (claim_on(before).gathered == nullptr) unwatch_gpu_memory(before);
+    unwatch_if_unclaimed(before);
   }
   if (storage == nullptr) return;
   const bool watched_before = storage_is_watched(storage);
