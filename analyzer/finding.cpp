@@ -40,6 +40,20 @@ std::string_view name_of(Confidence confidence) {
   return "unknown";
 }
 
+namespace {
+
+void add_launches(const std::optional<LaunchCoverage>& of_item, std::optional<LaunchCoverage>& all) {
+  if (!of_item) return;
+  if (!all) {
+    all = of_item;
+    return;
+  }
+  if (of_item->counts.calls >= all->counts.calls) all->counts = of_item->counts;
+  all->whole = all->whole && of_item->whole;
+}
+
+}  // namespace
+
 FindingItem item_of_release(const ReleaseRow& row) {
   FindingItem item;
   item.key = row.key;
@@ -63,13 +77,17 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     const std::int64_t until_ns = item.until.valid() ? item.until_ns.value : end_ns;
     const std::int64_t ns = std::max<std::int64_t>(0, until_ns - item.since_ns.value);
     finding.byte_seconds += static_cast<double>(item.bytes.value) * static_cast<double>(ns) * 1e-9;
-    finding.reads += static_cast<std::int64_t>(item.reads.size());
+    const auto by_kernels =
+        std::count_if(item.reads.begin(), item.reads.end(), [](const Mark* read) { return read->flags.kernel; });
+    finding.kernel_reads += by_kernels;
+    finding.reads += static_cast<std::int64_t>(item.reads.size()) - by_kernels;
     for (const Mark* mark : {item.gather, item.release}) {
       if (mark != nullptr) finding.evidence.marks.push_back(mark->id);
     }
     for (const Mark* read : item.reads) finding.evidence.marks.push_back(read->id);
     if (item.row == nullptr) continue;
     if (item.row->operators_held.at_least >= finding.coverage.at_least) finding.coverage = item.row->operators_held;
+    add_launches(item.row->launches, finding.launches);
   }
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
 }

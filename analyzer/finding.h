@@ -56,8 +56,10 @@ struct Finding {
   std::int64_t more_alike = 0;                  ///< items whose census shows the same holder, besides the example
   std::int64_t censuses = 0;                    ///< items with a census
   std::int64_t explained = 0, unexplained = 0;  ///< over all censuses
-  std::int64_t reads = 0;                       ///< after the release, over all items
+  std::int64_t reads = 0, kernel_reads = 0;     ///< after the release, over all items: by operators, by kernels
   OperatorCount coverage;                       ///< operators after the release of the item that was held through most
+  /// The same of launches; whole only if it is for all items on a GPU.
+  std::optional<LaunchCoverage> launches;
   Evidence evidence;
   Confidence confidence = Confidence::kUnknown;
   std::string why, fix;

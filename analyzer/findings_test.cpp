@@ -143,6 +143,95 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   EXPECT_NE(item.release->by.stack, item.reads.front()->by.stack);
 }
 
+TEST(Findings, AKernelThatGetsAReleasedStorageIsAUseAfterRelease) {
+  TestTrace trace;
+  trace.gpu = 0;
+  const auto a = gathered(trace, 5);
+  const auto b = gathered(trace, 6);
+  const auto by_kernel = trace.release(5, a);
+  const auto by_both = trace.release(6, b);
+  trace.kernel_read(by_kernel, 5, a, "late_read");
+  trace.op("aten::mm", [&] {
+    trace.read(by_both, 6, b, "aten::mm");
+    trace.kernel_read(by_both, 6, b, "gemm");
+    trace.kernel_read(by_both, 6, b, "gemm");
+  });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 2u);
+  for (const Finding& finding : analysis.findings) {
+    EXPECT_EQ(finding.classes, (std::vector<std::string>{"D24"}));
+    ASSERT_EQ(finding.items.size(), 1u);
+    const bool kernel_only = finding.items.front().key == Key{0, 5};
+    EXPECT_EQ(finding.reads, kernel_only ? 0 : 1);
+    EXPECT_EQ(finding.kernel_reads, kernel_only ? 1 : 2);
+    EXPECT_EQ(finding.confidence, kernel_only ? Confidence::kPartial : Confidence::kCertain);
+  }
+  EXPECT_EQ(analysis.what_if.predicted.bytes, analysis.what_if.measured.bytes) << "both are in use";
+}
+
+TEST(Findings, LaunchesAfterTheReleaseAreCountedUpToTheEndOfTheStorage) {
+  TestTrace trace;
+  trace.gpu = 0;
+  const auto a = gathered(trace, 0);
+  const auto b = gathered(trace, 1);
+  trace.launches(true, 100, 10, 1);
+  trace.release(0, a);
+  trace.launches(true, 130, 12, 1);
+  trace.release(1, b);
+  trace.op("aten::add");
+  trace.launches(true, 140, 12, 5);
+  trace.drop(a);
+  trace.op("zero3::allgather_param", [&] {
+    trace.launches(true, 200, 12, 5);
+    trace.gather(1, b);
+  });
+  trace.launches(true, 1000, 500, 5);
+  trace.drop(b);
+  const TraceData data = trace.load();
+  const Releases releases = analyze_releases(data);
+  ASSERT_TRUE(releases.rows[0].launches);
+  EXPECT_TRUE(releases.rows[0].launches->whole);
+  EXPECT_EQ(releases.rows[0].launches->counts.calls, 40);
+  EXPECT_EQ(releases.rows[0].launches->counts.graphs, 2);
+  EXPECT_EQ(releases.rows[0].launches->counts.nccl, 4);
+  EXPECT_EQ(releases.rows[0].launches->counts.opaque(), 6);
+  ASSERT_TRUE(releases.rows[1].launches);
+  EXPECT_EQ(releases.rows[1].launches->counts.calls, 70) << "up to the next gather";
+}
+
+TEST(Findings, LaunchesOfATimeInWhichNobodyLookedAreNotTheWhole) {
+  for (const bool from_the_begin : {false, true}) {
+    TestTrace trace;
+    trace.gpu = 0;
+    const auto a = gathered(trace, 0);
+    if (from_the_begin) trace.launches(true, 0);
+    trace.release(0, a);
+    trace.op("aten::add");
+    trace.launches(!from_the_begin, 4);
+    trace.op("aten::add");
+    trace.launches(true, 9);
+    trace.drop(a);
+    const TraceData data = trace.load();
+    const Releases releases = analyze_releases(data);
+    ASSERT_TRUE(releases.rows[0].launches);
+    EXPECT_FALSE(releases.rows[0].launches->whole);
+    EXPECT_EQ(releases.rows[0].launches->counts.calls, from_the_begin ? 9 : 5);
+  }
+}
+
+TEST(Findings, LaunchesSayNothingOfStoragesOnTheCpu) {
+  TestTrace trace;
+  const auto a = gathered(trace, 0);
+  trace.launches(true, 0);
+  trace.release(0, a);
+  trace.op("aten::add");
+  trace.launches(true, 4);
+  trace.drop(a);
+  const TraceData data = trace.load();
+  EXPECT_FALSE(analyze_releases(data).rows[0].launches);
+}
+
 TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {
   TestTrace trace;
   const auto a = gathered(trace, 5);

@@ -58,7 +58,7 @@ class OrdinalIndex {
 };
 
 struct KeyMarks {
-  std::vector<const Mark*> gathers, waits, persists;
+  std::vector<const Mark*> gathers, waits, persists, touches;
   std::vector<const ReleaseRow*> releases;
 };
 
@@ -151,6 +151,7 @@ Releases analyze_releases(const TraceData& data) {
     if (mark->kind == MarkKind::kGather) of_key.gathers.push_back(mark);
     if (mark->kind == MarkKind::kWait) of_key.waits.push_back(mark);
     if (mark->kind == MarkKind::kPersist) of_key.persists.push_back(mark);
+    if (mark->kind == MarkKind::kTouch) of_key.touches.push_back(mark);
     if (mark->kind == MarkKind::kRelease) releases.push_back(mark);
   }
 
@@ -164,6 +165,8 @@ Releases analyze_releases(const TraceData& data) {
     row.key = *mark->key;
     if (!mark->flags.no_gather) row.gather = last_before(of_key.gathers, mark->span.from_seq);
     row.step = step_at(result.steps, row.at());
+    const Mark* touch = first_after(of_key.touches, mark->span.from_seq);
+    if (touch != nullptr && touch->span.from_seq <= row.at()) row.last_touch = touch;
     const Mark* next_gather = first_after(of_key.gathers, mark->span.from_seq);
     for (const Mark* read : data.marks_by_parent.of(mark->id)) {
       if (read->kind != MarkKind::kRead || happens_inside(data, *read, next_gather)) continue;
@@ -178,6 +181,8 @@ Releases analyze_releases(const TraceData& data) {
         row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
                                               same_thread ? row.gone->ordinal : std::nullopt);
       }
+      const bool again = next_gather != nullptr && (!until.valid() || next_gather->span.from_seq < until);
+      row.launches = launch_coverage(data, mark->storage, row.at(), again ? next_gather->span.from_seq : until);
     }
     result.rows.push_back(std::move(row));
   }

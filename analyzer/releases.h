@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/holders.h"
+#include "analyzer/launch_coverage.h"
 #include "analyzer/storage_bytes.h"
 #include "analyzer/timeline.h"
 #include "analyzer/trace_data.h"
@@ -16,7 +17,7 @@ enum class Verdict {
   kFreed,       ///< bytes gone before that thread's next operator
   kLate,        ///< gone by the end of the step
   kNever,       ///< alive at the end of the step (without steps: of the trace)
-  kEarly,       ///< read before the next gather
+  kEarly,       ///< read before the next gather, by an operator or a kernel
   kCounted,     ///< not the final release: only the use count went down
   kPersistent,  ///< the parameter is persistent: nothing was to be freed
   kNoGather,    ///< released without a gather in this cycle: nothing to judge
@@ -46,9 +47,13 @@ struct ReleaseRow {
   /// not in it.
   std::optional<Gone> gone;
   const Step* step = nullptr;      ///< nullptr: after the last step, or the trace has none
-  std::vector<const Mark*> reads;  ///< after this release, before the next gather of the key
+  std::vector<const Mark*> reads;  ///< after this release, before the next gather of the key; also those of kernels
   std::optional<Holders> holders;
   OperatorCount operators_held;  ///< of the releasing thread, from the release until the bytes went
+  /// What was seen of kernels from the release until the bytes went or the key was gathered again. nullopt: nothing.
+  std::optional<LaunchCoverage> launches;
+  /// The last kernel before the release that got the storage: from its launch to the release. nullptr: not known.
+  const Mark* last_touch = nullptr;
 
   /// Where "at the release" is: the end of the release operator.
   [[nodiscard]] Sequence at() const { return mark->span.ended() ? mark->span.to_seq : mark->span.from_seq; }

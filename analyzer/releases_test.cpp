@@ -151,6 +151,21 @@ TEST(Releases, EarlyWhenReadBeforeTheNextGatherButNotAfterIt) {
   EXPECT_TRUE(releases.rows[1].reads.empty());
 }
 
+TEST(Releases, TheLastTouchIsThatOfTheRelease) {
+  TestTrace trace;
+  const auto a = gathered(trace, 0);
+  trace.release(0, a, {}, [&] { trace.last_touch(0, a, "gemm", 3); });
+  trace.op("zero3::allgather_param", [&] { trace.gather(0, a); });
+  trace.release(0, a);
+  const TraceData data = trace.load();
+  const Releases releases = analyze_releases(data);
+  ASSERT_EQ(releases.rows.size(), 2u);
+  ASSERT_NE(releases.rows[0].last_touch, nullptr);
+  EXPECT_EQ(data.text(releases.rows[0].last_touch->name), "gemm");
+  EXPECT_EQ(releases.rows[0].last_touch->value, 3);
+  EXPECT_EQ(releases.rows[1].last_touch, nullptr);
+}
+
 TEST(Releases, AReadInsideTheNextGatherIsTheGathersOwn) {
   TestTrace trace;
   const auto a = gathered(trace, 0);

@@ -70,6 +70,7 @@ class TestTrace {
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
+  std::optional<std::int64_t> gpu;  ///< of all blocks; nullopt: the CPU's
 
   /// Nanoseconds of an event.
   std::function<std::int64_t(std::int64_t seq)> clock = [](std::int64_t seq) { return seq * 1000; };
@@ -174,6 +175,28 @@ class TestTrace {
     mark.bytes = storages_[handle].bytes_now;
     marks_.push_back(mark);
   }
+  void kernel_read(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& kernel) {
+    read(release_mark, key, handle, kernel);
+    marks_.back().flags = "kernel";
+  }
+  /// To be called inside a release.
+  void last_touch(std::int64_t key, Handle handle, const std::string& kernel, std::int64_t launches) {
+    MarkState mark = new_mark("touch", handle);
+    mark.name = kernel;
+    mark.key = key;
+    mark.value = launches;
+    marks_.push_back(mark);
+  }
+  /// Launches so far, as an agent tells before a release and where its storage goes.
+  void launches(bool looking, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0) {
+    LaunchesRow row;
+    row.id = event().seq;
+    row.looking = looking;
+    row.calls = calls;
+    row.graphs = graphs;
+    row.nccl = nccl;
+    launches_.push_back(row);
+  }
   /// A census of a release: one tensor, one Python object, these variables; `unexplained` more references.
   std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
                       std::int64_t unexplained = 0) {
@@ -277,6 +300,7 @@ class TestTrace {
     bool has_handle = false;
     std::optional<std::int64_t> key, bytes, bytes_after, settled_bytes, declared, remaining, value;
   };
+  std::vector<LaunchesRow> launches_;
   struct CensusState {
     std::int64_t mark;
     Handle handle;
@@ -352,7 +376,7 @@ class TestTrace {
       note(writer.write(BlockRow{id,
                                  address + 0x40,
                                  s.bytes,
-                                 std::nullopt,
+                                 gpu,
                                  id,
                                  place(s.block_birth),
                                  place(s.block_end),
@@ -388,6 +412,7 @@ class TestTrace {
       row.span = {moment(m.at.seq), moment(m.to)};
       note(writer.write(row));
     }
+    for (const LaunchesRow& row : launches_) note(writer.write(row));
     note(write_censuses(writer));
     RowId id = 0;
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));

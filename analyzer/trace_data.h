@@ -107,6 +107,7 @@ enum class MarkKind : std::uint8_t {
   kPersist,
   kRelease,
   kRead,
+  kTouch,
   kCensus,
   kResize,
   kRepoint,
@@ -116,6 +117,7 @@ enum class MarkKind : std::uint8_t {
 struct MarkFlags {
   bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
   bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
+  bool kernel = false;
 };
 
 /// A parameter: its number within its graph.
@@ -200,10 +202,26 @@ struct IntervalCurve {
   TimeNs peak_ns;
 };
 
+/// Calls that gave the GPU work while a released storage was alive.
+struct LaunchCounts {
+  std::int64_t calls = 0;                                      ///< kernels, copies, fills, graphs
+  std::int64_t graphs = 0, nccl = 0, unknown = 0, copies = 0;  ///< of them, those whose memory is not seen
+
+  [[nodiscard]] std::int64_t opaque() const { return graphs + nccl + unknown + copies; }
+};
+
+/// Those of the run so far.
+struct LaunchesSoFar {
+  Sequence seq;
+  bool looking = false;  ///< from here on
+  LaunchCounts counts;
+};
+
 /// Counts over the whole run.
 struct KeySum {
   Key key;
   std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
+  std::int64_t kernel_reads = 0;
 };
 
 /// A meta value as the file has it.
@@ -244,6 +262,7 @@ class TraceData {
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
   std::vector<KeySum> key_sums;
+  std::vector<LaunchesSoFar> launches;    ///< in order
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
   RowIndex<Sequence, Block> blocks_by_begin;

@@ -164,10 +164,10 @@ Value named(std::string_view text, const Name<Value> (&names)[Size], Value other
 }
 
 constexpr Name<MarkKind> kMarkKinds[] = {
-    {"step", MarkKind::kStep},       {"phase", MarkKind::kPhase},     {"user", MarkKind::kUser},
-    {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},       {"persist", MarkKind::kPersist},
-    {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},       {"census", MarkKind::kCensus},
-    {"resize", MarkKind::kResize},   {"repoint", MarkKind::kRepoint},
+    {"step", MarkKind::kStep},       {"phase", MarkKind::kPhase},   {"user", MarkKind::kUser},
+    {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},     {"persist", MarkKind::kPersist},
+    {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},     {"touch", MarkKind::kTouch},
+    {"census", MarkKind::kCensus},   {"resize", MarkKind::kResize}, {"repoint", MarkKind::kRepoint},
 };
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
@@ -191,6 +191,7 @@ constexpr FlagName kFlags[] = {
     {"unstable", &MarkFlags::unstable},
     {"other_threads_unseen", &MarkFlags::other_threads_unseen},
     {"sharing_lossy", &MarkFlags::sharing_lossy},
+    {"kernel", &MarkFlags::kernel},
 };
 
 MarkFlags parse_flags(std::string_view text) {
@@ -423,6 +424,18 @@ Status TraceData::load_rows(Database& database) {
         marks.push_back(mark);
       }));
   DCMT_RETURN_IF_ERROR(read_rows(
+      database, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches ORDER BY id", [&](Cursor& in) {
+        LaunchesSoFar row;
+        row.seq = in.id<Sequence>();
+        row.looking = in.integer() != 0;
+        row.counts.calls = in.meta_integer();
+        row.counts.graphs = in.meta_integer();
+        row.counts.nccl = in.meta_integer();
+        row.counts.unknown = in.meta_integer();
+        row.counts.copies = in.meta_integer();
+        launches.push_back(row);
+      }));
+  DCMT_RETURN_IF_ERROR(read_rows(
       database, "SELECT id, census, subject, storage, tensor, count, explained, unexplained FROM sample ORDER BY id",
       [&](Cursor& in) {
         Sample sample;
@@ -522,7 +535,8 @@ Status TraceData::load_intervals(Database& database) {
                 }));
   return read_rows(
       database,
-      "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads FROM key_sum",
+      "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads, kernel_reads"
+      " FROM key_sum",
       [&](Cursor& in) {
         KeySum sum;
         sum.key.graph = in.any();
@@ -534,6 +548,7 @@ Status TraceData::load_intervals(Database& database) {
         sum.residual_bytes = in.meta_integer();
         sum.reads = in.integer();
         sum.empty_reads = in.integer();
+        sum.kernel_reads = in.integer();
         key_sums.push_back(sum);
       });
 }

@@ -14,8 +14,9 @@ namespace dcmt::analyzer {
 /// for one whose storage was read afterwards: freeing that at the release would break the program.
 [[nodiscard]] std::vector<Gap> gaps_at_release(const TraceData& data, const ReleaseRow& release);
 
-/// The same, from the last use that is known: the release itself, or the end of the last operator seen reading the
-/// storage after it. Uses before the release are not recorded, so real last uses may lie earlier.
+/// The same, from the last use that is known: the release itself, or the end of the last operator or the launch of the
+/// last kernel seen reading the storage after it. Uses before the release are not recorded, so real last uses may lie
+/// earlier.
 [[nodiscard]] std::vector<Gap> gaps_at_last_use(const TraceData& data, const ReleaseRow& release);
 
 /// The gaps of many releases.

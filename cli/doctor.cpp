@@ -117,6 +117,7 @@ void check_libraries(const std::string& folder, std::vector<Check>& checks) {
       {"agent", "libdcmt_agent.so", ""},
       {"torch provider", "libdcmt_torch.so", ""},
       {"python provider", "libdcmt_python.so", "without it: no Python stacks and no variable names"},
+      {"cuda provider", "libdcmt_cuda.so", "without it: no kernels; it needs the headers of CUPTI"},
   };
   for (const Library& library : kLibraries) {
     std::error_code ignored;

@@ -65,6 +65,32 @@ TEST(GoldenText, Clean) {
   expect_golden("report_clean.txt", report_of(trace));
 }
 
+TEST(GoldenText, KernelsOfAGpu) {
+  TestTrace trace;
+  trace.gpu = 0;
+  trace.stack = {{"/home/user/train.py", "main", 18}};
+  std::vector<TestTrace::Handle> handles;
+  for (std::int64_t key = 0; key < 2; ++key) {
+    trace.op("zero3::allgather_param", [&] {
+      handles.push_back(trace.allocate(kBytes));
+      trace.gather(key, handles.back());
+    });
+  }
+  trace.launches(true, 40);
+  trace.release(0, handles[0]);
+  trace.launches(true, 40);
+  const auto release = trace.release(1, handles[1]);
+  trace.stack = {{"/home/user/train.py", "main", 20}};
+  trace.op("aten::mm", [&] { trace.read(release, 1, handles[1], "aten::mm"); });
+  for (const char* kernel : {"gemm<float>(float*, float*)", "triton_poi_fused_add_0"}) {
+    trace.kernel_read(release, 1, handles[1], kernel);
+  }
+  trace.launches(true, 1280, 8, 4);
+  for (const TestTrace::Handle handle : handles) trace.drop(handle);
+  trace.step(1);
+  expect_golden("report_kernels.txt", report_of(trace));
+}
+
 TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
   TestTrace trace;
   trace.stack = {{"/home/user/gather.py", "gather_all", 3}, {"/home/user/train.py", "main", 18}};

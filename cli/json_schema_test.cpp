@@ -102,6 +102,7 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
 
 TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace trace;
+  trace.gpu = 0;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, 1000, false); });
   trace.allocate(5);
   trace.step(1);
@@ -112,8 +113,10 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   });
   const auto early = trace.allocate(10);
   trace.gather(8, early);
-  const auto release = trace.release(8, early);
+  trace.launches(true, 5);
+  const auto release = trace.release(8, early, {}, [&] { trace.last_touch(8, early, "gemm", 2); });
   trace.op("aten::mm", [&] { trace.read(release, 8, early, "aten::mm"); });
+  trace.launches(true, 9, 1, 1);
   trace.step(2);
   trace.kept_interval(2, Kept::kAll);
   trace.sums_only_interval(3, 10, 20, 500, 20);

@@ -32,6 +32,7 @@ using analyzer::Holders;
 using analyzer::is_gathered;
 using analyzer::Key;
 using analyzer::kNoThread;
+using analyzer::LaunchCoverage;
 using analyzer::live_blocks;
 using analyzer::LossFact;
 using analyzer::Mark;
@@ -106,9 +107,17 @@ Json mark_json(const TraceData& data, const Mark* mark) {
 
 Json read_json(const TraceData& data, const Mark& read) {
   Json json = mark_json(data, &read);
+  json["by_kernel"] = read.flags.kernel;
   json["bytes"] = bytes_json(read.bytes);
   json["ordinal"] = optional_json(read.ordinal);
   return json;
+}
+
+Json touch_json(const TraceData& data, const Mark* touch) {
+  if (touch == nullptr) return {};
+  return {{"kernel", text_json(data, touch->name)},
+          {"launches", optional_json(touch->value)},
+          {"ns_before_release", touch->span.to_ns.value - touch->span.from_ns.value}};
 }
 
 Json gone_json(const TraceData& data, const std::optional<Gone>& gone) {
@@ -118,6 +127,13 @@ Json gone_json(const TraceData& data, const std::optional<Gone>& gone) {
 
 Json count_json(const OperatorCount& count) {
   return {{"at_least", count.at_least}, {"at_most", optional_json(count.at_most)}, {"in_trace", count.in_trace}};
+}
+
+Json launches_json(const std::optional<LaunchCoverage>& launches) {
+  if (!launches) return {};
+  return {{"seen", launches->counts.calls},    {"graphs", launches->counts.graphs},
+          {"nccl", launches->counts.nccl},     {"unknown", launches->counts.unknown},
+          {"copies", launches->counts.copies}, {"all_the_time", launches->whole}};
 }
 
 Json step_json(const Step* step) { return step != nullptr ? Json(step->number) : Json(); }
@@ -197,6 +213,8 @@ Json release_json(const TraceData& data, const ReleaseRow& row) {
           {"settled", moment_json(mark.settled_seq, mark.settled_ns)},
           {"gone", gone_json(data, row.gone)},
           {"operators_held", count_json(row.operators_held)},
+          {"launches", launches_json(row.launches)},
+          {"last_touch", touch_json(data, row.last_touch)},
           {"reads", std::move(reads)},
           {"holders", holders_json(data, row.holders)}};
 }
@@ -284,7 +302,9 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"explained", finding.explained},
           {"unexplained", finding.unexplained},
           {"reads_after_release", finding.reads},
+          {"kernel_reads_after_release", finding.kernel_reads},
           {"reads_coverage", count_json(finding.coverage)},
+          {"launches", launches_json(finding.launches)},
           {"evidence",
            {{"marks", ids(finding.evidence.marks)},
             {"edges", ids(finding.evidence.edges)},

@@ -34,6 +34,7 @@ using analyzer::HolderName;
 using analyzer::HolderPath;
 using analyzer::Holders;
 using analyzer::is_library_file;
+using analyzer::LaunchCounts;
 using analyzer::LossFact;
 using analyzer::Mark;
 using analyzer::name_of;
@@ -61,13 +62,6 @@ constexpr std::size_t kAssignment = 56;  // characters of a source line
 
 std::string labelled(std::string_view label, std::string_view text, const Style& style) {
   return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
-}
-
-std::string cut(std::string_view text, std::size_t longest) {
-  if (text.size() <= longest) return std::string(text);
-  // Not within a UTF-8 character.
-  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0u) == 0x80u) --longest;
-  return std::string(text.substr(0, longest)) + "…";
 }
 
 std::string upper(std::string text) {
@@ -121,6 +115,39 @@ std::string operators_text(const OperatorCount& count) {
   if (count.exact()) return counted(count.at_least, "operator");
   if (count.at_most) return fmt::format("{} to {} operators", grouped(count.at_least), grouped(*count.at_most));
   return fmt::format("at least {}", counted(count.at_least, "operator"));
+}
+
+/// Launches that do not say what memory they work on.
+std::string opaque_text(const LaunchCounts& counts) {
+  if (counts.opaque() == 0) return "none opaque";
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, std::string_view one, std::string_view many) {
+    if (count > 0) parts.push_back(counted(count, one, many));
+  };
+  add(counts.graphs, "graph", "graphs");
+  add(counts.nccl, "NCCL kernel", "NCCL kernels");
+  add(counts.unknown, "with unknown parameters", "with unknown parameters");
+  add(counts.copies, "copy of several parts", "copies of several parts");
+  return fmt::format("{} opaque ({})", grouped(counts.opaque()), joined(parts, ", "));
+}
+
+std::string none_seen_text(const Finding& finding) {
+  const std::string operators = operators_text(finding.coverage);
+  if (!finding.launches) {
+    return fmt::format("after the release: none seen in {}; calls past the dispatcher are not observed", operators);
+  }
+  return fmt::format("after the release: none seen in {} and {}, {}{}", operators,
+                     counted(finding.launches->counts.calls, "launch", "launches"),
+                     opaque_text(finding.launches->counts),
+                     finding.launches->whole ? "" : "; launches were not looked at all the time");
+}
+
+/// Who reads: operators and kernels apart, since an operator that reads launches kernels that do.
+std::string readers_text(const Finding& finding) {
+  std::vector<std::string> parts;
+  if (finding.reads > 0) parts.push_back(counted(finding.reads, "operator"));
+  if (finding.kernel_reads > 0) parts.push_back(counted(finding.kernel_reads, "kernel"));
+  return joined(parts, " and ");
 }
 
 /// How long the storages of a finding lived past their release.
@@ -200,10 +227,7 @@ std::string lines_of_residual(const TraceData& data, const Finding& finding, con
           style);
     }
   }
-  text += labelled("reads",
-                   fmt::format("after the release: none seen in {}; calls past the dispatcher are not observed",
-                               operators_text(finding.coverage)),
-                   style);
+  text += labelled("reads", none_seen_text(finding), style);
   text += labelled("proof", "not proved: reads are observed, not prevented", style);
   return text;
 }
@@ -231,7 +255,7 @@ std::string operator_text(const TraceData& data, const Mark& mark) {
 std::string lines_of_use(const TraceData& data, const Finding& finding, const Style& style) {
   const FindingItem& first = finding.items.front();
   const Mark& read = *first.reads.front();
-  std::string head = operator_text(data, read);
+  std::string head = read.flags.kernel ? "kernel " + cut(data.text(read.name), kKernelName) : operator_text(data, read);
   if (read.ordinal) head += fmt::format(", operator {}", grouped(*read.ordinal));
   head += first.bytes.value == 0 ? ": the storage had no bytes"
                                  : fmt::format(": {} still there", exact_bytes(first.bytes.value));
@@ -251,8 +275,8 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
         first.gather->by.stack, style);
   }
   text += labelled("because", finding.why, style);
-  text += labelled("reads", fmt::format("{} after the release, before the next gather", counted(finding.reads, "read")),
-                   style);
+  text +=
+      labelled("reads", fmt::format("by {} after the release, before the next gather", readers_text(finding)), style);
   return text;
 }
 

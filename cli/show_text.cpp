@@ -147,6 +147,8 @@ std::string_view kind_text(MarkKind kind) {
       return "made persistent";
     case MarkKind::kRead:
       return "read";
+    case MarkKind::kTouch:
+      return "last used by a kernel";
     case MarkKind::kResize:
       return "resized";
     case MarkKind::kRepoint:
@@ -298,8 +300,14 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
       what += mark->flags.final ? " (final)" : fmt::format(" ({} uses left)", mark->remaining.value_or(0));
       what += fmt::format(": {} → {} B", bytes_or_dash(mark->bytes), bytes_or_dash(mark->bytes_after));
     }
-    if (mark->kind == MarkKind::kRead) what += fmt::format(": {}", exact_bytes(mark->bytes.value_or(Bytes(0)).value));
-    std::string who = mark->name.valid() ? std::string(data.text(mark->name)) : "";
+    if (mark->kind == MarkKind::kTouch) {
+      what += fmt::format(", {} before the release", duration(mark->span.to_ns.value - mark->span.from_ns.value));
+    }
+    if (mark->kind == MarkKind::kRead) {
+      what += fmt::format("{}: {}", mark->flags.kernel ? " by a kernel" : "",
+                          exact_bytes(mark->bytes.value_or(Bytes(0)).value));
+    }
+    std::string who = mark->name.valid() ? cut(data.text(mark->name), kKernelName) : "";
     if (mark->by.stack.valid())
       who += fmt::format("{}at {}", who.empty() ? "" : ", ", describe_site(data, mark->by.stack));
     lines.push_back({mark->span.from_seq, mark->span.from_ns, std::move(what), std::move(who)});

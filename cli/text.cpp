@@ -50,6 +50,13 @@ std::size_t width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
 }
 
+std::string cut(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  // Not within a UTF-8 character.
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0u) == 0x80u) --longest;
+  return std::string(text.substr(0, longest)) + "…";
+}
+
 std::string left(std::string_view text, std::size_t columns) {
   std::string padded(text);
   if (const std::size_t has = width(text); has < columns) padded.append(columns - has, ' ');

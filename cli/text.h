@@ -22,6 +22,10 @@ namespace dcmt::cli {
 [[nodiscard]] std::string counted(std::int64_t number, std::string_view singular, std::string_view plural = {});
 /// Characters on the screen (UTF-8 code points).
 [[nodiscard]] std::size_t width(std::string_view text);
+/// At most `longest` bytes, with "…" in place of what was cut off.
+[[nodiscard]] std::string cut(std::string_view text, std::size_t longest);
+/// Of a kernel's name, which templates make long.
+inline constexpr std::size_t kKernelName = 88;
 /// Padded with spaces to at least `columns` characters.
 [[nodiscard]] std::string left(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string right(std::string_view text, std::size_t columns);

@@ -7,6 +7,12 @@
 namespace dcmt::cli {
 namespace {
 
+TEST(Text, CutsBetweenCharacters) {
+  EXPECT_EQ(cut("kernel", 6), "kernel");
+  EXPECT_EQ(cut("kernels", 6), "kernel…");
+  EXPECT_EQ(cut("ab→c", 4), "ab…");
+}
+
 TEST(Text, NumbersAsAPersonReadsThem) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");

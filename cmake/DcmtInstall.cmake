@@ -7,5 +7,8 @@ install(TARGETS dc-memtrace RUNTIME_DEPENDENCY_SET dcmt_needed RUNTIME DESTINATI
 install(RUNTIME_DEPENDENCY_SET dcmt_needed PRE_EXCLUDE_REGEXES ${DCMT_RUNTIME} LIBRARY DESTINATION lib/dcmt)
 if(DCMT_COLLECTOR)
   install(TARGETS dcmt_agent dcmt_torch dcmt_python LIBRARY DESTINATION lib/dcmt)
+  if(TARGET dcmt_cuda)
+    install(TARGETS dcmt_cuda LIBRARY DESTINATION lib/dcmt)
+  endif()
   install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/operators.toml DESTINATION share/dcmt)
 endif()

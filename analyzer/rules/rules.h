@@ -15,7 +15,8 @@ namespace dcmt::analyzer::rules {
 /// at the end of the trace's last operator. The open step of a killed program is not judged.
 [[nodiscard]] std::vector<Finding> never_released(const TraceData& data, const Releases& releases);
 
-/// D24: operators that read a parameter after its final release and before its next gather.
+/// D24: operators that read a parameter, and kernels that get an address in its storage, after its final release and
+/// before its next gather. Kernels are matched with released storages only while their bytes are there.
 [[nodiscard]] std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases);
 
 }  // namespace dcmt::analyzer::rules

@@ -49,12 +49,17 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
     finding.rule = "use_after_release";
     finding.title = "use after release";
     finding.classes.emplace_back("D24");
-    finding.confidence = Confidence::kCertain;
     complete_from_items(data, finding);
+    // Of a kernel it is known that it gets an address, not that it uses it.
+    finding.confidence = finding.reads > 0 ? Confidence::kCertain : Confidence::kPartial;
     const bool empty = std::any_of(finding.items.begin(), finding.items.end(),
                                    [](const FindingItem& item) { return item.bytes.value == 0; });
-    finding.why = empty ? "an operator reads the parameter after its final release, when its data was gone"
-                        : "an operator reads the parameter after its final release; something else still kept the data";
+    finding.why = finding.reads == 0
+                      ? "a kernel gets an address in the parameter's storage after its final release; something else "
+                        "still kept the data"
+                  : empty
+                      ? "an operator reads the parameter after its final release, when its data was gone"
+                      : "an operator reads the parameter after its final release; something else still kept the data";
     finding.fix = "release after the last use, backward included, or gather again before it";
     findings.push_back(std::move(finding));
   }

@@ -71,6 +71,8 @@ void register_torch_provider(const TorchProvider* provider) noexcept {
   at_thread_end(provider->thread_end);
 }
 
+const TorchProvider* torch_provider() noexcept { return g_torch; }
+
 }  // namespace dcmt::agent
 
 extern "C" __attribute__((visibility("default"))) const dcmt_marks* dcmt_get_marks(std::uint32_t version) {

@@ -1,7 +1,8 @@
 // The agent's side of its providers: what a provider may call, and the table through which it serves the agent.
 //
-// Providers (collector/torch, collector/python) are shared objects that the agent loads into the traced process once
-// the library they know is there. Everything here is noexcept, allocates nothing and waits for nothing, unless said.
+// Providers (collector/torch, collector/python, collector/cuda) are shared objects that the agent loads into the traced
+// process once the library they know is there. Everything here is noexcept, allocates nothing and waits for nothing,
+// unless said.
 #pragma once
 
 #include <cstddef>
@@ -70,6 +71,22 @@ DCMT_AGENT_API bool objects_changed() noexcept;
 /// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
+/// Memory that is watched, by address: that of released storages which are still alive. A storage has one range; where
+/// ranges overlap, the one that begins nearest before an address counts. Any thread may call these at any time. A range
+/// is not added if the table is full, and neither added nor removed if other threads are at it for a bounded time:
+/// whoever finds an owner asks whether it still is what it was.
+DCMT_AGENT_API bool watch_range(const void* owner, std::uint64_t begin, std::uint64_t bytes) noexcept;
+DCMT_AGENT_API bool unwatch_range(const void* owner) noexcept;
+/// How many there are.
+DCMT_AGENT_API std::uint32_t watched_ranges() noexcept;
+/// Who owns the memory at an address, if it is watched.
+struct RangeLook {
+  const void* owner;    ///< nullptr: nobody
+  std::uint64_t bytes;  ///< of the range
+  bool busy;            ///< not known: the table was changing
+};
+DCMT_AGENT_API RangeLook range_at(std::uint64_t address) noexcept;
+
 /// The kernel thread id of the caller, cached.
 DCMT_AGENT_API std::uint32_t current_tid() noexcept;
 
@@ -130,10 +147,38 @@ struct TorchProvider {
   void (*release_end)(std::int64_t graph, std::int64_t key) noexcept;
   void (*census)(void* tensor, void* object) noexcept;
   void (*thread_end)() noexcept;  ///< the calling thread ends; torch_thread_slot() is its to give back
+  /// A call that gives the GPU work has an address in the watched memory of `owner`, of `bytes`, among its arguments.
+  /// `name` is the kernel's, as the compiler made it, or the copying function's. Called inside the guard.
+  void (*gpu_touch)(const void* owner, std::uint64_t bytes, const char* name) noexcept;
 };
 
 /// Called once by the torch provider when it is loaded and its self-check passed.
 DCMT_AGENT_API void register_torch_provider(const TorchProvider* provider) noexcept;
+
+/// The registered torch provider, or nullptr.
+DCMT_AGENT_API const TorchProvider* torch_provider() noexcept;
+
+/// What the CUDA provider serves. Call inside the guard.
+struct CudaProvider {
+  std::uint32_t size = sizeof(CudaProvider);
+
+  /// From here on, calls that give the GPU work are looked at while memory is watched, if that is possible. Asks CUPTI,
+  /// which takes locks of its own and of the driver's: not from within an allocator or a destructor. Cheap if it is so
+  /// already, and if it has been tried in vain a moment ago.
+  void (*watch_calls)() noexcept;
+
+  /// Writes a LaunchesRecord, if calls are looked at or ever were.
+  void (*write_launches)() noexcept;
+
+  /// Somebody is about to subscribe to CUPTI through a pointer: the way is made free, for good.
+  void (*step_aside)() noexcept;
+};
+
+/// Called once by the CUDA provider when it is loaded and has found CUPTI.
+DCMT_AGENT_API void register_cuda_provider(const CudaProvider* provider) noexcept;
+
+/// The registered CUDA provider, or nullptr.
+DCMT_AGENT_API const CudaProvider* cuda_provider() noexcept;
 
 /// Called by the torch provider instead, if its self-check failed: nothing is recorded and the recorder says `why`.
 DCMT_AGENT_API void refuse(const char* why) noexcept;

@@ -28,6 +28,7 @@ namespace {
 constinit std::atomic<bool> g_started{false};
 constinit std::atomic<std::uint32_t> g_objects_changed{0};
 constinit const PythonProvider* g_python = nullptr;
+constinit const CudaProvider* g_cuda = nullptr;
 constinit bool g_full = false;
 constinit bool g_refused = false;
 
@@ -66,6 +67,12 @@ void leave_note(const char* folder, const char* why) noexcept {
   if (fd < 0) return;
   [[maybe_unused]] const ssize_t written = write(fd, why, strlen(why));
   close(fd);
+}
+
+bool is_loaded(const char* library) noexcept {
+  void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
 }
 
 void load_provider(const char* libraries, const char* name) noexcept {
@@ -131,6 +138,10 @@ void start() noexcept {
     if (!g_refused && dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) {
       load_provider(libraries, "libdcmt_python.so");
     }
+    // A torch that was built for CUDA brings CUPTI with it.
+    if (!g_refused && (is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12"))) {
+      load_provider(libraries, "libdcmt_cuda.so");
+    }
     dl_iterate_phdr(populate_if_ours, const_cast<char*>(libraries));
   }
   if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
@@ -143,10 +154,13 @@ void start() noexcept {
 
 void start_if_torch_is_here() noexcept {
   if (g_started.load(std::memory_order_relaxed) || getenv(kEnvSpool) == nullptr) return;
-  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
-  if (c10 == nullptr) return;
-  dlclose(c10);
-  if (!g_started.exchange(true)) start();
+  if (is_loaded("libc10.so") && !g_started.exchange(true)) start();
+}
+
+void make_way_for_cupti_user() noexcept {
+  if (g_cuda == nullptr || !recording()) return;
+  const Inside inside;
+  g_cuda->step_aside();
 }
 
 void note_objects_changed() noexcept { g_objects_changed.store(1, std::memory_order_relaxed); }
@@ -163,6 +177,9 @@ bool full_detail() noexcept { return g_full; }
 
 void register_python_provider(const PythonProvider* provider) noexcept { g_python = provider; }
 const PythonProvider* python_provider() noexcept { return g_python; }
+
+void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = provider; }
+const CudaProvider* cuda_provider() noexcept { return g_cuda; }
 
 void refuse(const char* why) noexcept {
   g_refused = true;

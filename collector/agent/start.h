@@ -9,4 +9,7 @@ namespace dcmt::agent {
 /// loader is not busy and torch's own static constructors are done.
 void start_if_torch_is_here() noexcept;
 
+/// Somebody asks for the address of the function that subscribes to CUPTI. CUPTI serves one, which is not to be us.
+void make_way_for_cupti_user() noexcept;
+
 }  // namespace dcmt::agent

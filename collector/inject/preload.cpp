@@ -26,7 +26,9 @@ __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char*
     dcmt_loader_was_busy = kNoticed;
     dcmt::agent::note_objects_changed();
   }
-  if (symbol == nullptr || strncmp(symbol, "PyInit_", 7) != 0) return;
+  if (symbol == nullptr) return;
+  if (strncmp(symbol, "cuptiSubscribe", 14) == 0) dcmt::agent::make_way_for_cupti_user();
+  if (strncmp(symbol, "PyInit_", 7) != 0) return;
   dcmt_loader_was_busy = kIdle;
   dcmt::agent::start_if_torch_is_here();
 }

@@ -305,6 +305,12 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                    [&](const auto& r) { return marks_.release_settled(r); });
     case RecordType::kRead:
       return with<wire::ReadRecord>(bytes, "a read", [&](const auto& r) { return marks_.read(r); });
+    case RecordType::kLastTouch:
+      return with<wire::LastTouchRecord>(bytes, "a last touch",
+                                         [&](const auto& r) { return marks_.last_touch(r, clock_.ns(r.tsc)); });
+    case RecordType::kLaunches:
+      return with<wire::LaunchesRecord>(bytes, "a count of launches",
+                                        [&](const auto& r) { return marks_.launches(r); });
     case RecordType::kCensusBegin:
       return census_begin(bytes);
     case RecordType::kCensusTensor:

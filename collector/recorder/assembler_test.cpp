@@ -86,9 +86,9 @@ class AssemblerTest : public ::testing::Test {
 /// Everything that a reader can see.
 std::string dump(Database& database) {
   std::string text;
-  for (const char* table :
-       {"string", "thread", "frame", "stack", "operator", "block", "storage", "tensor", "mark", "sample", "edge",
-        "source", "source_line", "diagnostic", "loss", "interval", "interval_curve", "key_sum", "meta"}) {
+  for (const char* table : {"string",     "thread", "frame",    "stack",          "operator", "block",  "storage",
+                            "tensor",     "mark",   "launches", "sample",         "edge",     "source", "source_line",
+                            "diagnostic", "loss",   "interval", "interval_curve", "key_sum",  "meta"}) {
     text += std::string(table) + "\n";
     for (const std::string& row : rows(database, std::string("SELECT * FROM ") + table + " ORDER BY 1, 2")) {
       text += row + "\n";
@@ -420,6 +420,37 @@ TEST_F(AssemblerTest, ReleaseCycleOfAKey) {
   EXPECT_EQ(rows(db, "SELECT storage, tensor FROM mark WHERE kind = 'repoint'"), (Rows{"1|1"}));
 }
 
+TEST_F(AssemblerTest, KernelsReadByTheirNames) {
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, 4096);
+  s.key(RecordType::kGather, 3, 0xB0, 4096, 0, 0xA0);
+  const auto before = s.launches(true, 10, 1);
+  s.key(RecordType::kReleaseBegin, 3, 0xB0, 4096);
+  s.last_touch(3, 0xB0, "_Z4usesPf", 5, 1000);
+  s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
+  s.read(3, 0xB0, 0xA0, 4096);
+  s.kernel_read(3, 0xB0, "_ZN2at6native4fillIfEEvPT_");
+  s.kernel_read(3, 0xB0, "triton_poi_fused_add_0");
+  s.kernel_read(3, 0xB0, "_Z is no such name");
+  const auto after = s.launches(false, 20, 3, 2);
+  s.launches(true, std::uint64_t{1} << 63);
+  Database db = record(s);
+  EXPECT_EQ(rows(db,
+                 "SELECT text, flags, storage, tensor, bytes, p.kind FROM mark JOIN string ON string.id = name"
+                 " JOIN (SELECT id AS release, kind FROM mark) p ON release = parent WHERE mark.kind = 'read'"
+                 " ORDER BY mark.id"),
+            (Rows{"aten::addmm|-|1|1|4096|release", "void at::native::fill<float>(float*)|kernel|1|-|4096|release",
+                  "triton_poi_fused_add_0|kernel|1|-|4096|release", "_Z is no such name|kernel|1|-|4096|release"}));
+  EXPECT_EQ(rows(db, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches"),
+            (Rows{std::to_string(before) + "|1|10|1|0|0|0", std::to_string(after) + "|0|20|3|2|0|0"}));
+  EXPECT_EQ(rows(db, "SELECT reads, kernel_reads FROM key_sum"), (Rows{"1|3"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT text, graph, key, storage, value, to_seq - from_seq, to_ns > from_ns FROM mark"
+                 " JOIN string ON string.id = name WHERE kind = 'touch'"),
+            (Rows{"uses(float*)|7|3|1|5|0|1"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 TEST_F(AssemblerTest, ReleaseThatFreesIsNotMetadataOnly) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
@@ -685,6 +716,8 @@ TestStream everything(const std::string& file) {
   s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");
   s.census(RecordType::kCensusEnd, 1, 0xB0, 1, 0, 0, 3);
   s.read(3, 0xB0, 0xA1, 4096);
+  s.kernel_read(3, 0xB0, "_Z4readPf");
+  s.launches(true, 7);
   s.thread = 2;
   s.op("AddmmBackward0", OpScope::kBackward);
   s.thread = 1;

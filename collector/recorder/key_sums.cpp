@@ -4,12 +4,12 @@ namespace dcmt::recorder {
 
 Status KeySums::resume(TraceWriter& writer) {
   return each_row(writer.database(),
-                  "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads"
-                  " FROM key_sum",
+                  "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
+                  " kernel_reads FROM key_sum",
                   [this](const Statement& row) {
-                    sums_[{row.integer(0), row.integer(1)}] = {row.integer(0), row.integer(1), row.integer(2),
-                                                               row.integer(3), row.integer(4), row.integer(5),
-                                                               row.integer(6), row.integer(7), row.integer(8)};
+                    sums_[{row.integer(0), row.integer(1)}] = {
+                        row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                        row.integer(5), row.integer(6), row.integer(7), row.integer(8), row.integer(9)};
                   });
 }
 

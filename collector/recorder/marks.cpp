@@ -1,8 +1,14 @@
 #include "collector/recorder/marks.h"
 
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "collector/recorder/saturating_sum.h"
+#include "trace/sql/limits.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -181,6 +187,15 @@ Status Marks::point(const wire::MarkRecord& record) {
   return journal_.rows.write(*row);
 }
 
+Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
+  const std::string text(dictionary_.text(wire));
+  if (!text.starts_with("_Z")) return dictionary_.string(wire);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? journal_.writer.intern(name.get()) : dictionary_.string(wire);
+}
+
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
   const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
   Expected<RowId> storage = lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
@@ -291,9 +306,18 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
 Status Marks::read(const wire::ReadRecord& record) {
   Expected<MarkRow> row = row_here("read", record.op, record.stack);
   if (!row.ok()) return row.error();
+  const bool by_kernel = (record.header.aux & wire::kReadByKernel) != 0;
   KeySumRow& sum = key_sums_.of(record.graph, record.key);
-  ++sum.reads;
-  if (record.bytes == 0) ++sum.empty_reads;
+  if (by_kernel) {
+    const Expected<RowId> name = kernel_name(record.op);
+    if (!name.ok()) return name.error();
+    row->name = *name;
+    row->flags = "kernel";
+    ++sum.kernel_reads;
+  } else {
+    ++sum.reads;
+    if (record.bytes == 0) ++sum.empty_reads;
+  }
   journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
   row->id = journal_.ids.mark++;
   row->graph = record.graph;
@@ -303,6 +327,34 @@ Status Marks::read(const wire::ReadRecord& record) {
   row->bytes = static_cast<std::int64_t>(record.bytes);
   row->ordinal = static_cast<std::int64_t>(record.ordinal);
   row->parent = latest_release(record.graph, record.key);
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+Status Marks::launches(const wire::LaunchesRecord& record) {
+  constexpr auto kMost = static_cast<std::uint64_t>(kLargest);
+  if (std::max({record.calls, record.graphs, record.nccl, record.unknown, record.copies}) > kMost) {
+    return journal_.bad_record("a count of launches");
+  }
+  const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  return journal_.rows.write(LaunchesRow{journal_.now.seq, journal_.now.ns, record.header.aux != 0,
+                                         number(record.calls), number(record.graphs), number(record.nccl),
+                                         number(record.unknown), number(record.copies)});
+}
+
+Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
+  if (record.touches > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a last touch");
+  Expected<MarkRow> row = row_here("touch", record.op, 0);
+  if (!row.ok()) return row.error();
+  const Expected<RowId> name = kernel_name(record.op);
+  if (!name.ok()) return name.error();
+  row->id = journal_.ids.mark++;
+  row->name = *name;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->storage = lifetimes_.storage(record.storage);
+  row->value = static_cast<std::int64_t>(record.touches);
+  row->span.from.ns = std::clamp<std::int64_t>(ns, 0, journal_.now.ns);
   row->span.to = journal_.now;
   return journal_.rows.write(*row);
 }

@@ -36,6 +36,9 @@ class Marks {
   Status release(const wire::KeyRecord& record);
   Status release_settled(const wire::KeyRecord& record);
   Status read(const wire::ReadRecord& record);
+  Status launches(const wire::LaunchesRecord& record);
+  /// @param ns  when the touch was
+  Status last_touch(const wire::LastTouchRecord& record, std::int64_t ns);
 
   /// A tensor left this storage: if a release of it runs on this thread, that is what the release did.
   void repointed(RowId old_storage);
@@ -59,6 +62,8 @@ class Marks {
   Expected<MarkRow> mark_row(const wire::MarkRecord& record);
   Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
   Status key_point(std::string_view kind, const wire::KeyRecord& record);
+  /// The string row of a kernel's name as its author wrote it.
+  Expected<RowId> kernel_name(std::uint64_t wire);
   ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
   /// Writes a release that nothing more will be known of, and forgets it.
   Status drop(Releases& releases, Releases::iterator release);

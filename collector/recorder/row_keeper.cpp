@@ -19,6 +19,7 @@ constexpr std::size_t kMostHeldRows = 200'000;
 bool is_span(const MarkRow& row) { return row.kind == "step" || row.kind == "phase" || row.kind == "user"; }
 
 std::int64_t from_of(const SampleRow&) { return 0; }
+std::int64_t from_of(const LaunchesRow& row) { return row.id; }
 /// A step begins right after the moment at which the one before ended.
 std::int64_t from_of(const MarkRow& row) { return row.kind == "step" ? row.span.from.seq + 1 : row.span.from.seq; }
 template <class Row>
@@ -32,7 +33,7 @@ bool is_lifetime(const Row& row) {
   if constexpr (std::is_same_v<Row, MarkRow>) {
     return is_span(row);
   } else {
-    return !std::is_same_v<Row, SampleRow> && !std::is_same_v<Row, EdgeRow>;
+    return !std::is_same_v<Row, LaunchesRow> && !std::is_same_v<Row, SampleRow> && !std::is_same_v<Row, EdgeRow>;
   }
 }
 
@@ -219,6 +220,7 @@ Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); 
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
 Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq); }
+Status RowKeeper::write(const LaunchesRow& row) { return moment(row, row.id); }
 Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
 Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }

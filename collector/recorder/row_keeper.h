@@ -40,6 +40,7 @@ class RowKeeper {
   Status write(const StorageRow& row);
   Status write(const TensorRow& row);
   Status write(const MarkRow& row);
+  Status write(const LaunchesRow& row);
   Status write(const EdgeRow& row);
   Status write(const SampleRow& row);
 
@@ -77,7 +78,7 @@ class RowKeeper {
     std::size_t stored = 0;  ///< so many of them are in the trace, as of a commit
   };
   using Rows = std::tuple<Waiting<OperatorRow>, Waiting<BlockRow>, Waiting<StorageRow>, Waiting<TensorRow>,
-                          Waiting<MarkRow>, Waiting<SampleRow>, Waiting<EdgeRow>>;
+                          Waiting<MarkRow>, Waiting<LaunchesRow>, Waiting<SampleRow>, Waiting<EdgeRow>>;
   /// Rows in the trace that may have to leave it.
   template <class Row>
   struct Provisional {
@@ -85,7 +86,7 @@ class RowKeeper {
   };
   using ProvisionalRows =
       std::tuple<Provisional<OperatorRow>, Provisional<BlockRow>, Provisional<StorageRow>, Provisional<TensorRow>,
-                 Provisional<MarkRow>, Provisional<SampleRow>, Provisional<EdgeRow>>;
+                 Provisional<MarkRow>, Provisional<LaunchesRow>, Provisional<SampleRow>, Provisional<EdgeRow>>;
   struct Interval {
     IntervalSums sums;
     Rows rows;

@@ -201,6 +201,34 @@ class TestStream {
     return add(wire::RecordType::kRead, 0, record);
   }
 
+  std::uint64_t kernel_read(std::int64_t key, std::uint64_t storage, const std::string& kernel) {
+    wire::ReadRecord record{};
+    record.graph = 7;
+    record.key = key;
+    record.storage = storage;
+    record.bytes = 4096;
+    record.op = text(kernel);
+    return add(wire::RecordType::kRead, wire::kReadByKernel, record);
+  }
+  std::uint64_t last_touch(std::int64_t key, std::uint64_t storage, const std::string& kernel, std::uint64_t touches,
+                           std::uint64_t tsc) {
+    wire::LastTouchRecord record{};
+    record.graph = 7;
+    record.key = key;
+    record.storage = storage;
+    record.op = text(kernel);
+    record.touches = touches;
+    record.tsc = tsc;
+    return add(wire::RecordType::kLastTouch, 0, record);
+  }
+  std::uint64_t launches(bool looking, std::uint64_t calls, std::uint64_t graphs = 0, std::uint64_t nccl = 0) {
+    wire::LaunchesRecord record{};
+    record.calls = calls;
+    record.graphs = graphs;
+    record.nccl = nccl;
+    return add(wire::RecordType::kLaunches, looking ? 1 : 0, record);
+  }
+
   std::uint64_t census(wire::RecordType type, std::uint64_t id, std::uint64_t storage, std::uint64_t count,
                        std::uint32_t aux, std::uint64_t python_object = 0, std::int64_t key = 0) {
     wire::CensusRecord record{};

@@ -100,8 +100,8 @@ void each_wanted(const Relocations& relocations, const ElfW(Sym) * symbols, cons
     const auto type = ELF64_R_TYPE(entry.r_info);
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
     const char* name = names + symbols[ELF64_R_SYM(entry.r_info)].st_name;
-    // All of them are C++ names of c10 or at: one comparison rules most imports out.
-    if (name[0] != '_' || name[1] != 'Z') continue;
+    // All of a request begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
+    if (name[0] != request.patches->symbol[0] || name[1] != request.patches->symbol[1]) continue;
     for (std::size_t p = 0; p < request.count; ++p) {
       const ImportPatch& patch = request.patches[p];
       if (strcmp(name, patch.symbol) != 0) continue;

@@ -18,7 +18,8 @@ struct Patched {
   bool postponed;       ///< an object that imports one of the symbols is still being loaded: look again
 };
 
-/// Redirects every slot of `patches` in every loaded object that has not been seen yet, the provider's own excepted.
+/// Redirects every slot of `patches`, whose symbols begin with the same two characters, in every loaded object that has
+/// not been seen yet, the provider's own excepted.
 /// Not thread-safe against itself; set-up and re-scans only.
 Patched patch_imports(const ImportPatch* patches, std::size_t count) noexcept;
 

@@ -17,6 +17,7 @@ inline constexpr std::size_t kTensorOffset = 152;    ///< TensorImpl: storage of
 inline constexpr std::size_t kTensorElements = 160;  ///< TensorImpl: number of elements
 inline constexpr std::size_t kTensorBytes = 168;     ///< all fields above lie before this
 inline constexpr std::size_t kStorageData = 16;      ///< StorageImpl: data pointer
+inline constexpr std::size_t kStorageDevice = 40;    ///< StorageImpl: type and index, a byte each
 inline constexpr std::size_t kStorageBytes = 48;     ///< StorageImpl: size_bytes, or a tagged SymInt
 inline constexpr std::size_t kStoragePyObject = 80;
 inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
@@ -54,6 +55,9 @@ inline std::uint64_t bytes_of(const void* storage) noexcept {
   const std::uint64_t bytes = word(storage, kStorageBytes);
   return (bytes >> 62) == 0 ? bytes : 0;
 }
+
+/// True if the storage is on a CUDA device.
+inline bool is_on_gpu(const void* storage) noexcept { return (word(storage, kStorageDevice) & 0xff) == 1; }
 
 /// True if the storage says that it has no bytes: it never had any, or they were given back.
 inline bool is_empty(const void* storage) noexcept { return storage != nullptr && word(storage, kStorageBytes) == 0; }

@@ -13,6 +13,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/elf_patch.h"
+#include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/operator_events.h"
 #include "collector/torch/release_keys.h"
@@ -372,7 +373,10 @@ void* on_make_storage(void** result, const void* bytes, void* data, void* alloca
 void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   const std::uint64_t before = layout::bytes_of(storage);
   const bool was_followed = agent::recording() && follow_begin(storage);
-  real(storage, bytes);
+  {
+    const GpuMemoryResize gpu_memory(storage);
+    real(storage, bytes);
+  }
   if (!agent::recording()) return;
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;

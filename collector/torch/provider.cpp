@@ -7,6 +7,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/census.h"
+#include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
@@ -77,7 +78,8 @@ void census(void* tensor, void* object) noexcept {
 }
 
 const agent::TorchProvider kProvider = {
-    sizeof(agent::TorchProvider), gather, wait, persist, release_begin, release_end, census, give_back_torch_thread};
+    sizeof(agent::TorchProvider), gather,   wait, persist, release_begin, release_end, census,
+    give_back_torch_thread,       gpu_touch};
 
 void start() {
   agent::set_torch_version(TORCH_VERSION);

@@ -4,8 +4,10 @@
 
 #include <atomic>
 
+#include "collector/agent/clock.h"
 #include "collector/agent/provider.h"
 #include "collector/torch/census.h"
+#include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
@@ -35,6 +37,10 @@ struct KeySlot {
   bool gathered;               ///< a cycle is open: gathered and not finally released
   std::atomic<bool> released;  ///< the storage outlived its final release
   std::uint32_t reads;
+  std::atomic<std::uint32_t> kernel_reads;
+  std::atomic<std::uint64_t> touches;     ///< in `full`: launches that got the storage since it was gathered
+  std::atomic<std::uint64_t> touch_name;  ///< string id of the last one's kernel
+  std::atomic<std::uint64_t> touch_tsc;
   std::atomic<const void*> moved[kMovedPerKey];  ///< tensors that the release re-pointed
 };
 
@@ -151,8 +157,34 @@ void forget_moved(KeySlot& slot) noexcept {
   }
 }
 
-void no_longer_released(KeySlot& slot) noexcept {
-  if (slot.released.exchange(false)) g_released_alive.fetch_sub(1, std::memory_order_relaxed);
+/// Whose storage this is: of a key that has gathered into it, else of one that has released it.
+struct Claim {
+  KeySlot* released = nullptr;
+  KeySlot* gathered = nullptr;
+};
+
+Claim claim_on(const void* storage) noexcept {
+  Claim claim;
+  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+    if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
+    KeySlot& slot = g_slots[entry.slot];
+    if (slot.gathered) return {nullptr, &slot};
+    if (claim.released == nullptr && slot.released.load(std::memory_order_acquire)) claim.released = &slot;
+  }
+  return claim;
+}
+
+/// A key has given up its claim on a storage, whose memory on a GPU may be of no interest any more.
+void unwatch_if_unclaimed(const void* storage) noexcept {
+  const Claim claim = claim_on(storage);
+  if (claim.released != nullptr || (claim.gathered != nullptr && agent::full_detail())) return;
+  unwatch_gpu_memory(storage);
+}
+
+void no_longer_released(KeySlot& slot, const void* storage) noexcept {
+  if (!slot.released.exchange(false)) return;
+  g_released_alive.fetch_sub(1, std::memory_order_relaxed);
+  unwatch_if_unclaimed(storage);
 }
 
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
@@ -185,12 +217,31 @@ void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, s
   agent::commit_record(record);
 }
 
+/// What touched the storage last before its final release, if that is known.
+void write_last_touch(const KeySlot& slot) noexcept {
+  const std::uint64_t touches = slot.touches.load(std::memory_order_relaxed);
+  if (touches == 0) return;
+  auto* record = static_cast<wire::LastTouchRecord*>(
+      agent::begin_record(wire::RecordType::kLastTouch, sizeof(wire::LastTouchRecord), 0));
+  if (record == nullptr) return;
+  record->graph = slot.name.graph;
+  record->key = slot.name.key;
+  record->storage = reinterpret_cast<std::uint64_t>(slot.storage.load(std::memory_order_acquire));
+  record->op = slot.touch_name.load(std::memory_order_relaxed);
+  record->touches = touches;
+  record->tsc = slot.touch_tsc.load(std::memory_order_relaxed);
+  agent::commit_record(record);
+}
+
 void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexcept {
   const void* storage = tensor != nullptr ? layout::storage_of(tensor) : nullptr;
   const void* before = slot.storage.load(std::memory_order_relaxed);
   if (before == storage) return;
-  if (before != nullptr) unwatch(before, index);
   slot.storage.store(nullptr, std::memory_order_release);
+  if (before != nullptr) {
+    unwatch(before, index);
+    unwatch_if_unclaimed(before);
+  }
   if (storage == nullptr) return;
   const bool watched_before = storage_is_watched(storage);
   // Stored first: a storage that ends from here on clears it again.
@@ -207,7 +258,7 @@ void end_earlier_claims(const void* storage, std::uint32_t index) noexcept {
   if (storage == nullptr) return;
   for (auto& entry : g_watched[spread(storage, 13)].entries) {
     const bool other = entry.storage.load(std::memory_order_acquire) == storage && entry.slot != index;
-    if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot]);
+    if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot], storage);
   }
 }
 
@@ -232,7 +283,7 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     agent::diagnose(wire::DiagnosticCode::kNote, "a gather was not followed: another thread was busy with its key");
     return;
   }
-  no_longer_released(slot);
+  no_longer_released(slot, slot.storage.load(std::memory_order_relaxed));
   forget_moved(slot);
   // A gather of what is still gathered hands out the same buffer: the cycle goes on.
   if (!slot.gathered) {
@@ -241,9 +292,12 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     slot.remaining = 0;
     slot.declared = 0;
     slot.reads = 0;
+    slot.kernel_reads.store(0, std::memory_order_relaxed);
+    slot.touches.store(0, std::memory_order_relaxed);
   }
   take_storage(slot, index, tensor);
   end_earlier_claims(slot.storage.load(std::memory_order_relaxed), index);
+  watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
   write_key(wire::RecordType::kGather, slot, tensor, op, 0, flags);
 }
 
@@ -253,7 +307,10 @@ void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) return;
-  if (slot.gathered) take_storage(slot, index, tensor);
+  if (slot.gathered) {
+    take_storage(slot, index, tensor);
+    watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
+  }
   write_key(wire::RecordType::kWait, slot, tensor, op, 0, flags);
 }
 
@@ -291,12 +348,18 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   const bool unwound = (flags & wire::kKeyUnwound) != 0;
   if (!unwound) --slot.remaining;
   const bool final = slot.remaining == 0 && !slot.persistent && !unwound;
-  if (final) flags |= wire::kKeyFinal;
+  if (final) {
+    flags |= wire::kKeyFinal;
+    write_launches();
+    write_last_touch(slot);
+  }
   write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
   if (!final) return;
   slot.gathered = false;
-  if (slot.storage.load(std::memory_order_acquire) != nullptr && !slot.released.exchange(true)) {
+  const void* storage = slot.storage.load(std::memory_order_acquire);
+  if (storage != nullptr && !slot.released.exchange(true)) {
     g_released_alive.fetch_add(1, std::memory_order_relaxed);
+    watch_gpu_memory(storage);
   }
   TorchThread* thread = torch_thread();
   if (thread == nullptr || thread->pending_count == TorchThread::kMaxPending) return;
@@ -316,6 +379,7 @@ void settle_releases() noexcept {
     const void* storage = slot.storage.load(std::memory_order_acquire);
     if (layout::bytes_of(storage) != 0) {
       take_census(wire::CensusTrigger::kRelease, storage, slot.name.graph, slot.name.key);
+      expect_gpu_touches(storage);
     }
   }
 }
@@ -329,17 +393,13 @@ bool reads_wanted() noexcept {
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage != nullptr && g_released_alive.load(std::memory_order_relaxed) > 0) {
-    bool released = false;
-    for (const auto& entry : g_watched[spread(storage, 13)].entries) {
-      if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
-      const KeySlot& slot = g_slots[entry.slot];
-      // A buffer that another key has gathered into is that key's to read.
-      if (slot.gathered) return false;
-      if (released || !slot.released.load(std::memory_order_acquire)) continue;
-      out = {slot.name, storage, layout::bytes_of(storage)};
-      released = true;
+    const Claim claim = claim_on(storage);
+    // A buffer that another key has gathered into is that key's to read.
+    if (claim.gathered != nullptr) return false;
+    if (claim.released != nullptr) {
+      out = {claim.released->name, storage, layout::bytes_of(storage)};
+      return true;
     }
-    if (released) return true;
   }
   // A tensor that its release re-pointed to nothing. One that was re-pointed to other data is a good tensor again.
   if (g_moved_count.load(std::memory_order_relaxed) > 0 && layout::bytes_of(storage) == 0) {
@@ -353,14 +413,15 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   return false;
 }
 
-void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
-  const std::uint32_t index = find_slot(key.name, false);
-  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
-  const std::uint64_t name = agent::intern(op, strlen(op));
+namespace {
+
+void write_read_record(const ReleasedKey& key, const void* tensor, const char* reader, std::uint64_t ordinal,
+                       std::uint32_t flags) noexcept {
+  const std::uint64_t name = reader != nullptr ? agent::intern(reader, strlen(reader)) : 0;
   const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record =
-      static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), 0));
+      static_cast<wire::ReadRecord*>(agent::begin_record(wire::RecordType::kRead, sizeof(wire::ReadRecord), flags));
   if (record == nullptr) return;
   record->graph = key.name.graph;
   record->key = key.name.key;
@@ -371,6 +432,27 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   record->ordinal = ordinal;
   record->stack = stack;
   agent::commit_record(record);
+}
+
+}  // namespace
+
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
+  const std::uint32_t index = find_slot(key.name, false);
+  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
+  write_read_record(key, tensor, op, ordinal, 0);
+}
+
+void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept {
+  const Claim claim = claim_on(storage);
+  if (KeySlot* slot = claim.gathered; slot != nullptr) {
+    // Of two launches at one moment either is the last.
+    slot->touch_name.store(kernel != nullptr ? agent::intern(kernel, strlen(kernel)) : 0, std::memory_order_relaxed);
+    slot->touch_tsc.store(agent::cycles(), std::memory_order_relaxed);
+    slot->touches.fetch_add(1, std::memory_order_relaxed);
+  } else if (slot = claim.released; slot != nullptr) {
+    if (slot->kernel_reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
+    write_read_record({slot->name, storage, bytes}, nullptr, kernel, ordinal, wire::kReadByKernel);
+  }
 }
 
 void watch_small(const void* storage) noexcept {
@@ -396,7 +478,9 @@ void watched_storage_ends(const void* storage) noexcept {
     if (index == kNoSlot) continue;
     KeySlot& slot = g_slots[index];
     const void* held = storage;
-    if (slot.storage.compare_exchange_strong(held, nullptr)) no_longer_released(slot);
+    if (!slot.storage.compare_exchange_strong(held, nullptr)) continue;
+    no_longer_released(slot, storage);
+    unwatch_gpu_memory(storage);
   }
 }
 

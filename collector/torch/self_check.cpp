@@ -46,9 +46,13 @@ const char* self_check() {
     return wrong("reference counts");
   }
   if (layout::data_of(storage) != address(storage->data()) || layout::bytes_of(storage) != storage->nbytes() ||
-      layout::bytes_of(storage) != 60) {
+      layout::bytes_of(storage) != 60 || layout::is_on_gpu(storage)) {
     return wrong("storage objects");
   }
+  // No memory of a GPU is needed to see where a storage keeps its device.
+  const c10::StorageImpl elsewhere(c10::StorageImpl::use_byte_size_t(), 0, c10::DataPtr(nullptr, at::kCUDA), nullptr,
+                                   false);
+  if (!layout::is_on_gpu(&elsewhere)) return wrong("storage objects");
   const c10::TensorImpl* viewed = view.unsafeGetTensorImpl();
   if (layout::word(viewed, layout::kTensorOffset) != 5 || layout::word(viewed, layout::kTensorElements) != 5 ||
       layout::word(impl, layout::kTensorOffset) != 0 || layout::word(impl, layout::kTensorElements) != 15) {

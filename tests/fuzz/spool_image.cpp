@@ -48,6 +48,7 @@ void cycle(TestStream& s, std::int64_t key, std::uint64_t census) {
   s.key(RecordType::kWait, key, storage, 4096, 0, tensor);
   s.key(RecordType::kReleaseBegin, key, storage, 4096, wire::kKeyFinal);
   s.repoint(tensor, storage, storage + 0x100000);
+  s.last_touch(key, storage, "_Z4usesPf", 3, 1000);
   s.key(RecordType::kRelease, key, storage, 4096, wire::kKeyFinal);
   s.key(RecordType::kReleaseSettled, key, storage, 4096, wire::kKeyFinal);
   s.census(RecordType::kCensusBegin, census, storage, 1, static_cast<std::uint32_t>(wire::CensusTrigger::kRelease), 0,
@@ -57,6 +58,8 @@ void cycle(TestStream& s, std::int64_t key, std::uint64_t census) {
   s.census_local(census, 0xE000, 0xC1, 0, 8, 3, "", wire::LocalKind::kEvalStack);
   s.census(RecordType::kCensusEnd, census, storage, 1, 0, 0, key);
   s.read(key, storage, tensor + 8, 4096);
+  s.kernel_read(key, storage, "_ZN2at6native4fillIfEEvPT_");
+  s.launches(true, static_cast<std::uint64_t>(key) * 100, 3, 1);
   s.resize(storage, 4096, 0, 0);
   s.tensor(RecordType::kTensorRelease, tensor + 8, storage);
   s.death(tensor + 8, storage);

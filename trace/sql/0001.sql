@@ -81,8 +81,8 @@ CREATE TABLE tensor(                -- a stay of one tensor object on one storag
 
 CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or span
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,               -- step | phase | user | gather | wait | persist | release | read | census | resize | repoint
-  name INTEGER,                     -- string: step's, phase's or mark's name; operator of a gather, release, read
+  kind TEXT NOT NULL,               -- step | phase | user | gather | wait | persist | release | read | touch | census | resize | repoint
+  name INTEGER,                     -- string: step's, phase's or mark's name; operator of a gather, release, read; kernel
   thread INTEGER,
   graph INTEGER, key INTEGER,       -- of a parameter's cycle
   cycle INTEGER,                    -- which gather of the key, from 1
@@ -92,14 +92,22 @@ CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or spa
   bytes_settled INTEGER,            -- release: at the thread's next operator; NULL if there was none
   settled_seq INTEGER, settled_ns INTEGER,
   declared INTEGER, remaining INTEGER,  -- release: the count of uses, and those left
-  flags TEXT,                       -- release: comma separated: final, persistent, mismatch, no_gather, explicit, unwound, metadata_only
-                                    -- census: unstable, other_threads_unseen, sharing_lossy
+  flags TEXT,                       -- comma separated; release: final, persistent, mismatch, no_gather, explicit, unwound, metadata_only
+                                    -- census: unstable, other_threads_unseen, sharing_lossy; read: kernel
   ordinal INTEGER,                  -- the thread's operator number
   trigger TEXT,                     -- census: 'release' | 'step_end' | 'call'
   parent INTEGER,                   -- mark: census -> its release; read -> the release before it
-  value INTEGER,                    -- step: its number
+  value INTEGER,                    -- step: its number; touch: launches since the gather
   operator INTEGER, stack INTEGER,
   from_seq INTEGER NOT NULL, to_seq INTEGER, from_ns INTEGER NOT NULL, to_ns INTEGER);
+
+CREATE TABLE launches(              -- calls that gave the GPU work while a released storage was alive, so far in the run
+  id INTEGER PRIMARY KEY,           -- sequence
+  ns INTEGER NOT NULL,
+  looking INTEGER NOT NULL,         -- 1: such calls are looked at from here on; 0: they are not
+  calls INTEGER NOT NULL,           -- kernels, copies, fills, graphs
+  graphs INTEGER NOT NULL, nccl INTEGER NOT NULL,     -- of them, those that do not show what they work on: by reason
+  unknown INTEGER NOT NULL, copies INTEGER NOT NULL);
 
 CREATE TABLE sample(                -- a count seen by a census, and how much of it is explained
   id INTEGER PRIMARY KEY,
@@ -184,6 +192,7 @@ CREATE TABLE key_sum(               -- exact counts over the whole run
   residual INTEGER NOT NULL, residual_bytes INTEGER NOT NULL,
   reads INTEGER NOT NULL,           -- by operators, after a release
   empty_reads INTEGER NOT NULL,     -- of those: the data was gone
+  kernel_reads INTEGER NOT NULL,    -- by kernels: launches that got an address in the released storage
   PRIMARY KEY(graph, key)) WITHOUT ROWID;
 
 CREATE VIEW release AS

@@ -106,6 +106,14 @@ struct MarkRow {
   Span span;
 };
 
+/// Calls that gave the GPU work while a released storage was alive, so far.
+struct LaunchesRow {
+  RowId id = 0;  ///< sequence
+  std::int64_t ns = 0;
+  bool looking = false;
+  std::int64_t calls = 0, graphs = 0, nccl = 0, unknown = 0, copies = 0;
+};
+
 struct SampleRow {
   RowId id = 0;
   RowId census = 0;
@@ -165,6 +173,7 @@ struct IntervalCurveRow {
 struct KeySumRow {
   std::int64_t graph = 0, key = 0;
   std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
+  std::int64_t kernel_reads = 0;
 };
 
 struct SourceLineRow {

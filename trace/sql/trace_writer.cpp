@@ -85,6 +85,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after,"
     " bytes_settled, settled_seq, settled_ns, declared, remaining, flags, ordinal, trigger, parent, value, operator,"
     " stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO launches(id, ns, looking, calls, graphs, nccl, unknown, copies) VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO sample(id, census, subject, storage, tensor, count, explained, unexplained)"
     " VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO edge(id, census, storage, held, tensor, holder, object, thread, name, function, file, line,"
@@ -102,13 +103,14 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " residual, residual_bytes, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO interval_curve(interval, device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes,"
     " allocs, alloc_bytes, frees, free_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads)"
-    " VALUES(?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
+    " kernel_reads) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
     "DELETE FROM tensor WHERE id = ?",
     "DELETE FROM mark WHERE id = ?",
+    "DELETE FROM launches WHERE id = ?",
     "DELETE FROM sample WHERE id = ?",
     "DELETE FROM edge WHERE id = ?",
     "DELETE FROM interval WHERE id = ?",
@@ -256,6 +258,19 @@ Status TraceWriter::write(const MarkRow& row) {
   return binder.run();
 }
 
+Status TraceWriter::write(const LaunchesRow& row) {
+  return Binder(statements_[kLaunches])
+      .value(row.id)
+      .value(row.ns)
+      .value(row.looking ? 1 : 0)
+      .value(row.calls)
+      .value(row.graphs)
+      .value(row.nccl)
+      .value(row.unknown)
+      .value(row.copies)
+      .run();
+}
+
 Status TraceWriter::write(const SampleRow& row) {
   return Binder(statements_[kSample])
       .value(row.id)
@@ -371,6 +386,7 @@ Status TraceWriter::write(const KeySumRow& row) {
       .value(row.residual_bytes)
       .value(row.reads)
       .value(row.empty_reads)
+      .value(row.kernel_reads)
       .run();
 }
 

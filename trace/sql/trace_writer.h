@@ -34,6 +34,7 @@ class TraceWriter {
   Status write(const StorageRow& row);
   Status write(const TensorRow& row);
   Status write(const MarkRow& row);
+  Status write(const LaunchesRow& row);
   Status write(const SampleRow& row);
   Status write(const EdgeRow& row);
   Status write(const DiagnosticRow& row);
@@ -49,6 +50,7 @@ class TraceWriter {
   Status erase(const StorageRow& row) { return erase(kEraseStorage, row.id); }
   Status erase(const TensorRow& row) { return erase(kEraseTensor, row.id); }
   Status erase(const MarkRow& row) { return erase(kEraseMark, row.id); }
+  Status erase(const LaunchesRow& row) { return erase(kEraseLaunches, row.id); }
   Status erase(const SampleRow& row) { return erase(kEraseSample, row.id); }
   Status erase(const EdgeRow& row) { return erase(kEraseEdge, row.id); }
   /// With its curves.
@@ -104,6 +106,7 @@ class TraceWriter {
     kStorage,
     kTensor,
     kMark,
+    kLaunches,
     kSample,
     kEdge,
     kDiagnostic,
@@ -122,6 +125,7 @@ class TraceWriter {
     kEraseStorage,
     kEraseTensor,
     kEraseMark,
+    kEraseLaunches,
     kEraseSample,
     kEraseEdge,
     kEraseInterval,

@@ -39,7 +39,7 @@ enum class RecordType : std::uint16_t {
   kReleaseBegin,    ///< KeyRecord, before the release operator's kernel
   kRelease,         ///< KeyRecord, after the release operator's kernel
   kReleaseSettled,  ///< KeyRecord, at the thread's next operator: bytes as they are then
-  kRead,            ///< ReadRecord: an operator got a released storage or tensor as an input it reads
+  kRead,            ///< ReadRecord: an operator or a kernel got a released storage or tensor that it reads
   kCensusBegin,     ///< CensusRecord
   kCensusTensor,    ///< CensusTensorRecord, one per tensor of the sharing set
   kCensusLocal,     ///< CensusLocalRecord, one per Python local that names a tensor of the set
@@ -49,6 +49,8 @@ enum class RecordType : std::uint16_t {
   kLost,            ///< LostRecord: records that found no room
   kDiagnostic,      ///< DiagnosticRecord
   kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
+  kLaunches,        ///< LaunchesRecord: calls that gave the GPU work, so far
+  kLastTouch,       ///< LastTouchRecord, in `full`, right before a final kRelease
 };
 
 /// 24 bytes before every record's own fields.
@@ -213,8 +215,12 @@ struct KeyRecord {
 };
 static_assert(sizeof(KeyRecord) == 112);
 
+/// Flag of a ReadRecord: a kernel (or a copy) got an address in the storage; `op` is its name as the compiler made it,
+/// `tensor` is 0.
+inline constexpr std::uint32_t kReadByKernel = 1u << 0;
+
 struct ReadRecord {
-  RecordHeader header;
+  RecordHeader header;  ///< aux: flag above
   std::int64_t graph;
   std::int64_t key;
   std::uint64_t storage;
@@ -225,6 +231,30 @@ struct ReadRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(ReadRecord) == 88);
+
+/// Calls that gave the GPU work while a released storage was alive, so far in this process: the difference between two
+/// of these records is what was seen in between.
+struct LaunchesRecord {
+  RecordHeader header;    ///< aux: 1 if such calls are looked at from here on, 0 if they are not
+  std::uint64_t calls;    ///< kernels, copies, fills, graphs
+  std::uint64_t graphs;   ///< of them: a graph's kernels are not seen
+  std::uint64_t nccl;     ///< NCCL's kernels find their buffers through a queue of their own
+  std::uint64_t unknown;  ///< kernels whose parameters could not be read
+  std::uint64_t copies;   ///< copies in two or three dimensions, or of many at once
+};
+static_assert(sizeof(LaunchesRecord) == 64);
+
+/// The last kernel (or copy) before a final release that got an address in the key's storage.
+struct LastTouchRecord {
+  RecordHeader header;
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t storage;
+  std::uint64_t op;       ///< string id of its name, as the compiler made it
+  std::uint64_t touches;  ///< launches since the gather that got one, this one included
+  std::uint64_t tsc;      ///< of the launch
+};
+static_assert(sizeof(LastTouchRecord) == 72);
 
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kStepEnd = 2, kCall = 3 };
 

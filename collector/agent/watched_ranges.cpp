@@ -1,0 +1,112 @@
+// The table behind watch_range() of provider.h: sorted by address, read without a lock. A writer makes the version odd
+// while it moves entries; a reader that meets an odd or a changed version looks again.
+#include <algorithm>
+#include <atomic>
+
+#include "collector/agent/provider.h"
+
+namespace dcmt::agent {
+namespace {
+
+constexpr std::uint32_t kRanges = 1024;
+constexpr int kPatience = 4096;  ///< tries of a writer that finds another one at work
+constexpr int kLooks = 256;      ///< tries of a reader that finds the table changing
+
+struct Range {
+  std::atomic<std::uint64_t> begin;
+  std::atomic<std::uint64_t> end;
+  std::atomic<const void*> owner;
+};
+
+constinit Range g_ranges[kRanges];
+constinit std::atomic<std::uint32_t> g_count{0};
+constinit std::atomic<std::uint32_t> g_version{0};
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+void copy(const Range& from, Range& to) noexcept {
+  to.begin.store(from.begin.load(kRelaxed), kRelaxed);
+  to.end.store(from.end.load(kRelaxed), kRelaxed);
+  to.owner.store(from.owner.load(kRelaxed), kRelaxed);
+}
+
+/// The first range that begins beyond `address`.
+std::uint32_t first_beyond(std::uint64_t address, std::uint32_t count) noexcept {
+  std::uint32_t low = 0;
+  for (std::uint32_t high = count; low < high;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (g_ranges[middle].begin.load(kRelaxed) <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Keeps the table to one writer.
+class Change {
+ public:
+  Change() noexcept {
+    for (int i = 0; i < kPatience && !owned; ++i) {
+      std::uint32_t version = g_version.load(kRelaxed);
+      owned = version % 2 == 0 && g_version.compare_exchange_strong(version, version + 1, std::memory_order_acquire);
+    }
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  ~Change() {
+    if (owned) g_version.fetch_add(1, std::memory_order_release);
+  }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+  bool owned = false;
+};
+
+}  // namespace
+
+bool watch_range(const void* owner, std::uint64_t begin, std::uint64_t bytes) noexcept {
+  const Change change;
+  const std::uint32_t count = g_count.load(kRelaxed);
+  if (!change.owned || count == kRanges) return false;
+  const std::uint32_t place = first_beyond(begin, count);
+  for (std::uint32_t i = count; i > place; --i) copy(g_ranges[i - 1], g_ranges[i]);
+  g_ranges[place].begin.store(begin, kRelaxed);
+  g_ranges[place].end.store(begin + bytes, kRelaxed);
+  g_ranges[place].owner.store(owner, kRelaxed);
+  g_count.store(count + 1, kRelaxed);
+  return true;
+}
+
+bool unwatch_range(const void* owner) noexcept {
+  if (watched_ranges() == 0) return false;
+  const Change change;
+  if (!change.owned) return false;
+  const std::uint32_t count = g_count.load(kRelaxed);
+  std::uint32_t place = 0;
+  while (place < count && g_ranges[place].owner.load(kRelaxed) != owner) ++place;
+  if (place == count) return false;
+  for (std::uint32_t i = place + 1; i < count; ++i) copy(g_ranges[i], g_ranges[i - 1]);
+  g_count.store(count - 1, kRelaxed);
+  return true;
+}
+
+std::uint32_t watched_ranges() noexcept { return g_count.load(kRelaxed); }
+
+RangeLook range_at(std::uint64_t address) noexcept {
+  for (int look = 0; look < kLooks; ++look) {
+    const std::uint32_t version = g_version.load(std::memory_order_acquire);
+    if (version % 2 != 0) continue;
+    const std::uint32_t beyond = first_beyond(address, std::min(g_count.load(kRelaxed), kRanges));
+    RangeLook found{nullptr, 0, false};
+    if (beyond > 0) {
+      const Range& range = g_ranges[beyond - 1];
+      const std::uint64_t end = range.end.load(kRelaxed);
+      if (address < end) found = {range.owner.load(kRelaxed), end - range.begin.load(kRelaxed), false};
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (g_version.load(kRelaxed) == version) return found;
+  }
+  return {nullptr, 0, true};
+}
+
+}  // namespace dcmt::agent

@@ -1,0 +1,280 @@
+#include "collector/cuda/gpu_calls.h"
+
+#include <cuda.h>
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <iterator>
+
+#include "collector/agent/provider.h"
+#include "collector/cuda/kernel_parameters.h"
+
+namespace dcmt::cuda_provider {
+namespace {
+
+enum class Call : std::uint8_t {
+  kNone,
+  kKernel,       ///< cuLaunchKernel: kernelParams and extra
+  kKernelEx,     ///< cuLaunchKernelEx, likewise
+  kCooperative,  ///< cuLaunchCooperativeKernel: kernelParams
+  kOtherKernel,  ///< parameters that were given earlier, or for many devices
+  kGraph,
+  kCopy,       ///< two addresses come first
+  kPeerCopy,   ///< an address, a context, an address
+  kFill,       ///< one address comes first
+  kOtherCopy,  ///< a description of many addresses
+  kUnload,     ///< code goes
+};
+
+struct WantedCall {
+  CUpti_CallbackId id;
+  Call call;
+};
+
+#define DCMT_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
+constexpr WantedCall kCalls[] = {
+    {DCMT_ID(cuLaunchKernel), Call::kKernel},
+    {DCMT_ID(cuLaunchKernel_ptsz), Call::kKernel},
+    {DCMT_ID(cuLaunchKernelEx), Call::kKernelEx},
+    {DCMT_ID(cuLaunchKernelEx_ptsz), Call::kKernelEx},
+    {DCMT_ID(cuLaunchCooperativeKernel), Call::kCooperative},
+    {DCMT_ID(cuLaunchCooperativeKernel_ptsz), Call::kCooperative},
+    {DCMT_ID(cuLaunchCooperativeKernelMultiDevice), Call::kOtherKernel},
+    {DCMT_ID(cuLaunch), Call::kOtherKernel},
+    {DCMT_ID(cuLaunchGrid), Call::kOtherKernel},
+    {DCMT_ID(cuLaunchGridAsync), Call::kOtherKernel},
+    {DCMT_ID(cuGraphLaunch), Call::kGraph},
+    {DCMT_ID(cuGraphLaunch_ptsz), Call::kGraph},
+    {DCMT_ID(cuMemcpy), Call::kCopy},
+    {DCMT_ID(cuMemcpy_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyAsync), Call::kCopy},
+    {DCMT_ID(cuMemcpyAsync_ptsz), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoD_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoD_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoDAsync_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoDAsync_v2_ptsz), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoH_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoH_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoHAsync_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoHAsync_v2_ptsz), Call::kCopy},
+    {DCMT_ID(cuMemcpyHtoD_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyHtoD_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyHtoDAsync_v2), Call::kCopy},
+    {DCMT_ID(cuMemcpyHtoDAsync_v2_ptsz), Call::kCopy},
+    {DCMT_ID(cuMemcpyPeer), Call::kPeerCopy},
+    {DCMT_ID(cuMemcpyPeer_ptds), Call::kPeerCopy},
+    {DCMT_ID(cuMemcpyPeerAsync), Call::kPeerCopy},
+    {DCMT_ID(cuMemcpyPeerAsync_ptsz), Call::kPeerCopy},
+    {DCMT_ID(cuMemsetD8_v2), Call::kFill},
+    {DCMT_ID(cuMemsetD8_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD8Async), Call::kFill},
+    {DCMT_ID(cuMemsetD8Async_ptsz), Call::kFill},
+    {DCMT_ID(cuMemsetD16_v2), Call::kFill},
+    {DCMT_ID(cuMemsetD16_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD16Async), Call::kFill},
+    {DCMT_ID(cuMemsetD16Async_ptsz), Call::kFill},
+    {DCMT_ID(cuMemsetD32_v2), Call::kFill},
+    {DCMT_ID(cuMemsetD32_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD32Async), Call::kFill},
+    {DCMT_ID(cuMemsetD32Async_ptsz), Call::kFill},
+    {DCMT_ID(cuMemcpy2D_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2D_v2_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2DUnaligned_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2DUnaligned_v2_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2DAsync_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2DAsync_v2_ptsz), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3D_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3D_v2_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DAsync_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DAsync_v2_ptsz), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DPeer), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DPeer_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DPeerAsync), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DPeerAsync_ptsz), Call::kOtherCopy},
+    {DCMT_ID(cuModuleUnload), Call::kUnload},
+    {DCMT_ID(cuLibraryUnload), Call::kUnload},
+#if CUDA_VERSION >= 12080
+    {DCMT_ID(cuMemcpyBatchAsync), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpyBatchAsync_ptsz), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DBatchAsync), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DBatchAsync_ptsz), Call::kOtherCopy},
+#endif
+#if CUDA_VERSION >= 13000
+    {DCMT_ID(cuMemcpyBatchAsync_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpyBatchAsync_v2_ptsz), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DBatchAsync_v2), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DBatchAsync_v2_ptsz), Call::kOtherCopy},
+#endif
+};
+#undef DCMT_ID
+
+constexpr auto kIds = [] {
+  std::array<CUpti_CallbackId, std::size(kCalls)> ids{};
+  std::transform(std::begin(kCalls), std::end(kCalls), ids.begin(), [](const WantedCall& wanted) { return wanted.id; });
+  return ids;
+}();
+
+constexpr auto kCallOf = [] {
+  std::array<Call, CUPTI_DRIVER_TRACE_CBID_SIZE> calls{};
+  for (const WantedCall& wanted : kCalls) calls[wanted.id] = wanted.call;
+  return calls;
+}();
+
+struct Counts {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> graphs{0};
+  std::atomic<std::uint64_t> nccl{0};
+  std::atomic<std::uint64_t> unknown{0};
+  std::atomic<std::uint64_t> copies{0};
+};
+constinit Counts g_counts;
+
+void count_one(std::atomic<std::uint64_t>& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
+
+/// The arguments of one call: finds the watched memory that they have an address in.
+class Arguments {
+ public:
+  explicit Arguments(const char* name) noexcept : name_(name) {}
+
+  void look_at(const void* argument, std::size_t bytes) noexcept {
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      memcpy(&word, static_cast<const char*>(argument) + at, sizeof word);
+      look_at_address(word);
+    }
+  }
+
+  void look_at_address(std::uint64_t address) noexcept {
+    // Sizes, flags and small numbers.
+    if (address < kLowestAddress) return;
+    const agent::RangeLook look = agent::range_at(address);
+    busy_ = busy_ || look.busy;
+    if (look.owner != nullptr) touch(look);
+  }
+
+  /// True if the watched memory was changing, so that not all was seen.
+  [[nodiscard]] bool busy() const noexcept { return busy_; }
+
+ private:
+  static constexpr std::uint64_t kLowestAddress = 1u << 16;
+  static constexpr std::uint32_t kMostOwners = 64;
+
+  /// Once for each owner. Of more than there is room for, some may be told twice.
+  void touch(const agent::RangeLook& look) noexcept {
+    if (std::find(owners_, owners_ + count_, look.owner) != owners_ + count_) return;
+    if (count_ == kMostOwners) count_ = 0;
+    owners_[count_++] = look.owner;
+    if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) {
+      torch->gpu_touch(look.owner, look.bytes, name_);
+    }
+  }
+
+  const char* name_;
+  bool busy_ = false;
+  std::uint32_t count_ = 0;
+  const void* owners_[kMostOwners];
+};
+
+/// The buffer of all parameters that a caller can give in place of an array.
+void look_at_buffer(void** extra, Arguments& arguments) noexcept {
+  constexpr int kMostEntries = 4;
+  constexpr std::size_t kMostBytes = 32 * 1024;
+  const void* buffer = nullptr;
+  std::size_t bytes = 0;
+  for (int i = 0; i < kMostEntries && extra[0] != CU_LAUNCH_PARAM_END; ++i, extra += 2) {
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<const std::size_t*>(extra[1]);
+  }
+  if (buffer != nullptr) arguments.look_at(buffer, std::min(bytes, kMostBytes));
+}
+
+void look_at_kernel(CUfunction kernel, void** parameters, void** extra, const char* name) noexcept {
+  std::uint16_t scratch[kMostParameters];
+  const KernelParameters known = parameters_of(kernel, name, scratch);
+  if (known.nccl) count_one(g_counts.nccl);
+  Arguments arguments(name);
+  if (parameters != nullptr) {
+    for (std::uint32_t i = 0; i < known.count; ++i) {
+      if (parameters[i] != nullptr) arguments.look_at(parameters[i], known.sizes[i]);
+    }
+  } else if (extra != nullptr) {
+    look_at_buffer(extra, arguments);
+  }
+  if (arguments.busy() || (parameters != nullptr && !known.known)) count_one(g_counts.unknown);
+}
+
+void look_at_copy(const void* words, std::size_t first, std::size_t second, const char* name) noexcept {
+  const auto* addresses = static_cast<const std::uint64_t*>(words);
+  Arguments arguments(name);
+  arguments.look_at_address(addresses[first]);
+  if (second != first) arguments.look_at_address(addresses[second]);
+  if (arguments.busy()) count_one(g_counts.unknown);
+}
+
+void look_at_call(Call call, const CUpti_CallbackData& data) noexcept {
+  const void* given = data.functionParams;
+  switch (call) {
+    case Call::kKernel: {
+      const auto& launch = *static_cast<const cuLaunchKernel_params*>(given);
+      return look_at_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+    }
+    case Call::kKernelEx: {
+      const auto& launch = *static_cast<const cuLaunchKernelEx_params*>(given);
+      return look_at_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+    }
+    case Call::kCooperative: {
+      const auto& launch = *static_cast<const cuLaunchCooperativeKernel_params*>(given);
+      return look_at_kernel(launch.f, launch.kernelParams, nullptr, data.symbolName);
+    }
+    case Call::kOtherKernel:
+      return count_one(g_counts.unknown);
+    case Call::kGraph:
+      return count_one(g_counts.graphs);
+    case Call::kCopy:
+      return look_at_copy(given, 0, 1, data.functionName);
+    case Call::kPeerCopy:
+      return look_at_copy(given, 0, 2, data.functionName);
+    case Call::kFill:
+      return look_at_copy(given, 0, 0, data.functionName);
+    case Call::kOtherCopy:
+      return count_one(g_counts.copies);
+    case Call::kUnload:
+    case Call::kNone:
+      return;
+  }
+}
+
+}  // namespace
+
+std::span<const CUpti_CallbackId> wanted_calls() noexcept { return kIds; }
+
+void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= kCallOf.size() || data == nullptr) return;
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (call.callbackSite != CUPTI_API_ENTER) return;
+  if (kCallOf[id] == Call::kUnload) return forget_kernels();
+  if (agent::watched_ranges() == 0 || !agent::recording()) return;
+  const agent::Inside inside;
+  // Of storages that live to the end of a killed process, what was seen is known up to here.
+  constexpr std::uint64_t kBetweenRecords = 1024;
+  if (g_counts.calls.fetch_add(1, std::memory_order_relaxed) % kBetweenRecords == kBetweenRecords - 1) {
+    write_launches(true);
+  }
+  look_at_call(kCallOf[id], call);
+}
+
+void write_launches(bool looking) noexcept {
+  auto* record = static_cast<wire::LaunchesRecord*>(
+      agent::begin_record(wire::RecordType::kLaunches, sizeof(wire::LaunchesRecord), looking ? 1 : 0));
+  if (record == nullptr) return;
+  record->calls = g_counts.calls.load(std::memory_order_relaxed);
+  record->graphs = g_counts.graphs.load(std::memory_order_relaxed);
+  record->nccl = g_counts.nccl.load(std::memory_order_relaxed);
+  record->unknown = g_counts.unknown.load(std::memory_order_relaxed);
+  record->copies = g_counts.copies.load(std::memory_order_relaxed);
+  agent::commit_record(record);
+}
+
+}  // namespace dcmt::cuda_provider

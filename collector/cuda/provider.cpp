@@ -1,0 +1,29 @@
+// Start of the CUDA provider.
+#include "collector/agent/provider.h"
+#include "collector/cuda/kernel_parameters.h"
+#include "collector/cuda/subscription.h"
+
+namespace dcmt::cuda_provider {
+namespace {
+
+const agent::CudaProvider kProvider = {sizeof(agent::CudaProvider), watch_calls, write_launches_if_ever, step_aside};
+
+/// Storages that live to the end: what was seen of the launches until now.
+__attribute__((destructor)) void on_exit() {
+  if (agent::cuda_provider() != &kProvider || !agent::recording()) return;
+  const agent::Inside inside;
+  write_launches_if_ever();
+}
+
+}  // namespace
+}  // namespace dcmt::cuda_provider
+
+extern "C" __attribute__((visibility("default"))) void dcmt_provider_start() {
+  using namespace dcmt;
+  const char* why = "no memory for the table of kernels: kernels that touch released storages are not seen";
+  if (!cuda_provider::make_kernel_table() || !cuda_provider::find_subscription(&why)) {
+    agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
+    return;
+  }
+  agent::register_cuda_provider(&cuda_provider::kProvider);
+}

@@ -1,0 +1,177 @@
+#include "collector/cuda/subscription.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+
+#include "collector/agent/provider.h"
+#include "collector/cuda/gpu_calls.h"
+#include "collector/cuda/kernel_parameters.h"
+#include "collector/cuda/libraries.h"
+#include "collector/torch/elf_patch.h"
+
+namespace dcmt::cuda_provider {
+namespace {
+
+using torch_provider::ImportPatch;
+using torch_provider::patch_imports;
+
+enum class State : int {
+  kOff,       ///< not subscribed; free to try
+  kChanging,  ///< a thread is at it
+  kOn,        ///< subscribed
+  kAway,      ///< another one is subscribed, or about to be
+  kGone,      ///< another one was on its way, and will not tell when it leaves
+};
+
+constexpr std::int64_t kBetweenTriesNs = 1'000'000'000;
+
+constinit Cupti g_cupti{};
+constinit CUpti_SubscriberHandle g_subscriber = nullptr;
+constinit std::atomic<State> g_state{State::kOff};
+constinit std::atomic<std::int64_t> g_next_try_ns{0};
+constinit std::atomic<bool> g_was_on{false};
+constinit std::atomic<bool> g_said{false};
+
+std::int64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+void say_once(const char* text) noexcept {
+  if (!g_said.exchange(true)) agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
+}
+
+void say_that_another_has_it() noexcept {
+  say_once(
+      "kernels that touch released storages are not seen while another CUPTI user (torch.profiler, Nsight) is there: "
+      "CUPTI serves one at a time");
+}
+
+bool take_turn(State from) noexcept { return g_state.compare_exchange_strong(from, State::kChanging); }
+
+void subscribe() noexcept {
+  set_driver(find_driver());
+  // Code may have been unloaded while nobody looked.
+  forget_kernels();
+  const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
+  if (result != CUPTI_SUCCESS) {
+    g_next_try_ns.store(now_ns() + kBetweenTriesNs, std::memory_order_relaxed);
+    g_state.store(State::kOff);
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return say_that_another_has_it();
+    char text[160];
+    snprintf(text, sizeof text, "CUPTI refuses (error %d): kernels that touch released storages are not seen",
+             static_cast<int>(result));
+    return say_once(text);
+  }
+  for (const CUpti_CallbackId id : wanted_calls()) {
+    // A library that is older than its header knows not all of them.
+    static_cast<void>(g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id));
+  }
+  g_was_on.store(true);
+  g_state.store(State::kOn);
+  write_launches(true);
+}
+
+/// The state becomes `away`, if it is not that already, and we are not subscribed. Waits for a thread that is just
+/// subscribing. True if the state has changed.
+bool leave(State away) noexcept {
+  constexpr int kPatience = 100'000;
+  for (int tries = 0; tries < kPatience; ++tries) {
+    State state = g_state.load();
+    if (state == State::kGone || state == away) return false;
+    if (state == State::kOn) {
+      if (!take_turn(State::kOn)) continue;
+      static_cast<void>(g_cupti.unsubscribe(g_subscriber));
+      g_state.store(away);
+      if (!agent::recording()) return true;
+      const agent::Inside inside;
+      write_launches(false);
+      say_that_another_has_it();
+      return true;
+    }
+    if (state != State::kChanging && g_state.compare_exchange_strong(state, away)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+/// Nobody is subscribed any more.
+void may_come_back() noexcept {
+  State away = State::kAway;
+  g_state.compare_exchange_strong(away, State::kOff);
+}
+
+CUptiResult CUPTIAPI on_subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* data) {
+  const bool left = leave(State::kAway);
+  const CUptiResult result = g_cupti.subscribe(subscriber, callback, data);
+  if (result != CUPTI_SUCCESS && left) may_come_back();
+  return result;
+}
+
+CUptiResult CUPTIAPI on_unsubscribe(CUpti_SubscriberHandle subscriber) {
+  const CUptiResult result = g_cupti.unsubscribe(subscriber);
+  if (result == CUPTI_SUCCESS) may_come_back();
+  return result;
+}
+
+CUptiResult CUPTIAPI on_finalize() {
+  // Ends every subscription, also ours.
+  leave(State::kAway);
+  const CUptiResult result = g_cupti.finalize();
+  may_come_back();
+  return result;
+}
+
+template <class Function>
+void* pointer(Function function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
+
+const ImportPatch kImports[] = {
+    {"cuptiSubscribe", pointer(on_subscribe), nullptr},
+    {"cuptiUnsubscribe", pointer(on_unsubscribe), nullptr},
+    {"cuptiFinalize", pointer(on_finalize), nullptr},
+};
+
+}  // namespace
+
+bool find_subscription(const char** why) noexcept {
+  if (!find_cupti(g_cupti)) {
+    *why = "CUPTI has not the functions that are needed: kernels that touch released storages are not seen";
+    return false;
+  }
+  patch_imports(kImports, std::size(kImports));
+  return true;
+}
+
+void watch_calls() noexcept {
+  switch (g_state.load(std::memory_order_relaxed)) {
+    case State::kOff:
+      if (now_ns() < g_next_try_ns.load(std::memory_order_relaxed) || !take_turn(State::kOff)) return;
+      // Objects that were loaded since may import CUPTI too. One that is still being loaded is met the next time.
+      patch_imports(kImports, std::size(kImports));
+      subscribe();
+      return;
+    case State::kAway:
+    case State::kGone:
+      say_that_another_has_it();
+      return;
+    case State::kOn:
+    case State::kChanging:
+      return;
+  }
+}
+
+void write_launches_if_ever() noexcept {
+  if (g_was_on.load(std::memory_order_relaxed)) write_launches(g_state.load(std::memory_order_relaxed) == State::kOn);
+}
+
+void step_aside() noexcept { leave(State::kGone); }
+
+}  // namespace dcmt::cuda_provider

@@ -1,0 +1,19 @@
+// CUPTI serves one subscriber. This is how the provider becomes it, makes way for others and comes back.
+#pragma once
+
+namespace dcmt::cuda_provider {
+
+/// Finds CUPTI and takes a seat at the imports through which others subscribe. False, with the reason in `why`, if the
+/// process has no CUPTI. Call once.
+bool find_subscription(const char** why) noexcept;
+
+/// See agent::CudaProvider::watch_calls.
+void watch_calls() noexcept;
+
+/// See agent::CudaProvider::write_launches.
+void write_launches_if_ever() noexcept;
+
+/// See agent::CudaProvider::step_aside.
+void step_aside() noexcept;
+
+}  // namespace dcmt::cuda_provider

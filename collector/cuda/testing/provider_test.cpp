@@ -1,0 +1,370 @@
+// The CUDA provider with the agent's core, a fake CUPTI and a fake driver. What it is to CUPTI belongs to the process,
+// so each test wants one of its own, as ctest runs them.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "collector/agent/gate.h"
+#include "collector/agent/provider.h"
+#include "collector/agent/seen.h"
+#include "collector/agent/spool_writer.h"
+#include "collector/cuda/testing/fake_cupti.h"
+#include "trace/spool/spool_reader.h"
+
+extern "C" {
+void dcmt_provider_start();
+int foreign_subscribe();
+int foreign_unsubscribe();
+int foreign_finalize();
+}
+
+namespace dcmt::agent {
+
+struct Touch {
+  const void* owner;
+  std::uint64_t bytes;
+  std::string name;
+  bool operator==(const Touch&) const = default;
+};
+
+namespace {
+
+const CudaProvider* g_cuda = nullptr;
+std::vector<Touch> g_touches;
+
+void gpu_touch(const void* owner, std::uint64_t bytes, const char* name) noexcept {
+  g_touches.push_back({owner, bytes, name != nullptr ? name : ""});
+}
+
+const TorchProvider kTorch = [] {
+  TorchProvider torch{};
+  torch.gpu_touch = gpu_touch;
+  return torch;
+}();
+
+}  // namespace
+
+const TorchProvider* torch_provider() noexcept { return &kTorch; }
+const CudaProvider* cuda_provider() noexcept { return g_cuda; }
+void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = provider; }
+
+namespace {
+
+using wire::RecordType;
+
+constexpr std::uint64_t kBegin = 0x7f0000000000;
+constexpr std::uint64_t kBytes = 0x1000;
+
+const void* storage(std::uint64_t number) { return reinterpret_cast<const void*>(0x1000 * number); }
+
+class Provider : public ::testing::Test {
+ protected:
+  Provider() {
+    std::string folder = std::filesystem::temp_directory_path().string() + "/dcmt-test-XXXXXX";
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    EXPECT_TRUE(make_gate());
+    EXPECT_TRUE(make_seen_table());
+    EXPECT_EQ(open_spool({folder.c_str(), 8, 2, -1, -1}), nullptr);
+    EXPECT_EQ(show_spool(folder.c_str()), nullptr);
+    auto opened = spool::SpoolReader::open(folder + "/" + spool_name());
+    EXPECT_TRUE(opened.ok());
+    reader_ = std::make_unique<spool::SpoolReader>(std::move(*opened));
+    std::filesystem::remove_all(folder);
+    open_gate();
+    const Inside inside;
+    dcmt_provider_start();
+  }
+
+  static void watch_calls() {
+    const Inside inside;
+    ASSERT_NE(g_cuda, nullptr);
+    g_cuda->watch_calls();
+  }
+  static void watch_memory() { ASSERT_TRUE(watch_range(storage(1), kBegin, kBytes)); }
+
+  /// A launch with these arguments, each in a place of its own.
+  static void launch(CUfunction kernel, const std::vector<std::uint64_t>& arguments, const char* name = "kernel") {
+    std::vector<std::uint64_t> values = arguments;
+    std::vector<void*> pointers;
+    for (std::uint64_t& value : values) pointers.push_back(&value);
+    cuLaunchKernel_params parameters{};
+    parameters.f = kernel;
+    parameters.kernelParams = pointers.data();
+    fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &parameters, name);
+  }
+
+  std::vector<Touch> take_touches() { return std::exchange(g_touches, {}); }
+
+  /// What was published since the last time.
+  struct Published {
+    std::vector<wire::LaunchesRecord> launches;
+    int diagnostics = 0;
+  };
+  Published take_published() {
+    Published published;
+    close_thread_chunk();
+    while (reader_->take() != 0) {
+      for (spool::SequencedRecord r = reader_->next(); r.header != nullptr; r = reader_->next()) {
+        if (r.header->type == RecordType::kLaunches) {
+          published.launches.push_back(*reinterpret_cast<const wire::LaunchesRecord*>(r.header));
+        }
+        published.diagnostics += r.header->type == RecordType::kDiagnostic ? 1 : 0;
+      }
+      reader_->give_back();
+    }
+    return published;
+  }
+  wire::LaunchesRecord counts() {
+    {
+      const Inside inside;
+      g_cuda->write_launches();
+    }
+    const Published published = take_published();
+    return published.launches.empty() ? wire::LaunchesRecord{} : published.launches.back();
+  }
+
+  const std::vector<Touch> kTouched{{storage(1), kBytes, "kernel"}};
+  std::unique_ptr<spool::SpoolReader> reader_;
+};
+
+TEST_F(Provider, IsNoSubscriberUntilItIsAsked) {
+  EXPECT_FALSE(fake::subscribed());
+  {
+    const Inside inside;
+    g_cuda->write_launches();
+  }
+  EXPECT_TRUE(take_published().launches.empty()) << "nobody looked, so there is nothing to say";
+  watch_calls();
+  EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+  EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz));
+  const Published published = take_published();
+  ASSERT_EQ(published.launches.size(), 1u);
+  EXPECT_EQ(published.launches[0].header.aux, 1u);
+  EXPECT_EQ(published.diagnostics, 0);
+}
+
+TEST_F(Provider, FindsAnAddressAmongTheParameters) {
+  watch_calls();
+  watch_memory();
+  const CUfunction kernel = fake::add_kernel({8, 4, 8});
+  launch(kernel, {kBegin - 1, kBegin, kBegin + kBytes});
+  EXPECT_EQ(take_touches(), std::vector<Touch>()) << "beside it, and in a parameter of 4 bytes";
+  launch(kernel, {0, 0, kBegin});
+  EXPECT_EQ(take_touches(), kTouched);
+  launch(kernel, {kBegin + kBytes - 1, 0, kBegin + 8});
+  EXPECT_EQ(take_touches(), kTouched) << "once, however often it is there";
+  EXPECT_EQ(counts().calls, 3u);
+  EXPECT_EQ(counts().unknown, 0u);
+}
+
+TEST_F(Provider, FindsAnAddressInAStructureAndInABuffer) {
+  watch_calls();
+  watch_memory();
+  struct Structure {
+    int number;
+    std::uint64_t address;
+  } structure{7, kBegin + 100};
+  void* pointers[] = {&structure};
+  cuLaunchKernelEx_params parameters{};
+  parameters.f = fake::add_kernel({sizeof(Structure)});
+  parameters.kernelParams = pointers;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &parameters, "kernel");
+  EXPECT_EQ(take_touches(), kTouched);
+
+  std::size_t bytes = sizeof structure;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &structure, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  parameters.kernelParams = nullptr;
+  parameters.extra = extra;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, &parameters, "kernel");
+  EXPECT_EQ(take_touches(), kTouched);
+  bytes = 8;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &parameters, "kernel");
+  EXPECT_EQ(take_touches(), std::vector<Touch>()) << "the buffer ends before the address";
+
+  cuLaunchCooperativeKernel_params cooperative{};
+  cooperative.f = parameters.f;
+  cooperative.kernelParams = pointers;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, &cooperative, "kernel");
+  EXPECT_EQ(take_touches(), kTouched);
+  EXPECT_EQ(counts().unknown, 0u);
+}
+
+TEST_F(Provider, AsksForTheParametersOfAKernelOnce) {
+  watch_calls();
+  watch_memory();
+  const CUfunction function = fake::add_kernel({8});
+  const CUfunction runtimes = fake::add_kernel({4, 8}, true);
+  launch(function, {kBegin});
+  launch(runtimes, {0, kBegin});
+  EXPECT_EQ(take_touches().size(), 2u);
+  const int asked = fake::questions();
+  launch(function, {kBegin});
+  launch(runtimes, {0, kBegin});
+  EXPECT_EQ(take_touches().size(), 2u);
+  EXPECT_EQ(fake::questions(), asked);
+
+  // The handle of unloaded code can be that of another kernel.
+  fake::change_kernel(function, {4});
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, nullptr);
+  launch(function, {kBegin});
+  EXPECT_EQ(take_touches(), std::vector<Touch>());
+  EXPECT_GT(fake::questions(), asked);
+}
+
+TEST_F(Provider, KnowsMoreKernelsThanItsTableHolds) {
+  watch_calls();
+  watch_memory();
+  for (int i = 0; i < 20'000; ++i) launch(fake::add_kernel({8}), {kBegin});
+  EXPECT_EQ(take_touches().size(), 20'000u);
+  EXPECT_EQ(counts().unknown, 0u);
+}
+
+TEST_F(Provider, CountsWhatItCannotSeeInto) {
+  watch_calls();
+  watch_memory();
+  const cuGraphLaunch_params graph{};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, &graph);
+  const CUfunction nccl = fake::add_kernel({8});
+  launch(nccl, {0}, "_Z34ncclDevKernel_AllGather_RING_LLv24ncclDevKernelArgsStorageILm4096EE");
+  launch(nccl, {0}, "_Z34ncclDevKernel_AllGather_RING_LLv24ncclDevKernelArgsStorageILm4096EE");
+  int nothing = 0;
+  launch(reinterpret_cast<CUfunction>(&nothing), {kBegin});
+  const cuMemcpy2DAsync_v2_params copy{};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2, &copy);
+  cuLaunchKernel_params without{};
+  without.f = fake::add_kernel({});
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &without, "without_parameters");
+  const wire::LaunchesRecord seen = counts();
+  EXPECT_EQ(seen.calls, 6u);
+  EXPECT_EQ(seen.graphs, 1u);
+  EXPECT_EQ(seen.nccl, 2u);
+  EXPECT_EQ(seen.unknown, 1u);
+  EXPECT_EQ(seen.copies, 1u);
+  EXPECT_EQ(take_touches(), std::vector<Touch>());
+}
+
+TEST_F(Provider, FindsAddressesOfCopiesAndFills) {
+  watch_calls();
+  watch_memory();
+  const std::vector<Touch> touched{{storage(1), kBytes, "cuSomething"}};
+  cuMemcpyDtoHAsync_v2_params to_host{};
+  to_host.srcDevice = kBegin + 8;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, &to_host);
+  EXPECT_EQ(take_touches(), touched);
+  cuMemcpyAsync_params copy{};
+  copy.dst = kBegin;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, &copy);
+  EXPECT_EQ(take_touches(), touched);
+  cuMemcpyPeerAsync_params peer{};
+  peer.srcDevice = kBegin;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync, &peer);
+  EXPECT_EQ(take_touches(), touched);
+  cuMemsetD8Async_params fill{};
+  fill.dstDevice = kBegin;
+  fill.N = kBegin;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, &fill);
+  EXPECT_EQ(take_touches(), touched);
+  fill.dstDevice = kBegin + kBytes;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, &fill);
+  EXPECT_EQ(take_touches(), std::vector<Touch>());
+}
+
+TEST_F(Provider, LooksAtNothingWhileNothingIsWatched) {
+  watch_calls();
+  const CUfunction kernel = fake::add_kernel({8});
+  launch(kernel, {kBegin});
+  EXPECT_EQ(fake::questions(), 0);
+  watch_memory();
+  launch(kernel, {kBegin});
+  {
+    const Inside inside;  // what the agent itself launches would be its own
+    launch(kernel, {kBegin});
+  }
+  EXPECT_TRUE(unwatch_range(storage(1)));
+  launch(kernel, {kBegin});
+  EXPECT_EQ(take_touches().size(), 1u);
+  EXPECT_EQ(counts().calls, 1u);
+}
+
+TEST_F(Provider, MakesWayForAProfilerAndComesBack) {
+  watch_calls();
+  watch_memory();
+  take_published();
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
+  EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+  launch(fake::add_kernel({8}), {kBegin});
+  EXPECT_EQ(take_touches(), std::vector<Touch>());
+  Published published = take_published();
+  ASSERT_EQ(published.launches.size(), 1u);
+  EXPECT_EQ(published.launches[0].header.aux, 0u);
+  EXPECT_EQ(published.diagnostics, 1);
+
+  watch_calls();
+  EXPECT_EQ(take_published().diagnostics, 0) << "said once";
+  EXPECT_EQ(foreign_subscribe(), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) << "as without us";
+  EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
+  EXPECT_FALSE(fake::subscribed()) << "not before it is asked";
+  watch_calls();
+  launch(fake::add_kernel({8}), {kBegin});
+  EXPECT_EQ(take_touches(), kTouched);
+  published = take_published();
+  ASSERT_EQ(published.launches.size(), 1u);
+  EXPECT_EQ(published.launches[0].header.aux, 1u);
+
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
+  EXPECT_EQ(foreign_finalize(), CUPTI_SUCCESS);
+  watch_calls();
+  EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+}
+
+TEST_F(Provider, StaysAwayFromAProfilerThatWasThereFirst) {
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
+  EXPECT_EQ(take_published().diagnostics, 0) << "nobody wanted to see kernels yet";
+  watch_calls();
+  watch_calls();
+  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+  EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
+  watch_calls();
+  EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+}
+
+TEST_F(Provider, TriesAgainAfterARefusalButNotAtOnce) {
+  fake::set_taken(true);
+  watch_calls();
+  EXPECT_EQ(take_published().diagnostics, 1);
+  fake::set_taken(false);
+  watch_calls();
+  EXPECT_FALSE(fake::subscribed());
+  usleep(1'100'000);
+  watch_calls();
+  EXPECT_TRUE(fake::subscribed());
+}
+
+TEST_F(Provider, AProfilersFailureIsNoReasonToStayAway) {
+  fake::set_taken(true);
+  EXPECT_EQ(foreign_subscribe(), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  fake::set_taken(false);
+  watch_calls();
+  EXPECT_TRUE(fake::subscribed());
+}
+
+TEST_F(Provider, LeavesForGoodForWhomItCannotFollow) {
+  watch_calls();
+  {
+    const Inside inside;
+    g_cuda->step_aside();
+  }
+  EXPECT_FALSE(fake::subscribed());
+  watch_calls();
+  EXPECT_FALSE(fake::subscribed());
+  EXPECT_EQ(take_published().diagnostics, 1);
+}
+
+}  // namespace
+}  // namespace dcmt::agent

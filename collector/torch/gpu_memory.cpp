@@ -1,0 +1,57 @@
+#include "collector/torch/gpu_memory.h"
+
+#include "collector/agent/provider.h"
+#include "collector/torch/layout.h"
+#include "collector/torch/release_keys.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+
+void watch_gpu_memory(const void* storage) noexcept {
+  const std::uint64_t bytes = layout::bytes_of(storage);
+  if (bytes == 0 || !layout::is_on_gpu(storage) || agent::cuda_provider() == nullptr) return;
+  agent::unwatch_range(storage);  // another key of it was released before
+  if (!agent::watch_range(storage, layout::data_of(storage), bytes)) {
+    agent::diagnose(wire::DiagnosticCode::kNote,
+                    "too many released storages are alive: kernels are seen for some only");
+  }
+}
+
+void watch_gpu_memory_in_use(const void* storage) noexcept {
+  if (storage == nullptr || !agent::full_detail()) return;
+  watch_gpu_memory(storage);
+  expect_gpu_touches(storage);
+}
+
+void unwatch_gpu_memory(const void* storage) noexcept {
+  if (agent::unwatch_range(storage)) write_launches();
+}
+
+GpuMemoryResize::GpuMemoryResize(const void* storage) noexcept
+    : storage_(storage), was_watched_(agent::unwatch_range(storage)) {}
+
+GpuMemoryResize::~GpuMemoryResize() {
+  if (!was_watched_ || !agent::recording()) return;
+  const agent::Inside inside;
+  write_launches();
+  watch_gpu_memory(storage_);
+}
+
+void expect_gpu_touches(const void* storage) noexcept {
+  const agent::CudaProvider* cuda = agent::cuda_provider();
+  if (cuda != nullptr && layout::is_on_gpu(storage)) cuda->watch_calls();
+}
+
+void write_launches() noexcept {
+  const agent::CudaProvider* cuda = agent::cuda_provider();
+  if (cuda != nullptr) cuda->write_launches();
+}
+
+void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexcept {
+  const TorchThread* thread = torch_thread();
+  // What gather, wait and release do inside is theirs.
+  if (thread == nullptr || thread->in_cycle_op != 0) return;
+  kernel_touches(storage, bytes, name, thread->ordinal);
+}
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,111 @@
+"""Releases a tensor on a GPU that stays referenced, and then uses its memory in the ways that are asked for.
+
+One JSON line: the value that the program computed, and what torch's profiler saw of the GPU in the step it was on for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import json
+import pathlib
+import sys
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+import dc_memtrace  # noqa: E402
+
+KEY = 7
+ELEMENTS = 1 << 20
+SOURCE = """
+extern "C" __global__ void late_read(const float* weight, float* sum, int elements) {
+  if (threadIdx.x == 0) atomicAdd(sum, weight[0] + weight[elements - 1]);
+}
+"""
+
+
+def doubled(weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(weight * 2) + 1
+
+
+def copy_to_host(tensor: torch.Tensor) -> float:
+    """By the runtime, past torch: no operator shows it."""
+    host = (ctypes.c_float * 4)()
+    runtime = ctypes.CDLL("libcudart.so.13")
+    device_to_host = 2
+    status = runtime.cudaMemcpy(host, ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(16), device_to_host)
+    assert status == 0, status
+    return host[0]
+
+
+def on_the_gpu(profile) -> list[str]:
+    """Names of what ran on the GPU."""
+    events = profile.events() if profile is not None else []
+    return sorted(event.name for event in events if event.device_type == torch.autograd.DeviceType.CUDA)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--kernel", action="store_true", help="a kernel of the program's own reads it")
+    parser.add_argument("--operator", action="store_true", help="an operator reads it")
+    parser.add_argument("--compiled", action="store_true", help="a kernel of a compiled graph reads it")
+    parser.add_argument("--copy", action="store_true", help="it is copied to the host")
+    parser.add_argument("--graph", action="store_true", help="a CUDA graph that has nothing to do with it is replayed")
+    parser.add_argument("--capture", action="store_true", help="before all else, such a release is captured in a graph")
+    parser.add_argument("--profile", type=int, default=-1, help="the step in which torch's profiler is on")
+    arguments = parser.parse_args()
+
+    torch.manual_seed(0)
+    total = torch.zeros(1, device="cuda")
+    other = torch.zeros(8, device="cuda")
+    late_read = torch.cuda._compile_kernel(SOURCE, "late_read")
+    compiled = torch.compile(doubled)
+    if arguments.compiled:
+        compiled(torch.ones(ELEMENTS, device="cuda"))
+    graph = torch.cuda.CUDAGraph()
+    if arguments.graph:
+        with torch.cuda.graph(graph):
+            other.mul_(2)
+    if arguments.capture:
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            captured = torch.full((ELEMENTS,), 1.0, device="cuda")
+            dc_memtrace.gather(KEY + 1, captured)
+            with dc_memtrace.release(KEY + 1):
+                pass
+            other.add_(1)
+            late_read(grid=(1, 1, 1), block=(32, 1, 1), args=[captured, total, ELEMENTS])
+        del captured
+    copied = 0.0
+    seen = []
+    for step in range(arguments.steps):
+        profiler = torch.profiler.profile() if step == arguments.profile else contextlib.nullcontext()
+        with profiler as profile:
+            weight = torch.full((ELEMENTS,), step + 1.0, device="cuda")
+            dc_memtrace.gather(KEY, weight)
+            total += weight.sum()
+            with dc_memtrace.release(KEY):
+                pass
+            other.add_(1)  # the next operator: one kernel
+            if arguments.kernel:
+                late_read(grid=(1, 1, 1), block=(32, 1, 1), args=[weight, total, ELEMENTS])
+            if arguments.operator:
+                torch.add(weight, 1)
+            if arguments.compiled:
+                compiled(weight)
+            if arguments.copy:
+                copied += copy_to_host(weight)
+            if arguments.graph:
+                graph.replay()
+            del weight
+            torch.cuda.synchronize()
+        seen += on_the_gpu(profile)
+        dc_memtrace.step()
+    print(json.dumps({"total": total.item(), "copied": copied, "profiled": seen}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
