@@ -181,6 +181,17 @@ struct Loss {
   std::int64_t count = 0;
 };
 
+/// A request that an allocator gave up.
+struct OutOfMemory {
+  Sequence seq;
+  TimeNs ns;
+  StringId device;
+  Bytes requested;
+  std::optional<Bytes> allocated, reserved;  ///< by torch's own count at that moment; none for the CPU
+  std::optional<Bytes> free, total;          ///< of the device, by CUDA
+  Actor by;
+};
+
 /// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
 struct Interval {
   IntervalId id;
@@ -241,6 +252,7 @@ class TraceData {
   Column<Edge> edges;
   Column<Diagnostic> diagnostics;
   Column<Loss> losses;
+  std::vector<OutOfMemory> out_of_memory;      ///< in order
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
   std::vector<KeySum> key_sums;
@@ -275,6 +287,7 @@ class TraceData {
   Status load_meta(Database& database);
   Status load_rows(Database& database);
   Status load_intervals(Database& database);
+  Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
   void build_indexes();
   void index_blocks();
 

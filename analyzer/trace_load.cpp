@@ -337,7 +337,10 @@ Status TraceData::load_all(Database& database) {
   Parts<Block> block_parts;
   Parts<Storage> storage_parts;
   Parts<Tensor> tensor_parts;
-  jobs.add([this](Database& own) { return load_rows(own); });
+  jobs.add([&](Database& own) -> Status {
+    DCMT_RETURN_IF_ERROR(load_rows(own));
+    return load_out_of_memory(own, devices.gpus);
+  });
   DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
   DCMT_RETURN_IF_ERROR(block_parts.plan(database, "block", read_blocks_of, jobs));
   DCMT_RETURN_IF_ERROR(storage_parts.plan(database, "storage", read_storages, jobs));
@@ -483,6 +486,33 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
                                  [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
   return load_intervals(database);
+}
+
+Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {
+  bool is_known = false;  // schema 1 has no such table
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT name FROM sqlite_master WHERE name = 'oom'", [&](Cursor& in) {
+    in.text();
+    is_known = true;
+  }));
+  if (!is_known) return {};
+  return read_rows(
+      database,
+      "SELECT id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns FROM oom ORDER BY id",
+      [&](Cursor& in) {
+        OutOfMemory oom;
+        oom.seq = in.id<Sequence>();
+        const std::optional<std::int64_t> gpu = in.gpu();
+        oom.device = gpu ? gpus[static_cast<std::size_t>(*gpu)] : intern("cpu");
+        // A program can ask for any number of bytes.
+        oom.requested = Bytes(in.meta_integer());
+        oom.allocated = in.optional_bytes();
+        oom.reserved = in.optional_bytes();
+        oom.free = in.optional_bytes();
+        oom.total = in.optional_bytes();
+        oom.by = in.actor();
+        oom.ns = in.id<TimeNs>();
+        out_of_memory.push_back(oom);
+      });
 }
 
 Status TraceData::load_intervals(Database& database) {

@@ -213,12 +213,12 @@ Json groups_json(const std::vector<Group>& groups) {
   return json;
 }
 
-void add_live_groups(const TraceData& data, const Analysis& analysis, Sequence at, Json& json) {
-  const std::vector<const Block*> live = live_blocks(data, analysis.device, at);
-  json["by_site"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kSite));
-  json["by_operator"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kOperator));
-  json["by_phase"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kPhase));
-  json["by_kind"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kKind));
+void add_live_groups(const TraceData& data, const analyzer::PhaseIndex& phases, const std::vector<const Block*>& live,
+                     Json& json) {
+  json["by_site"] = groups_json(group_blocks(data, phases, live, GroupBy::kSite));
+  json["by_operator"] = groups_json(group_blocks(data, phases, live, GroupBy::kOperator));
+  json["by_phase"] = groups_json(group_blocks(data, phases, live, GroupBy::kPhase));
+  json["by_kind"] = groups_json(group_blocks(data, phases, live, GroupBy::kKind));
 }
 
 Json peak_object(const TraceData& data, const Analysis& analysis) {
@@ -237,8 +237,26 @@ Json peak_object(const TraceData& data, const Analysis& analysis) {
                {"predicted_bytes", what_if.predicted.bytes.value},
                {"predicted_last_use_bytes", what_if.predicted_last_use.bytes.value},
                {"last_use_known", what_if.last_use_known}};
-  add_live_groups(data, analysis, peak.seq, json);
+  add_live_groups(data, analysis.phases, live_blocks(data, analysis.device, peak.seq), json);
   return json;
+}
+
+Json out_of_memory_json(const TraceData& data, const analyzer::OomVerdict& verdict) {
+  const analyzer::OutOfMemory& oom = *verdict.oom;
+  return {{"at", moment_json(oom.seq, oom.ns)},
+          {"step", step_json(verdict.step)},
+          {"device", text_json(data, oom.device)},
+          {"requested_bytes", oom.requested.value},
+          {"allocated_bytes", verdict.allocated.value},
+          {"reserved_bytes", bytes_json(oom.reserved)},
+          {"free_bytes", bytes_json(oom.free)},
+          {"total_bytes", bytes_json(oom.total)},
+          {"dead_bytes", verdict.dead.value},
+          {"missing_bytes", verdict.missing.value},
+          {"cause", name_of(verdict.cause)},
+          {"fits_without_dead", verdict.fits_without_dead},
+          {"went_on", verdict.went_on},
+          {"by", actor_json(data, oom.by)}};
 }
 
 Json finding_json(const TraceData& data, const Finding& finding) {
@@ -257,6 +275,10 @@ Json finding_json(const TraceData& data, const Finding& finding) {
                      {"gone", gone_json(data, item.gone)},
                      {"operators_held", item.row != nullptr ? count_json(item.row->operators_held) : Json()},
                      {"reads", std::move(reads)}});
+  }
+  Json errors = Json::array();
+  for (const analyzer::OomVerdict& verdict : finding.out_of_memory) {
+    errors.push_back(out_of_memory_json(data, verdict));
   }
   const auto ids = [](const auto& list) {
     Json json = Json::array();
@@ -288,7 +310,8 @@ Json finding_json(const TraceData& data, const Finding& finding) {
            {{"marks", ids(finding.evidence.marks)},
             {"edges", ids(finding.evidence.edges)},
             {"samples", ids(finding.evidence.samples)}}},
-          {"items", std::move(items)}};
+          {"items", std::move(items)},
+          {"out_of_memory", std::move(errors)}};
 }
 
 Json steps_json(const std::vector<analyzer::StepPeak>& steps) {
@@ -472,16 +495,16 @@ Json curve_json(const OpenedTrace& trace, const CurveOverview& curve) {
   return json;
 }
 
-Json live_json(const LoadedTrace& trace, Sequence at) {
+Json live_json(const LoadedTrace& trace, StringId device, Sequence at) {
   const TraceData& data = *trace.data;
-  const std::vector<const Block*> live = live_blocks(data, trace.analysis.device, at);
+  const std::vector<const Block*> live = live_blocks(data, device, at);
   std::int64_t bytes = 0;
   for (const Block* block : live) bytes += block->bytes.value;
   Json json = trace_head(trace);
-  json["device"] = text_json(data, trace.analysis.device);
+  json["device"] = text_json(data, device);
   json["at_seq"] = at.value;
   json["bytes"] = bytes;
-  add_live_groups(data, trace.analysis, at, json);
+  add_live_groups(data, trace.analysis.phases, live, json);
   json["blocks"] = Json::array();
   for (const Block* block : live) {
     json["blocks"].push_back({{"block", block->id.value},

@@ -18,4 +18,7 @@ namespace dcmt::analyzer::rules {
 /// D24: operators that read a parameter after its final release and before its next gather.
 [[nodiscard]] std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases);
 
+/// Requests that an allocator gave up, with the released storages that were still held at that moment.
+[[nodiscard]] std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releases);
+
 }  // namespace dcmt::analyzer::rules

@@ -44,6 +44,12 @@ class Lifetimes {
   /// Where the current record was made.
   Expected<Place> place(std::uint64_t stack);
 
+  /// Calls `visit(row)` for every block that is alive.
+  template <class Visit>
+  void each_block(Visit&& visit) const {
+    blocks_.each(visit);
+  }
+
   Status commit();
 
   [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }

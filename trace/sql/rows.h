@@ -183,6 +183,16 @@ struct DiagnosticRow {
   RowId text = 0;
 };
 
+/// A request that an allocator gave up; its id is its sequence.
+struct OutOfMemoryRow {
+  RowId id = 0;
+  std::optional<std::int64_t> gpu;  ///< nullopt: the CPU's
+  std::int64_t requested = 0;
+  std::optional<std::int64_t> allocated, reserved, free, total;
+  Place where;
+  std::int64_t ns = 0;
+};
+
 struct LossRow {
   RowId id = 0;
   std::string_view reason;  ///< static text

@@ -92,6 +92,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO diagnostic(id, seq, ns, code, text) VALUES(?,?,?,?,?)",
     "INSERT OR REPLACE INTO loss(id, reason, count, from_seq, to_seq, ns) VALUES(?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO oom(id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO source_line(source_path, line, model_file, model_line, model_text, stack_text) VALUES(?,?,?,?,?,?)",
     "INSERT INTO source(path, text) VALUES(?,?)",
     "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)",
@@ -312,6 +314,22 @@ Status TraceWriter::write(const LossRow& row) {
       .value(row.count)
       .value(row.from_seq)
       .value(row.to_seq)
+      .value(row.ns)
+      .run();
+}
+
+Status TraceWriter::write(const OutOfMemoryRow& row) {
+  return Binder(statements_[kOutOfMemory])
+      .value(row.id)
+      .value(row.gpu)
+      .value(row.requested)
+      .value(row.allocated)
+      .value(row.reserved)
+      .value(row.free)
+      .value(row.total)
+      .value(row.where.thread)
+      .reference(row.where.operator_id)
+      .reference(row.where.stack)
       .value(row.ns)
       .run();
 }

@@ -38,6 +38,7 @@ class TraceWriter {
   Status write(const EdgeRow& row);
   Status write(const DiagnosticRow& row);
   Status write(const LossRow& row);
+  Status write(const OutOfMemoryRow& row);
   Status write(const SourceLineRow& row);
   Status write(const IntervalRow& row);
   Status write(const IntervalCurveRow& row);
@@ -108,6 +109,7 @@ class TraceWriter {
     kEdge,
     kDiagnostic,
     kLoss,
+    kOutOfMemory,
     kSourceLine,
     kSource,
     kMeta,

@@ -49,6 +49,7 @@ enum class RecordType : std::uint16_t {
   kLost,            ///< LostRecord: records that found no room
   kDiagnostic,      ///< DiagnosticRecord
   kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
+  kOutOfMemory,     ///< OutOfMemoryRecord, stamped before the error is raised
 };
 
 /// 24 bytes before every record's own fields.
@@ -161,6 +162,18 @@ struct BlockRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(BlockRecord) == 48);
+
+/// A request that an allocator of torch's gave up. The program may catch the error and go on.
+struct OutOfMemoryRecord {
+  RecordHeader header;      ///< aux: device as in BlockRecord
+  std::uint64_t requested;  ///< CUDA: rounded as the allocator does
+  std::uint64_t allocated;  ///< by torch's own count at this moment; 0 for the CPU, where it has none
+  std::uint64_t reserved;   ///< the same
+  std::uint64_t free;       ///< bytes of the device that nobody has, by CUDA; 0 if it did not say
+  std::uint64_t total;      ///< bytes of the device, by CUDA; 0 if it did not say
+  std::uint64_t stack;
+};
+static_assert(sizeof(OutOfMemoryRecord) == 72);
 
 enum class OpScope : std::uint32_t { kFunction = 0, kBackward = 1, kUser = 2 };
 
