@@ -211,6 +211,13 @@ struct IntervalCurve {
   TimeNs peak_ns;
 };
 
+/// What torch's CUDA allocator had at most, over the whole run.
+struct DevicePeaks {
+  StringId device;
+  std::optional<Bytes> active;    ///< allocated, or freed and waiting for a stream
+  std::optional<Bytes> reserved;  ///< of all its segments
+};
+
 /// Counts over the whole run.
 struct KeySum {
   Key key;
@@ -255,6 +262,7 @@ class TraceData {
   std::vector<OutOfMemory> out_of_memory;      ///< in order
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
+  std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
   std::vector<KeySum> key_sums;
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
@@ -287,6 +295,7 @@ class TraceData {
   Status load_meta(Database& database);
   Status load_rows(Database& database);
   Status load_intervals(Database& database);
+  Status load_device_peaks(Database& database);
   Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
   void build_indexes();
   void index_blocks();

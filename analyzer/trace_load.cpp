@@ -149,6 +149,12 @@ Status read_rows(Database& database, std::string_view sql, const Read& read, std
   }
 }
 
+Expected<bool> has_rows(Database& database, std::string_view sql) {
+  Expected<Statement> statement = database.prepare(sql);
+  if (!statement.ok()) return statement.error();
+  return statement->step();
+}
+
 template <class Value>
 struct Name {
   std::string_view text;
@@ -339,6 +345,7 @@ Status TraceData::load_all(Database& database) {
   Parts<Tensor> tensor_parts;
   jobs.add([&](Database& own) -> Status {
     DCMT_RETURN_IF_ERROR(load_rows(own));
+    DCMT_RETURN_IF_ERROR(load_device_peaks(own));
     return load_out_of_memory(own, devices.gpus);
   });
   DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
@@ -488,13 +495,28 @@ Status TraceData::load_rows(Database& database) {
   return load_intervals(database);
 }
 
+Status TraceData::load_device_peaks(Database& database) {
+  Expected<bool> known =
+      has_rows(database,
+               "SELECT 1 FROM pragma_table_info('interval_curve') WHERE name = 'reserved_peak_bytes'");  // not schema 1
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
+  return read_rows(database,
+                   "SELECT device, max(active_peak_bytes), max(reserved_peak_bytes) FROM interval_curve"
+                   " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
+                   [&](Cursor& in) {
+                     DevicePeaks peaks;
+                     peaks.device = intern(in.text());
+                     peaks.active = in.optional_bytes();
+                     peaks.reserved = in.optional_bytes();
+                     device_peaks.push_back(peaks);
+                   });
+}
+
 Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {
-  bool is_known = false;  // schema 1 has no such table
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT name FROM sqlite_master WHERE name = 'oom'", [&](Cursor& in) {
-    in.text();
-    is_known = true;
-  }));
-  if (!is_known) return {};
+  Expected<bool> known = has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'oom'");  // not schema 1
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
   return read_rows(
       database,
       "SELECT id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns FROM oom ORDER BY id",

@@ -225,6 +225,7 @@ Json peak_object(const TraceData& data, const Analysis& analysis) {
   const WhatIf& what_if = analysis.what_if;
   const Peak& peak = what_if.measured;
   const Actor by = peak.block != nullptr ? peak.block->birth : Actor();
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(data, analysis.device);
   Json json = {{"device", text_json(data, analysis.device)},
                {"bytes", peak.bytes.value},
                {"at", moment_json(peak.seq, peak.ns)},
@@ -232,6 +233,8 @@ Json peak_object(const TraceData& data, const Analysis& analysis) {
                {"phase", analysis.peak_phase != nullptr ? text_json(data, analysis.peak_phase->name) : Json()},
                {"block", peak.block != nullptr ? Json(peak.block->id.value) : Json()},
                {"by", actor_json(data, by)},
+               {"active_bytes", bytes_json(peaks.active)},
+               {"reserved_bytes", bytes_json(peaks.reserved)},
                {"needed_bytes", what_if.needed_at_peak.value},
                {"dead_bytes", what_if.dead_at_peak.value},
                {"predicted_bytes", what_if.predicted.bytes.value},

@@ -358,6 +358,11 @@ std::string peak_lines(const LoadedTrace& trace, const Style& style) {
     return right(percent(static_cast<double>(bytes.value) / static_cast<double>(what_if.measured.bytes.value), 1), 7);
   };
   std::string text = row("peak allocated", what_if.measured.bytes.value, where_of_peak(trace));
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(*trace.data, analysis.device);
+  if (peaks.reserved) {
+    text += row("  reserved", peaks.reserved->value,
+                peaks.active ? fmt::format("at most, and {} active", exact_bytes(peaks.active->value)) : "at most");
+  }
   if (what_if.dead_at_peak.value == 0) return text;
   std::vector<std::string> numbers;
   std::vector<std::string> residual;

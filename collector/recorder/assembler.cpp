@@ -328,6 +328,15 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
     case RecordType::kDiagnostic:
       return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
+    case RecordType::kReserved:
+      return with<wire::ReservedRecord>(bytes, "an allocator's reserve",
+                                        [&](const auto& r) { return lifetimes_.reserved(r); });
+    case RecordType::kBlockStream:
+      return with<wire::BlockStreamRecord>(bytes, "a block's stream",
+                                           [&](const auto& r) { return lifetimes_.block_stream(r); });
+    case RecordType::kBlockFreeDone:
+      return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
+                                             [&](const auto& r) { return lifetimes_.block_free_done(r); });
     case RecordType::kOutOfMemory:
       return with<wire::OutOfMemoryRecord>(bytes, "an out-of-memory error",
                                            [&](const auto& r) { return out_of_memory_.apply(r); });

@@ -417,6 +417,43 @@ TEST_F(AssemblerTest, ReleaseWithoutABeginAndBeginWithoutAnEnd) {
             (Rows{"-|64|" + std::to_string(2), "64|-|" + std::to_string(again), "64|-|-"}));
 }
 
+TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
+  TestStream s;
+  s.reserved(2048, false);
+  s.cuda_alloc(0x10, 512);  // before the allocator's trace is attached
+  s.reserved(2048, true);
+  s.cuda_alloc(0x20, 256);
+  s.cuda_alloc(0x30, 128);
+  s.block_stream(0x30, 0x55550000);
+  s.cuda_alloc(0x40, 64);
+  s.block_stream(0x40, 0x66660000);
+  s.cuda_alloc(0x50, 32);
+  s.block_stream(0x50, 0x55550000);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
+  s.cuda_free(0x30, true);
+  s.cuda_free(0x20);
+  s.reserved(4096, true);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 2);
+  s.cuda_free_done(0x30);
+  s.cuda_free_done(0x99);  // of none that is known
+  s.reserved(1024, true);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 3);
+  s.cuda_free(0x40, true);
+  s.cuda_alloc(0x40, 64);  // handed out again: its wait was over, though nobody said so
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 4);
+  s.reserved(1, true, wire::kCpuDevice);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT address, stream FROM block ORDER BY id"),
+            (Rows{"16|-", "32|0", "48|1", "64|2", "80|1", "64|0"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT step, end_bytes, active_end_bytes, reserved_end_bytes, active_peak_bytes, reserved_peak_bytes"
+                 " FROM interval JOIN interval_curve ON interval = id WHERE step IS NOT NULL AND device = 'cuda:0'"
+                 " ORDER BY step"),
+            (Rows{"1|992|992|2048|992|2048", "2|608|736|4096|992|4096", "3|608|608|1024|736|4096",
+                  "4|608|608|1024|608|1024"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 class CensusTest : public AssemblerTest {
  protected:
   static std::string from_hex(const std::string& hex) {

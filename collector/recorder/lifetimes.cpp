@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "collector/recorder/interval_sums.h"
 
 namespace dcmt::recorder {
 namespace {
+
+/// Of a block, or a device.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -17,6 +21,7 @@ Place place_of(const Statement& row, int column) {
 }  // namespace
 
 Status Lifetimes::resume() {
+  knows_streams_ = false;
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(
       each_row(database,
@@ -53,7 +58,7 @@ Status Lifetimes::resume() {
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq, b.gpu FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
+      " s.to_seq, b.gpu, b.stream FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
       [this](const Statement& row) {
         BlockRow block;
         block.id = row.integer(0);
@@ -63,6 +68,7 @@ Status Lifetimes::resume() {
         block.birth = place_of(row, 4);
         block.span.from = {row.integer(7), row.integer(8)};
         block.gpu = row.optional_integer(11);
+        block.stream = row.optional_integer(12);
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
         if (!row.is_null(9) && row.is_null(10)) block_owners_.insert(block.storage);
       });
@@ -316,25 +322,26 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
   return journal_.rows.write(mark);
 }
 
-Status Lifetimes::end_block(std::uint64_t address, const Place& where) {
+Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
   auto* live = blocks_.find(address);
   live->row.free = where;
   if (const auto device = Device::from_row(live->row.gpu)) {
-    journal_.rows.sums().free(*device, live->row.bytes, journal_.now);
+    journal_.rows.sums().free(*device, live->row.bytes, journal_.now, waits);
+    if (waits) waiting_.insert_or_assign(address, std::pair(*device, live->row.bytes));
   }
   return blocks_.end(journal_.rows, address, journal_.now);
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || record.address == 0 || record.bytes > kMaxBytes) {
+  if (!device || record.address == 0 || record.bytes > kMostBytes) {
     return journal_.bad_record("a block's allocation");
   }
   if (blocks_.find(record.address) != nullptr) {
     DCMT_RETURN_IF_ERROR(lost_death("block", record.address));
     DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
   }
+  end_waiting(record.address);  // or it could not be handed out
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   BlockRow row;
@@ -342,6 +349,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
   row.gpu = device->gpu();
+  if (traced_.contains(device->name())) row.stream = 0;
   row.birth = *where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
@@ -356,7 +364,37 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
   }
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
-  return end_block(record.address, *where);
+  return end_block(record.address, *where, record.bytes == wire::kFreeAwaitsStream);
+}
+
+Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr || !knows_streams_) return {};
+  live->row.stream = streams_.try_emplace(record.stream, std::ssize(streams_) + 1).first->second;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+void Lifetimes::end_waiting(std::uint64_t address) {
+  const auto waiting = waiting_.find(address);
+  if (waiting == waiting_.end()) return;
+  const auto [device, bytes] = waiting->second;
+  journal_.rows.sums().free_done(device, bytes, journal_.now);
+  waiting_.erase(waiting);
+}
+
+Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) {
+  end_waiting(record.address);
+  return {};
+}
+
+Status Lifetimes::reserved(const wire::ReservedRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || !device->gpu() || record.reserved > kMostBytes) return journal_.bad_record("an allocator's reserve");
+  const bool traced = record.traced == 1;
+  if (traced) traced_.insert(device->name());
+  journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);
+  return {};
 }
 
 Status Lifetimes::commit() {

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
+#include <atomic>
+
 #include "collector/agent/provider.h"
+#include "collector/torch/allocator_trace.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/torch_thread.h"
 
@@ -84,15 +87,117 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
   g_report_memory(address, bytes, allocated, reserved, device);
 }
 
+// What is known of each device's CUDA allocator. Changed under that allocator's lock.
+constexpr std::size_t kDevices = 256;
+constinit std::atomic<std::uint64_t> g_reserved[kDevices];  ///< as last told
+constinit std::atomic<bool> g_announced[kDevices];          ///< it was told that every change is told
+
+enum class Following : std::uint32_t { kNot, kDue, kAttaching, kTraced, kNever };
+constinit std::atomic<Following> g_following{Following::kNot};
+
+bool is_traced() noexcept { return g_following.load(std::memory_order_relaxed) == Following::kTraced; }
+
+void write_reserved(std::size_t device, std::uint64_t reserved) noexcept {
+  const bool traced = is_traced();
+  g_reserved[device].store(reserved, std::memory_order_relaxed);
+  g_announced[device].store(traced, std::memory_order_relaxed);
+  auto* record =
+      static_cast<wire::ReservedRecord*>(agent::begin_record(wire::RecordType::kReserved, sizeof(wire::ReservedRecord),
+                                                             wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  record->reserved = reserved;
+  record->traced = traced ? 1 : 0;
+  agent::commit_record(record);
+}
+
+void write_stream(std::uint32_t device, std::uint64_t address, std::uint64_t stream) noexcept {
+  auto* record = static_cast<wire::BlockStreamRecord*>(
+      agent::begin_record(wire::RecordType::kBlockStream, sizeof(wire::BlockStreamRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->stream = stream;
+  agent::commit_record(record);
+}
+
+// The allocator's own trace. Each event comes before the report of the same block on the same thread.
+
+void on_trace_alloc(std::uint64_t address, std::uint64_t stream) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  thread->cuda_allocated = address;
+  thread->cuda_stream = stream;
+}
+
+void on_trace_free_requested(std::uint64_t address) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  thread->cuda_freed = address;
+  thread->cuda_free_done = false;
+}
+
+void on_trace_free_completed(std::size_t device, std::uint64_t address) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  if (thread->cuda_freed == address) {
+    thread->cuda_free_done = true;  // at once: its report says so
+    return;
+  }
+  agent::Inside inside;
+  auto* record = static_cast<wire::BlockFreeDoneRecord*>(
+      agent::begin_record(wire::RecordType::kBlockFreeDone, sizeof(wire::BlockFreeDoneRecord),
+                          wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  record->address = address;
+  agent::commit_record(record);
+}
+
+void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
+  if (!agent::recording() || device >= kDevices) return;
+  agent::Inside inside;
+  write_reserved(device, g_reserved[device].load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
+}
+
+void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
+  write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
+  const TorchThread* thread = torch_thread();
+  if (thread != nullptr && thread->cuda_allocated == at && thread->cuda_stream != 0) {
+    write_stream(number, at, thread->cuda_stream);
+  }
+}
+
+void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
+  TorchThread* thread = torch_thread();
+  const bool waits =
+      thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
+  write_block(wire::RecordType::kBlockFree, wire::cuda_device(static_cast<std::uint32_t>(device)), address,
+              waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
+  if (thread != nullptr) thread->cuda_freed = 0;
+}
+
 // Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
 // size, which is what memory_stats counts as allocated; a free has it too.
 void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                            std::uint16_t device) {
   if (address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
-    const auto size = static_cast<std::uint64_t>(bytes > 0 ? bytes : -bytes);
-    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, wire::cuda_device(device >> 8), address, bytes > 0 ? size : 0, is_small(size));
+    const std::size_t index = device >> 8;
+    if (g_reserved[index].load(std::memory_order_relaxed) != reserved ||
+        g_announced[index].load(std::memory_order_relaxed) != is_traced()) {
+      write_reserved(index, reserved);
+    }
+    if (bytes > 0) {
+      report_alloc(index, address, static_cast<std::uint64_t>(bytes));
+    } else {
+      report_free(index, address, static_cast<std::uint64_t>(-bytes));
+    }
+    // The trace cannot be attached under the lock: the next hook outside of it does.
+    Following none = Following::kNot;
+    if (agent::full_detail() && g_following.load(std::memory_order_relaxed) == none &&
+        g_following.compare_exchange_strong(none, Following::kDue)) {
+      agent::note_objects_changed();
+    }
   }
   g_report_memory(address, bytes, allocated, reserved, device);
 }
@@ -150,11 +255,22 @@ bool find_allocators(void* c10) noexcept {
          find(c10, kCpuOutOfMemory, g_cpu_out_of_memory);
 }
 
-void find_cuda_allocator() noexcept {
-  if (g_memory_of_device != nullptr) return;
-  // CUDA's runtime is one of the libraries it was linked with, under a name that changes with the version.
+void follow_cuda_allocator() noexcept {
+  constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed, on_trace_segment};
+  Following following = g_following.load(std::memory_order_relaxed);
+  if (following != Following::kNot && following != Following::kDue) return;
   void* cuda = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-  if (cuda != nullptr) find(cuda, "cudaMemGetInfo", g_memory_of_device);
+  if (cuda == nullptr) return;
+  // CUDA's runtime is one of the libraries it was linked with, under a name that changes with the version.
+  if (g_memory_of_device == nullptr) find(cuda, "cudaMemGetInfo", g_memory_of_device);
+  const char* why = unknown_allocator(cuda);
+  if (why == nullptr && following == Following::kDue &&
+      g_following.compare_exchange_strong(following, Following::kAttaching)) {
+    why = attach_allocator_trace(cuda, kEvents);
+    if (why == nullptr) g_following.store(Following::kTraced);
+  }
+  if (why == nullptr || g_following.exchange(Following::kNever) == Following::kNever) return;
+  agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
 }
 
 std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }

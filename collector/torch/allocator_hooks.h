@@ -10,8 +10,9 @@ namespace dcmt::torch_provider {
 /// Looks for what the hooks pass on to. False if torch does not export it.
 bool find_allocators(void* c10) noexcept;
 
-/// Looks for what is asked of CUDA when a request fails; call when torch's CUDA libraries may have been loaded.
-void find_cuda_allocator() noexcept;
+/// Follows the CUDA allocator closer, where that is wanted and as soon as it can be; says so if its kind is not known.
+/// Allocates and takes the allocator's lock: call when objects may have been loaded, outside of that lock.
+void follow_cuda_allocator() noexcept;
 
 /// The import slots to redirect.
 std::span<const ImportPatch> allocator_imports() noexcept;

@@ -390,7 +390,6 @@ const ImportPatch kCudaImports[] = {
 /// Looks for what CUDA's hooks pass on to. A program can load torch's CUDA libraries later than the others.
 bool cuda_is_here() {
   if (g_set_cuda != nullptr) return true;
-  find_cuda_allocator();
   void* cuda = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
   return cuda != nullptr && find(cuda, kResizeCuda, g_resize_cuda) && find(cuda, kSetCuda, g_set_cuda);
 }
@@ -458,6 +457,7 @@ std::size_t patch_new_objects() noexcept {
   const Patched patched = patch_imports(std::span(groups).first(cuda_is_here() ? 3 : 2));
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
+  follow_cuda_allocator();
   return patched.written;
 }
 

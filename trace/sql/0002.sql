@@ -1,4 +1,6 @@
--- Schema 2: requests that an allocator gave up.
+-- Schema 2: requests that an allocator gave up; of CUDA's allocator streams, and what it has of its device.
+
+ALTER TABLE block ADD COLUMN stream INTEGER;  -- number of its CUDA stream, 0: the default one, NULL: not known
 
 CREATE TABLE oom(
   id INTEGER PRIMARY KEY,           -- sequence of its record
@@ -9,3 +11,9 @@ CREATE TABLE oom(
   thread INTEGER, operator INTEGER, stack INTEGER,
   ns INTEGER NOT NULL,
   device TEXT AS (CASE WHEN gpu IS NULL THEN 'cpu' ELSE 'cuda:' || gpu END));
+
+-- Of torch's CUDA allocator, like the bytes it has allocated; NULL where it was not known.
+ALTER TABLE interval_curve ADD COLUMN active_peak_bytes INTEGER;    -- allocated, or freed and waiting for a stream
+ALTER TABLE interval_curve ADD COLUMN active_end_bytes INTEGER;
+ALTER TABLE interval_curve ADD COLUMN reserved_peak_bytes INTEGER;  -- of all its segments, where they are mapped
+ALTER TABLE interval_curve ADD COLUMN reserved_end_bytes INTEGER;

@@ -63,6 +63,7 @@ struct BlockRow {
   Place birth;
   Place free;
   Span span;
+  std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default one
 };
 
 struct StorageRow {
@@ -160,6 +161,7 @@ struct IntervalCurveRow {
   Moment peak_at;
   std::int64_t end_bytes = 0;
   std::int64_t allocs = 0, alloc_bytes = 0, frees = 0, free_bytes = 0;
+  std::optional<std::int64_t> active_peak = {}, active_end = {}, reserved_peak = {}, reserved_end = {};
 };
 
 struct KeySumRow {

@@ -76,7 +76,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO operator(id, thread, parent_back, name, scope_code, ordinal, late, seq_length, from_ns,"
     " ns_length) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO block(id, address, bytes, gpu, storage_back, thread, operator_back, stack, free_thread,"
-    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO storage(id, address, bytes, first_seen, thread, operator_back, stack, end_thread,"
     " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length)"
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -103,7 +104,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO interval(id, step, steps, kept, records, operators, storages, tensors, releases,"
     " residual, residual_bytes, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO interval_curve(interval, device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes,"
-    " allocs, alloc_bytes, frees, free_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    " allocs, alloc_bytes, frees, free_bytes, active_peak_bytes, active_end_bytes, reserved_peak_bytes,"
+    " reserved_end_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads)"
     " VALUES(?,?,?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
@@ -202,6 +204,7 @@ Status TraceWriter::write(const BlockRow& row) {
       .place(row.id, row.birth)
       .place(row.id, row.free)
       .lifetime(row.id, row.span)
+      .value(row.stream)
       .run();
 }
 
@@ -375,6 +378,10 @@ Status TraceWriter::write(const IntervalCurveRow& row) {
       .value(row.alloc_bytes)
       .value(row.frees)
       .value(row.free_bytes)
+      .value(row.active_peak)
+      .value(row.active_end)
+      .value(row.reserved_peak)
+      .value(row.reserved_end)
       .run();
 }
 
