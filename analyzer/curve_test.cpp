@@ -125,7 +125,7 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseAndKind) {
   EXPECT_EQ(names(GroupBy::kOperator),
             (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator)", 5}}));
   EXPECT_EQ(names(GroupBy::kPhase), (Groups{{"forward", 107}, {"(no phase)", 5}}));
-  EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"other", 12}}));
+  EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"tensor", 12}}));
 }
 
 }  // namespace

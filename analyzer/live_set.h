@@ -23,7 +23,8 @@ struct Group {
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
 
 /// Groups of blocks by where they were allocated, by operator, by phase, or by kind, most bytes first. Kinds are only
-/// those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage) and "other".
+/// those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage), "tensor", the name
+/// of an owner that is none ("cuBLAS workspace"), and where there is neither, who allocated the block.
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
                                               const std::vector<const Block*>& blocks, GroupBy by);
 

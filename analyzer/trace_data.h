@@ -80,6 +80,7 @@ struct Block {
   Actor birth, end;
   Span span;
   StringId device;
+  StringId owner;  ///< who keeps it, where that is known and no tensor
 };
 
 struct Storage {

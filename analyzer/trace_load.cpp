@@ -20,6 +20,7 @@ constexpr unsigned kMostThreads = 8;                           ///< more wait fo
 struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
+  bool has_owners = false;     ///< the table has them: not in schema 1
 };
 
 /// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
@@ -235,8 +236,9 @@ Status read_operators(Database& database, const Stretch& stretch, Column<Operato
 Status read_blocks(Database& database, const Stretch& stretch, const Devices& devices, Column<Block>& blocks) {
   return read_rows(
       database,
-      "SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back, free_stack,"
-      " late, seq_length, from_ns, ns_length FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
+      std::string("SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back,"
+                  " free_stack, late, seq_length, from_ns, ns_length, ") +
+          (devices.has_owners ? "owner" : "NULL") + " FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
       [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
@@ -247,6 +249,7 @@ Status read_blocks(Database& database, const Stretch& stretch, const Devices& de
         block.birth = in.actor(block.id.value);
         block.end = in.actor(block.id.value);
         block.span = in.lifetime(block.id.value);
+        block.owner = in.id<StringId>();
         blocks.push_back(block);
       },
       stretch);
@@ -333,7 +336,10 @@ Expected<TraceData> TraceData::load(Database& database) {
 
 Status TraceData::load_all(Database& database) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
-  Devices devices{intern("cpu"), {}};
+  Devices devices{intern("cpu"), {}, false};
+  const Expected<bool> has_owners = has_rows(database, "SELECT 1 FROM pragma_table_info('block') WHERE name = 'owner'");
+  if (!has_owners.ok()) return has_owners.error();
+  devices.has_owners = *has_owners;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
   const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
     return read_blocks(own, stretch, devices, part);

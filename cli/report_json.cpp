@@ -514,6 +514,7 @@ Json live_json(const LoadedTrace& trace, StringId device, Sequence at) {
                               {"bytes", block->bytes.value},
                               {"storage", id_json(block->storage)},
                               {"gathered", is_gathered(data, block->storage)},
+                              {"owner", text_json(data, block->owner)},
                               {"born", moment_json(block->span.from_seq, block->span.from_ns)},
                               {"by", actor_json(data, block->birth)}});
   }

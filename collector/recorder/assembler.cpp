@@ -334,6 +334,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kBlockStream:
       return with<wire::BlockStreamRecord>(bytes, "a block's stream",
                                            [&](const auto& r) { return lifetimes_.block_stream(r); });
+    case RecordType::kBlockOwner:
+      return with<wire::BlockOwnerRecord>(bytes, "a block's owner",
+                                          [&](const auto& r) { return lifetimes_.block_owner(r); });
     case RecordType::kBlockFreeDone:
       return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
                                              [&](const auto& r) { return lifetimes_.block_free_done(r); });

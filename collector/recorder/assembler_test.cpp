@@ -454,6 +454,46 @@ TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
+TEST_F(AssemblerTest, StoragesThatShareABlock) {
+  TestStream s;
+  s.cuda_alloc(0x1000, 0x100);
+  s.cuda_alloc(0x2000, 0x100);
+  const auto inside = s.birth(0xA0, 0xB0, 0x1040, 64);  // not at its start
+  const auto second = s.birth(0xA1, 0xB1, 0x1080, 64);
+  s.birth(0xA2, 0xB2, 0x1100, 64);  // behind its end
+  s.birth(0xA3, 0xB3, 0x0fff, 64);  // before it
+  const auto own = s.birth(0xA4, 0xB4, 0x2000, 256);
+  Database db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT address, storage FROM block ORDER BY id"),
+            (Rows{"4096|" + std::to_string(inside), "8192|" + std::to_string(own)}));
+  s.storage_death(0xB0);
+  db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT storage FROM block WHERE address = 4096"), (Rows{std::to_string(second)}))
+      << "the next one that lies in it";
+  s.cuda_free(0x1000);
+  const auto fresh = s.cuda_alloc(0x1000, 0x80);
+  const auto third = s.birth(0xA5, 0xB5, 0x1000, 64);
+  s.storage_death(0xB1);
+  db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT storage FROM block WHERE id = " + std::to_string(fresh)), (Rows{std::to_string(third)}))
+      << "what lay in an earlier block at this address has no part in it";
+}
+
+TEST_F(AssemblerTest, OwnersThatAreNoTensor) {
+  TestStream s;
+  s.cuda_alloc(0x1000, 0x100);
+  wire::BlockOwnerRecord owner{};
+  owner.address = 0x1000;
+  owner.owner = s.text("cuBLAS workspace");
+  s.add(RecordType::kBlockOwner, wire::cuda_device(0), owner);
+  owner.address = 0x3000;  // no block
+  s.add(RecordType::kBlockOwner, wire::cuda_device(0), owner);
+  s.cuda_alloc(0x2000, 0x100);
+  Database db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT string.text FROM block LEFT JOIN string ON string.id = owner ORDER BY block.id"),
+            (Rows{"cuBLAS workspace", "-"}));
+}
+
 class CensusTest : public AssemblerTest {
  protected:
   static std::string from_hex(const std::string& hex) {

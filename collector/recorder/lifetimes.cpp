@@ -58,7 +58,7 @@ Status Lifetimes::resume() {
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq, b.gpu, b.stream FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
+      " s.to_seq, b.gpu, b.stream, b.owner FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
       [this](const Statement& row) {
         BlockRow block;
         block.id = row.integer(0);
@@ -69,8 +69,12 @@ Status Lifetimes::resume() {
         block.span.from = {row.integer(7), row.integer(8)};
         block.gpu = row.optional_integer(11);
         block.stream = row.optional_integer(12);
+        block.owner = row.integer(13);
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
-        if (!row.is_null(9) && row.is_null(10)) block_owners_.insert(block.storage);
+        if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
+        if (!row.is_null(9) && row.is_null(10)) {
+          block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
+        }
       });
 }
 
@@ -87,14 +91,49 @@ Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
   return journal_.diagnose("lost_death", text);
 }
 
-void Lifetimes::link_block(std::uint64_t data, RowId storage) {
-  auto* block = data != 0 ? blocks_.find(data) : nullptr;
-  if (block == nullptr || block->row.storage == storage) return;
-  // Two storages can share one block; it stays with the first while that one lives.
-  if (block_owners_.contains(block->row.storage)) return;
+std::uint64_t Lifetimes::block_at(std::uint64_t data) {
+  if (data == 0) return 0;
+  if (blocks_.find(data) != nullptr) return data;
+  auto block = gpu_blocks_.upper_bound(data);
+  if (block == gpu_blocks_.begin()) return 0;
+  --block;
+  return data - block->first < static_cast<std::uint64_t>(block->second) ? block->first : 0;
+}
+
+void Lifetimes::give_block(std::uint64_t address, RowId storage) {
+  auto* block = blocks_.find(address);
   block->row.storage = storage;
-  block_owners_.insert(storage);
-  blocks_.touch(data, *block);
+  blocks_.touch(address, *block);
+}
+
+void Lifetimes::link_block(std::uint64_t data, RowId storage) {
+  const std::uint64_t address = block_at(data);
+  if (address == 0) return;
+  const RowId owner = blocks_.find(address)->row.storage;
+  if (owner == storage) return;
+  block_of_[storage] = address;
+  // Several storages can lie in one block; it stays with the first while that one lives.
+  if (const auto first = block_of_.find(owner); first == block_of_.end() || first->second != address) {
+    return give_block(address, storage);
+  }
+  std::vector<RowId>& others = sharers_[address];
+  if (std::find(others.begin(), others.end(), storage) == others.end()) others.push_back(storage);
+}
+
+void Lifetimes::unlink_block(RowId storage) {
+  const auto place = block_of_.find(storage);
+  if (place == block_of_.end()) return;
+  const std::uint64_t address = place->second;
+  block_of_.erase(place);
+  const auto others = sharers_.find(address);
+  if (others == sharers_.end()) return;
+  std::erase(others->second, storage);
+  const auto* block = blocks_.find(address);
+  if (block != nullptr && block->row.storage == storage && !others->second.empty()) {
+    give_block(address, others->second.front());
+    others->second.erase(others->second.begin());
+  }
+  if (others->second.empty()) sharers_.erase(others);
 }
 
 Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes,
@@ -269,7 +308,7 @@ Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
 Status Lifetimes::end_storage(std::uint64_t address) {
   const RowId id = storage(address);
   DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, address, journal_.now));
-  block_owners_.erase(id);
+  unlink_block(id);
   resized_.erase(id);
   return censuses_.storage_ended(id);
 }
@@ -329,6 +368,8 @@ Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool wait
     journal_.rows.sums().free(*device, live->row.bytes, journal_.now, waits);
     if (waits) waiting_.insert_or_assign(address, std::pair(*device, live->row.bytes));
   }
+  if (live->row.gpu) gpu_blocks_.erase(address);
+  sharers_.erase(address);
   return blocks_.end(journal_.rows, address, journal_.now);
 }
 
@@ -353,6 +394,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.birth = *where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
+  if (row.gpu) gpu_blocks_[record.address] = row.bytes;
   peak_ = std::max(peak_, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }
@@ -371,6 +413,16 @@ Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
   auto* live = blocks_.find(record.address);
   if (live == nullptr || !knows_streams_) return {};
   live->row.stream = streams_.try_emplace(record.stream, std::ssize(streams_) + 1).first->second;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr) return {};
+  Expected<RowId> owner = dictionary_.string(record.owner);
+  if (!owner.ok()) return owner.error();
+  live->row.owner = *owner;
   blocks_.touch(record.address, *live);
   return {};
 }

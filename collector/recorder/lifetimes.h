@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "collector/recorder/census_book.h"
 #include "collector/recorder/device.h"
@@ -39,6 +41,7 @@ class Lifetimes {
   Status block_alloc(const wire::BlockRecord& record);
   Status block_free(const wire::BlockRecord& record);
   Status block_stream(const wire::BlockStreamRecord& record);
+  Status block_owner(const wire::BlockOwnerRecord& record);
   Status block_free_done(const wire::BlockFreeDoneRecord& record);
   Status reserved(const wire::ReservedRecord& record);
 
@@ -80,7 +83,12 @@ class Lifetimes {
   /// The tensor ends on another storage than it was seen on: it moved when that one ended, at the latest.
   Status move_tensor(const wire::TensorRecord& record);
   Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
+  /// The address of the block that has this byte, 0 if none.
+  [[nodiscard]] std::uint64_t block_at(std::uint64_t data);
   void link_block(std::uint64_t data, RowId storage);
+  void give_block(std::uint64_t address, RowId storage);
+  /// A storage ends: its block goes to another one that lies in it.
+  void unlink_block(RowId storage);
   Status end_block(std::uint64_t address, const Place& place, bool waits = false);
   void end_waiting(std::uint64_t address);
   Status unseen_change(const char* what, std::uint64_t address);
@@ -95,7 +103,9 @@ class Lifetimes {
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;
-  std::unordered_set<RowId> block_owners_;  ///< live storages that were given a block
+  std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block in which a live storage lies
+  std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block besides its own
+  std::map<std::uint64_t, std::int64_t> gpu_blocks_;               ///< bytes by address: a storage can begin within one
   /// Freed blocks that streams still use: device and bytes by address.
   std::unordered_map<std::uint64_t, std::pair<Device, std::int64_t>> waiting_;
   std::unordered_set<std::string_view> traced_;              ///< devices whose allocator tells of streams

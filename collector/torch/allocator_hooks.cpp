@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -30,12 +31,19 @@ constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6
 constexpr char kReportOutOfMemory[] = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
 constexpr char kCpuOutOfMemory[] = "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm";
 
+/// A function of no argument that returns a handle or an address.
+using GetPointer = void* (*)();
+constexpr char kBlasHandle[] = "_ZN2at4cuda24getCurrentCUDABlasHandleEv";
+constexpr char kBlasLtWorkspace[] = "_ZN2at4cuda22getCUDABlasLtWorkspaceEv";
+
 AllocCpu g_alloc_cpu;
 FreeCpu g_free_cpu;
 ReportMemory g_report_memory;
 ReportOutOfMemory g_report_out_of_memory;
 CpuOutOfMemory g_cpu_out_of_memory;
 MemoryOfDevice g_memory_of_device;
+GetPointer g_blas_handle;
+GetPointer g_blas_lt_workspace;
 
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
@@ -157,14 +165,54 @@ void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
   write_reserved(device, g_reserved[device].load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
 }
 
+/// Names who allocates, for as long as it lives.
+class Owner {
+ public:
+  explicit Owner(const char* name) noexcept : thread_(agent::recording() ? torch_thread() : nullptr) {
+    if (thread_ == nullptr) return;
+    before_ = thread_->block_owner;
+    thread_->block_owner = name;
+  }
+  ~Owner() {
+    if (thread_ != nullptr) thread_->block_owner = before_;
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+ private:
+  TorchThread* thread_;
+  const char* before_ = nullptr;
+};
+
+// torch keeps a workspace for each handle and stream, made at the first use.
+void* on_blas_handle() {
+  const Owner owner("cuBLAS workspace");
+  return g_blas_handle();
+}
+
+void* on_blas_lt_workspace() {
+  const Owner owner("cuBLASLt workspace");
+  return g_blas_lt_workspace();
+}
+
+void write_owner(std::uint32_t device, std::uint64_t address, const char* owner) noexcept {
+  const std::uint64_t name = agent::intern(owner, strlen(owner));
+  auto* record = static_cast<wire::BlockOwnerRecord*>(
+      agent::begin_record(wire::RecordType::kBlockOwner, sizeof(wire::BlockOwnerRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->owner = name;
+  agent::commit_record(record);
+}
+
 void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
   write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
   const TorchThread* thread = torch_thread();
-  if (thread != nullptr && thread->cuda_allocated == at && thread->cuda_stream != 0) {
-    write_stream(number, at, thread->cuda_stream);
-  }
+  if (thread == nullptr) return;
+  if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
+  if (thread->block_owner != nullptr) write_owner(number, at, thread->block_owner);
 }
 
 void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
@@ -274,5 +322,15 @@ void follow_cuda_allocator() noexcept {
 }
 
 std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }
+
+std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept {
+  static const ImportPatch kOwners[] = {
+      {kBlasHandle, pointer(on_blas_handle), nullptr},
+      {kBlasLtWorkspace, pointer(on_blas_lt_workspace), nullptr},
+  };
+  if (g_blas_handle != nullptr && g_blas_lt_workspace != nullptr) return kOwners;
+  if (!find(cuda, kBlasHandle, g_blas_handle) || !find(cuda, kBlasLtWorkspace, g_blas_lt_workspace)) return {};
+  return kOwners;
+}
 
 }  // namespace dcmt::torch_provider

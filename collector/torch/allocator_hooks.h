@@ -17,4 +17,8 @@ void follow_cuda_allocator() noexcept;
 /// The import slots to redirect.
 std::span<const ImportPatch> allocator_imports() noexcept;
 
+/// Those of functions that keep CUDA blocks without a tensor, as far as this torch has them.
+/// @param cuda  handle of libtorch_cuda
+std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept;
+
 }  // namespace dcmt::torch_provider

@@ -387,11 +387,14 @@ const ImportPatch kCudaImports[] = {
     {kSetCuda, pointer(on_set_cuda), nullptr},
 };
 
-/// Looks for what CUDA's hooks pass on to. A program can load torch's CUDA libraries later than the others.
-bool cuda_is_here() {
-  if (g_set_cuda != nullptr) return true;
-  void* cuda = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-  return cuda != nullptr && find(cuda, kResizeCuda, g_resize_cuda) && find(cuda, kSetCuda, g_set_cuda);
+/// libtorch_cuda once CUDA's hooks have what they pass on to, else nullptr. A program can load torch's CUDA libraries
+/// later than the others.
+void* cuda_library() {
+  static void* cuda = nullptr;
+  if (cuda != nullptr) return cuda;
+  void* found = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (found != nullptr && find(found, kResizeCuda, g_resize_cuda) && find(found, kSetCuda, g_set_cuda)) cuda = found;
+  return cuda;
 }
 
 }  // namespace
@@ -453,8 +456,12 @@ std::size_t patch_new_objects() noexcept {
     }
     nanosleep(&kMoment, nullptr);
   }
-  const std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), kCudaImports};
-  const Patched patched = patch_imports(std::span(groups).first(cuda_is_here() ? 3 : 2));
+  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), {}, {}};
+  if (void* cuda = cuda_library(); cuda != nullptr) {
+    groups[2] = kCudaImports;
+    groups[3] = block_owner_imports(cuda);
+  }
+  const Patched patched = patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
   follow_cuda_allocator();

@@ -34,6 +34,7 @@ struct TorchThread {
   std::uint64_t cuda_stream;     ///< of that block
   std::uint64_t cuda_freed;      ///< address of the latest free
   bool cuda_free_done;           ///< no stream uses that block any more
+  const char* block_owner;       ///< who allocates CUDA blocks now, if it is known and no tensor; static text
   bool explicit_inside;          ///< an explicit mark was made inside the wrapped operator that runs: it wins
 };
 

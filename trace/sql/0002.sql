@@ -1,6 +1,7 @@
 -- Schema 2: requests that an allocator gave up; of CUDA's allocator streams, and what it has of its device.
 
 ALTER TABLE block ADD COLUMN stream INTEGER;  -- number of its CUDA stream, 0: the default one, NULL: not known
+ALTER TABLE block ADD COLUMN owner INTEGER;   -- string: who keeps it, where that is known and no tensor
 
 CREATE TABLE oom(
   id INTEGER PRIMARY KEY,           -- sequence of its record

@@ -64,6 +64,7 @@ struct BlockRow {
   Place free;
   Span span;
   std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default one
+  RowId owner = 0;
 };
 
 struct StorageRow {

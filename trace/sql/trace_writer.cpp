@@ -76,8 +76,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO operator(id, thread, parent_back, name, scope_code, ordinal, late, seq_length, from_ns,"
     " ns_length) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO block(id, address, bytes, gpu, storage_back, thread, operator_back, stack, free_thread,"
-    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream)"
-    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream, owner)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO storage(id, address, bytes, first_seen, thread, operator_back, stack, end_thread,"
     " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length)"
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -205,6 +205,7 @@ Status TraceWriter::write(const BlockRow& row) {
       .place(row.id, row.free)
       .lifetime(row.id, row.span)
       .value(row.stream)
+      .reference(row.owner)
       .run();
 }
 

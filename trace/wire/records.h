@@ -53,6 +53,7 @@ enum class RecordType : std::uint16_t {
   kReserved,        ///< ReservedRecord: what a CUDA allocator has of its device has changed
   kBlockStream,     ///< BlockStreamRecord, after the kBlockAlloc of a block that is not the default stream's
   kBlockFreeDone,   ///< BlockFreeDoneRecord: the streams that a freed block waited for are through with it
+  kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
 };
 
 /// 24 bytes before every record's own fields.
@@ -184,6 +185,13 @@ struct BlockStreamRecord {
   std::uint64_t stream;  ///< CUDA's handle
 };
 static_assert(sizeof(BlockStreamRecord) == 40);
+
+struct BlockOwnerRecord {
+  RecordHeader header;
+  std::uint64_t address;
+  std::uint64_t owner;  ///< string id
+};
+static_assert(sizeof(BlockOwnerRecord) == 40);
 
 struct BlockFreeDoneRecord {
   RecordHeader header;
