@@ -11,7 +11,9 @@ import recorded
 TORCH = pathlib.Path(importlib.util.find_spec("torch").origin).parent
 PROGRAM = ("-c", "import torch; torch.ones(3).add_(1)")
 
-pytestmark = pytest.mark.skipif(not (TORCH / "lib" / "libc10_cuda.so").exists(), reason="this torch is built without CUDA")
+pytestmark = pytest.mark.skipif(
+    not (TORCH / "lib" / "libc10_cuda.so").exists(), reason="this torch is built without CUDA"
+)
 
 
 def notes(folder, conf: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Releases a gathered parameter that a local still holds, then asks for more memory than there is.
 
-With --catch the program catches the error, drops the local, and goes on; it prints one JSON line. On a GPU it may take a
-small fraction of the device, so that memory runs out soon; on the CPU it asks for more than any machine has.
+With --catch the program catches the error, drops the local, and goes on; it prints one JSON line. On a GPU it may take
+a small fraction of the device, so that memory runs out soon; on the CPU it asks for more than any machine has.
 """
 
 from __future__ import annotations
