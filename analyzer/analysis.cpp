@@ -1,6 +1,7 @@
 #include "analyzer/analysis.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/rules/rules.h"
@@ -36,12 +37,16 @@ Analysis analyze(const TraceData& data) {
     analysis.peak_step = step_at(analysis.releases.steps, peak.seq);
     analysis.peak_phase = analysis.phases.at(peak.seq);
   }
-  for (const auto rule : {rules::residual, rules::use_after_release, rules::never_released}) {
+  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released}) {
     for (Finding& finding : rule(data, analysis.releases)) analysis.findings.push_back(std::move(finding));
   }
-  for (Finding& finding : analysis.findings) add_share_of_peak(data, peak, finding);
+  for (Finding& finding : analysis.findings) {
+    // What an out-of-memory error points at has findings of its own.
+    if (finding.out_of_memory.empty()) add_share_of_peak(data, peak, finding);
+  }
   std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [](const Finding& a, const Finding& b) {
-    return std::pair(a.dead_at_peak, a.byte_seconds) > std::pair(b.dead_at_peak, b.byte_seconds);
+    return std::tuple(!a.out_of_memory.empty(), a.dead_at_peak, a.byte_seconds) >
+           std::tuple(!b.out_of_memory.empty(), b.dead_at_peak, b.byte_seconds);
   });
   std::int64_t number = 0;
   for (Finding& finding : analysis.findings) finding.number = ++number;

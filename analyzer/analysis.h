@@ -23,7 +23,7 @@ struct Analysis {
   Releases releases;
   WhatIf what_if;
   std::vector<StepPeak> steps;
-  std::vector<Finding> findings;  ///< most bytes dead at the peak first, then most byte·seconds
+  std::vector<Finding> findings;  ///< out of memory first, then most bytes dead at the peak, most byte·seconds
   std::vector<StepSurvivors> survivors;
   RunFacts facts;
 

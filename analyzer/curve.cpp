@@ -145,4 +145,10 @@ Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gap
   return peak;
 }
 
+DevicePeaks device_peaks_of(const TraceData& data, StringId device) {
+  const auto found = std::find_if(data.device_peaks.begin(), data.device_peaks.end(),
+                                  [device](const DevicePeaks& peaks) { return peaks.device == device; });
+  return found != data.device_peaks.end() ? *found : DevicePeaks{};
+}
+
 }  // namespace dcmt::analyzer

@@ -35,6 +35,9 @@ struct Peak {
 /// peak and its end.
 [[nodiscard]] Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
+/// What the device's allocator had at most; empty where it is not known.
+[[nodiscard]] DevicePeaks device_peaks_of(const TraceData& data, StringId device);
+
 /// The first maximum of that curve; with `gaps`, of the intervals whose rows are there.
 [[nodiscard]] Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 

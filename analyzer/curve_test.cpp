@@ -126,7 +126,7 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseKindAndOwner) {
   EXPECT_EQ(names(GroupBy::kOperator),
             (Groups{{"zero3::allgather_param", 100}, {"aten::mm", 7}, {"(no operator recorded)", 5}}));
   EXPECT_EQ(names(GroupBy::kPhase), (Groups{{"forward", 107}, {"(no phase)", 5}}));
-  EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"other", 12}}));
+  EXPECT_EQ(names(GroupBy::kKind), (Groups{{"gathered parameter", 100}, {"tensor", 12}}));
   EXPECT_EQ(names(GroupBy::kOwner), (Groups{{"graph 0 id 0, graph 0 id 3", 100}, {"-", 12}}));
 }
 

@@ -23,6 +23,7 @@ std::int64_t Finding::steps() const {
 }
 
 std::optional<Bytes> Finding::bytes_each() const {
+  if (items.empty()) return std::nullopt;
   const bool same = std::all_of(items.begin(), items.end(),
                                 [&](const FindingItem& item) { return item.bytes == items.front().bytes; });
   return same ? std::optional(items.front().bytes) : std::nullopt;

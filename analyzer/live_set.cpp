@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer/stacks.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -25,6 +26,21 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   return name.empty() ? "-" : name;
 }
 
+/// With detail `lifetimes`, the storages of smaller blocks are not followed.
+constexpr std::int64_t kFollowedBytes = 64 * 1024;
+
+std::string kind_of(const TraceData& data, const Block& block) {
+  if (is_gathered(data, block.storage)) return "gathered parameter";
+  if (block.storage.valid()) return "tensor";
+  if (block.owner.valid()) return std::string(data.text(block.owner));
+  if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == "lifetimes") {
+    return "under 64 KiB, not followed";
+  }
+  const Operator* op = named_operator(data, block.birth.op);
+  return "no tensor: allocated by " + (op != nullptr ? std::string(data.text(op->name)) : "no operator") + " at " +
+         describe_site(data, block.birth.stack);
+}
+
 std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Block& block, GroupBy by) {
   switch (by) {
     case GroupBy::kSite:
@@ -38,7 +54,7 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const
       return phase != nullptr ? std::string(data.text(phase->name)) : "(no phase)";
     }
     case GroupBy::kKind:
-      return is_gathered(data, block.storage) ? "gathered parameter" : "other";
+      return kind_of(data, block);
     case GroupBy::kOwner:
       return owner_of(data, block.storage);
   }

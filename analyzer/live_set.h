@@ -23,8 +23,9 @@ struct Group {
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
 
 /// Groups of blocks by where they were allocated, by operator, by phase, by kind, or by owner, most bytes first. Kinds
-/// and owners are only those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage)
-/// and "other"; the parameter that was gathered, "graph 0 id 3" (of several, all), and "-".
+/// are only those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage), "tensor",
+/// the name of an owner that is none ("cuBLAS workspace"), and where there is neither, who allocated the block. Owners
+/// are the parameters that were gathered, "graph 0 id 3" (of several, all), and "-".
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
                                               const std::vector<const Block*>& blocks, GroupBy by);
 

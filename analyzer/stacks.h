@@ -16,10 +16,6 @@ struct FrameText {
   std::int64_t line = 0;
 };
 
-/// True for files of torch itself, of Python's standard library, of our own marks and for code without a file: nobody's
-/// mistake is there.
-[[nodiscard]] bool is_library_file(std::string_view path);
-
 /// True for code that a compiler wrote: it has a map to the model's source in the trace, or lies where torch keeps
 /// such.
 [[nodiscard]] bool is_generated_file(const TraceData& data, StringId file);
@@ -34,8 +30,4 @@ struct FrameText {
 [[nodiscard]] std::string describe_frame(const TraceData& data, FrameId frame);
 /// describe_frame of the stack's site.
 [[nodiscard]] std::string describe_site(const TraceData& data, StackId stack);
-
-/// The last `parts` components of a path: "model.py", "ab/cab.py".
-[[nodiscard]] std::string_view short_path(std::string_view path, int parts = 2);
-
 }  // namespace dcmt::analyzer

@@ -36,6 +36,12 @@ struct LocalOf {
   std::int64_t object = 0x7000;
 };
 
+/// An allocator gives up a request, on the device of all blocks.
+struct OomOf {
+  std::int64_t requested = 0;
+  std::optional<std::int64_t> allocated = {}, reserved = {}, free = {}, total = {};
+};
+
 /// How a release is declared.
 struct ReleaseOf {
   std::int64_t declared = 1, remaining = 0;
@@ -246,6 +252,19 @@ class TestTrace {
     curves_.push_back(curve);
   }
 
+  /// Returns the moment.
+  std::int64_t out_of_memory(const OomOf& of) {
+    const Event at = event();
+    OutOfMemoryRow row;
+    row.id = at.seq;
+    row.requested = of.requested;
+    row.allocated = of.allocated;
+    row.reserved = of.reserved;
+    row.free = of.free;
+    row.total = of.total;
+    ooms_.emplace_back(row, at);
+    return at.seq;
+  }
   void loss(const std::string& reason, std::int64_t count) { losses_.emplace_back(reason, count); }
 
   /// Row ids as in the file.
@@ -420,6 +439,12 @@ class TestTrace {
     for (const KeySumRow& row : key_sums) note(writer.write(row));
     for (const IntervalRow& row : intervals_) note(writer.write(row));
     for (const IntervalCurveRow& row : curves_) note(writer.write(row));
+    for (const auto& [figures, at] : ooms_) {
+      OutOfMemoryRow row = figures;
+      row.where = place(at);
+      row.ns = clock(row.id);
+      note(writer.write(row));
+    }
     for (const auto& [reason, count] : losses_) note(writer.write(LossRow{++id, reason, count, 1, 1, 1000}));
     for (const auto& [key, value] : meta_texts) note(writer.set_meta(key, value));
     for (const auto& [key, value] : meta_integers) note(writer.set_meta(key, value));
@@ -499,6 +524,7 @@ class TestTrace {
   std::vector<CensusState> censuses_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<std::pair<std::string, std::int64_t>> losses_;
+  std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;
   std::vector<IntervalRow> intervals_;
   std::vector<IntervalCurveRow> curves_;
 };

@@ -122,6 +122,12 @@ Sequence last_sequence(const TraceData& data) {
   return last;
 }
 
+const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at) {
+  const auto found = std::find_if(data.out_of_memory.begin(), data.out_of_memory.end(),
+                                  [at](const OutOfMemory& oom) { return oom.seq == at; });
+  return found != data.out_of_memory.end() ? &*found : nullptr;
+}
+
 std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak) {
   const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
     std::int64_t value = 0;
@@ -148,6 +154,10 @@ std::optional<Sequence> find_moment(const TraceData& data, std::string_view name
       occurrence = *nth;
       name = name.substr(0, hash);
     }
+  }
+  if (name == "oom" && !data.out_of_memory.empty()) {
+    const auto index = static_cast<std::size_t>(occurrence - 1);
+    return index < data.out_of_memory.size() ? std::optional(data.out_of_memory[index].seq) : std::nullopt;
   }
   for (const Mark& mark : data.marks) {
     if (data.text(mark.name) == name && --occurrence == 0) {

@@ -48,9 +48,12 @@ class PhaseIndex {
 /// zero id.
 [[nodiscard]] const Operator* named_operator(const TraceData& data, OperatorId op);
 
-/// Finds what --at names: a sequence number, "peak", "end", "step:N" (its end), or a mark's name ("name#2": its second
-/// occurrence) meaning its end. nullopt if there is no such moment.
+/// Finds what --at names: a sequence number, "peak", "end", "step:N" (its end), "oom" (an out-of-memory error), or a
+/// mark's name meaning its end; "oom#2", "name#2": the second one. nullopt if there is no such moment.
 [[nodiscard]] std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak);
+
+/// The out-of-memory error of that moment, nullptr if it is none.
+[[nodiscard]] const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at);
 
 /// The last sequence of the trace.
 [[nodiscard]] Sequence last_sequence(const TraceData& data);

@@ -80,6 +80,7 @@ struct Block {
   Actor birth, end;
   Span span;
   StringId device;
+  StringId owner;  ///< who keeps it, where that is known and no tensor
 };
 
 struct Storage {
@@ -183,6 +184,17 @@ struct Loss {
   std::int64_t count = 0;
 };
 
+/// A request that an allocator gave up.
+struct OutOfMemory {
+  Sequence seq;
+  TimeNs ns;
+  StringId device;
+  Bytes requested;
+  std::optional<Bytes> allocated, reserved;  ///< by torch's own count at that moment; none for the CPU
+  std::optional<Bytes> free, total;          ///< of the device, by CUDA
+  Actor by;
+};
+
 /// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
 struct Interval {
   IntervalId id;
@@ -215,6 +227,13 @@ struct LaunchesSoFar {
   Sequence seq;
   bool looking = false;  ///< from here on
   LaunchCounts counts;
+};
+
+/// What torch's CUDA allocator had at most, over the whole run.
+struct DevicePeaks {
+  StringId device;
+  std::optional<Bytes> active;    ///< allocated, or freed and waiting for a stream
+  std::optional<Bytes> reserved;  ///< of all its segments
 };
 
 /// Counts over the whole run.
@@ -259,8 +278,10 @@ class TraceData {
   Column<Edge> edges;
   Column<Diagnostic> diagnostics;
   Column<Loss> losses;
+  std::vector<OutOfMemory> out_of_memory;      ///< in order
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
+  std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
   std::vector<KeySum> key_sums;
   std::vector<LaunchesSoFar> launches;    ///< in order
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
@@ -294,6 +315,8 @@ class TraceData {
   Status load_meta(Database& database);
   Status load_rows(Database& database);
   Status load_intervals(Database& database);
+  Status load_device_peaks(Database& database);
+  Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
   void build_indexes();
   void index_blocks();
 

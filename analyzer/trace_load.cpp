@@ -20,6 +20,7 @@ constexpr unsigned kMostThreads = 8;                           ///< more wait fo
 struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
+  bool has_owners = false;     ///< the table has them: not in schema 1
 };
 
 /// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
@@ -149,6 +150,12 @@ Status read_rows(Database& database, std::string_view sql, const Read& read, std
   }
 }
 
+Expected<bool> has_rows(Database& database, std::string_view sql) {
+  Expected<Statement> statement = database.prepare(sql);
+  if (!statement.ok()) return statement.error();
+  return statement->step();
+}
+
 template <class Value>
 struct Name {
   std::string_view text;
@@ -231,8 +238,9 @@ Status read_operators(Database& database, const Stretch& stretch, Column<Operato
 Status read_blocks(Database& database, const Stretch& stretch, const Devices& devices, Column<Block>& blocks) {
   return read_rows(
       database,
-      "SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back, free_stack,"
-      " late, seq_length, from_ns, ns_length FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
+      std::string("SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back,"
+                  " free_stack, late, seq_length, from_ns, ns_length, ") +
+          (devices.has_owners ? "owner" : "NULL") + " FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
       [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
@@ -243,6 +251,7 @@ Status read_blocks(Database& database, const Stretch& stretch, const Devices& de
         block.birth = in.actor(block.id.value);
         block.end = in.actor(block.id.value);
         block.span = in.lifetime(block.id.value);
+        block.owner = in.id<StringId>();
         blocks.push_back(block);
       },
       stretch);
@@ -329,7 +338,10 @@ Expected<TraceData> TraceData::load(Database& database) {
 
 Status TraceData::load_all(Database& database) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
-  Devices devices{intern("cpu"), {}};
+  Devices devices{intern("cpu"), {}, false};
+  const Expected<bool> has_owners = has_rows(database, "SELECT 1 FROM pragma_table_info('block') WHERE name = 'owner'");
+  if (!has_owners.ok()) return has_owners.error();
+  devices.has_owners = *has_owners;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
   const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
     return read_blocks(own, stretch, devices, part);
@@ -339,7 +351,11 @@ Status TraceData::load_all(Database& database) {
   Parts<Block> block_parts;
   Parts<Storage> storage_parts;
   Parts<Tensor> tensor_parts;
-  jobs.add([this](Database& own) { return load_rows(own); });
+  jobs.add([&](Database& own) -> Status {
+    DCMT_RETURN_IF_ERROR(load_rows(own));
+    DCMT_RETURN_IF_ERROR(load_device_peaks(own));
+    return load_out_of_memory(own, devices.gpus);
+  });
   DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
   DCMT_RETURN_IF_ERROR(block_parts.plan(database, "block", read_blocks_of, jobs));
   DCMT_RETURN_IF_ERROR(storage_parts.plan(database, "storage", read_storages, jobs));
@@ -497,6 +513,48 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
                                  [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
   return load_intervals(database);
+}
+
+Status TraceData::load_device_peaks(Database& database) {
+  Expected<bool> known =
+      has_rows(database,
+               "SELECT 1 FROM pragma_table_info('interval_curve') WHERE name = 'reserved_peak_bytes'");  // not schema 1
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
+  return read_rows(database,
+                   "SELECT device, max(active_peak_bytes), max(reserved_peak_bytes) FROM interval_curve"
+                   " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
+                   [&](Cursor& in) {
+                     DevicePeaks peaks;
+                     peaks.device = intern(in.text());
+                     peaks.active = in.optional_bytes();
+                     peaks.reserved = in.optional_bytes();
+                     device_peaks.push_back(peaks);
+                   });
+}
+
+Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {
+  Expected<bool> known = has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'oom'");  // not schema 1
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
+  return read_rows(
+      database,
+      "SELECT id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns FROM oom ORDER BY id",
+      [&](Cursor& in) {
+        OutOfMemory oom;
+        oom.seq = in.id<Sequence>();
+        const std::optional<std::int64_t> gpu = in.gpu();
+        oom.device = gpu ? gpus[static_cast<std::size_t>(*gpu)] : intern("cpu");
+        // A program can ask for any number of bytes.
+        oom.requested = Bytes(in.meta_integer());
+        oom.allocated = in.optional_bytes();
+        oom.reserved = in.optional_bytes();
+        oom.free = in.optional_bytes();
+        oom.total = in.optional_bytes();
+        oom.by = in.actor();
+        oom.ns = in.id<TimeNs>();
+        out_of_memory.push_back(oom);
+      });
 }
 
 Status TraceData::load_intervals(Database& database) {

@@ -112,14 +112,17 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
     return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at +
                                         "'. --at takes a sequence number up to " +
                                         std::to_string(analyzer::last_sequence(*trace.data).value) +
-                                        ", peak, end, step:N or the name of a mark."};
+                                        ", peak, end, step:N, oom or the name of a mark."};
   }
   if (const analyzer::Interval* interval = trace.data->sums_only_at(*at); interval != nullptr) {
     return Error{ErrorCode::kUsage, trace.path + ": what was alive at '" + options.at +
                                         "' was not kept, only sums of that part of the run. " +
                                         nearest_windows(*trace.data, *interval)};
   }
-  return Shown{live_json(trace, *at), live_text(trace, *at, kGroupNames.at(options.by), style)};
+  // Of an out-of-memory error, what was alive where it was; else where there was most.
+  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
+  const StringId device = oom != nullptr ? oom->device : trace.analysis.device;
+  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, kGroupNames.at(options.by), style)};
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -231,7 +234,8 @@ void add_show_command(CLI::App& app, int& exit_code) {
   auto live = std::make_shared<Options>();
   view = add_view(*command, "live", "What is alive at a moment", live, of_loaded(show_live), exit_code);
   add_grouping(view, live);
-  view->add_option("--at", live->at, "A sequence number, peak, end, step:N, or a mark's name (name#2: its second)")
+  view->add_option("--at", live->at,
+                   "A sequence number, peak, end, step:N, oom (oom#2: the second), or a mark's name (name#2)")
       ->capture_default_str();
   view->footer("Example:\n  dc-memtrace show live out/ --at step:2 --by kind");
 

@@ -132,6 +132,16 @@ void check_libraries(const std::string& folder, std::vector<Check>& checks) {
   }
 }
 
+/// The build says it: nothing of CUDA is loaded to look.
+Check check_cuda_facts() {
+  Check check{"cuda facts", DCMT_CUDA_FACTS != 0, false, "blocks, streams, reserved bytes", ""};
+  if (!check.ok) {
+    check.found = "blocks only";
+    check.fix = "build where CUDA's headers are (CUDA_HOME, or torch's CUDA wheels): without them no streams";
+  }
+  return check;
+}
+
 Check check_shared_memory() {
   Check check{"/dev/shm", false, true, "", ""};
   struct statvfs memory {};
@@ -172,6 +182,7 @@ Diagnosis diagnose(const std::string& libraries) {
   diagnosis.checks.push_back(check_system());
   check_python(diagnosis.checks);
   check_libraries(libraries, diagnosis.checks);
+  diagnosis.checks.push_back(check_cuda_facts());
   diagnosis.checks.push_back(check_shared_memory());
   return diagnosis;
 }

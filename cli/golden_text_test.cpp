@@ -112,6 +112,36 @@ TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
   expect_golden("report_early.txt", report_of(trace));
 }
 
+TEST(GoldenText, OutOfMemory) {
+  TestTrace trace;
+  trace.phase("forward", [&] {
+    testing::add_zero3_graph(trace, 12, kBytes, false);
+    const auto held = trace.allocate(kBytes);
+    trace.gather(40, held);
+    const auto release = trace.release(40, held);
+    trace.op("aten::addmm");
+    testing::LocalOf kept;
+    kept.name = "kept";
+    kept.function = "main";
+    kept.file = "/home/user/train.py";
+    kept.assignment = "kept = gather()";
+    kept.line = 20;
+    kept.return_line = 31;
+    trace.census(release, held, {kept});
+    trace.op("aten::relu", [&] {
+      trace.op("aten::empty", [&] {
+        trace.out_of_memory({.requested = 2 * kBytes,
+                             .allocated = kBytes,
+                             .reserved = 2 * kBytes,
+                             .free = kBytes + 512,
+                             .total = 100 * kBytes});
+      });
+    });
+  });
+  trace.meta_texts["exit"] = "exit 1";
+  expect_golden("report_oom.txt", report_of(trace));
+}
+
 TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   TestTrace trace;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, kBytes, false); });
@@ -124,8 +154,8 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   ASSERT_TRUE(story);
   std::string text = storage_text(loaded, *story, Style{}) + "\n" + releases_text(loaded, Style{}) + "\n" +
                      peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
-                     live_text(loaded, Sequence(20), analyzer::GroupBy::kSite, Style{}) + "\n" +
-                     live_text(loaded, Sequence(40), analyzer::GroupBy::kOwner, Style{});
+                     live_text(loaded, loaded.analysis.device, Sequence(20), analyzer::GroupBy::kSite, Style{}) + "\n" +
+                     live_text(loaded, loaded.analysis.device, Sequence(40), analyzer::GroupBy::kOwner, Style{});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 

@@ -117,6 +117,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   const auto release = trace.release(8, early, {}, [&] { trace.last_touch(8, early, "gemm", 2); });
   trace.op("aten::mm", [&] { trace.read(release, 8, early, "aten::mm"); });
   trace.launches(true, 9, 1, 1);
+  trace.out_of_memory({.requested = 64, .reserved = 100, .free = 8, .total = 128});
   trace.step(2);
   trace.kept_interval(2, Kept::kAll);
   trace.sums_only_interval(3, 10, 20, 500, 20);
@@ -133,7 +134,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     schema.check(report_json(loaded), "report", "report");
     schema.check(peak_json(loaded), "show peak", "peak");
     schema.check(releases_json(loaded), "show releases", "releases");
-    schema.check(live_json(loaded, Sequence(20)), "show live", "live");
+    schema.check(live_json(loaded, loaded.analysis.device, Sequence(20)), "show live", "live");
     if (const auto story = analyzer::storage_story(*loaded.data, loaded.analysis.releases, StorageId(1))) {
       schema.check(storage_json(loaded, *story), "show storage", "storage");
     }

@@ -231,19 +231,20 @@ Json groups_json(const std::vector<Group>& groups) {
   return json;
 }
 
-void add_live_groups(const TraceData& data, const Analysis& analysis, Sequence at, Json& json) {
-  const std::vector<const Block*> live = live_blocks(data, analysis.device, at);
-  json["by_site"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kSite));
-  json["by_operator"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kOperator));
-  json["by_phase"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kPhase));
-  json["by_kind"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kKind));
-  json["by_owner"] = groups_json(group_blocks(data, analysis.phases, live, GroupBy::kOwner));
+void add_live_groups(const TraceData& data, const analyzer::PhaseIndex& phases, const std::vector<const Block*>& live,
+                     Json& json) {
+  json["by_site"] = groups_json(group_blocks(data, phases, live, GroupBy::kSite));
+  json["by_operator"] = groups_json(group_blocks(data, phases, live, GroupBy::kOperator));
+  json["by_phase"] = groups_json(group_blocks(data, phases, live, GroupBy::kPhase));
+  json["by_kind"] = groups_json(group_blocks(data, phases, live, GroupBy::kKind));
+  json["by_owner"] = groups_json(group_blocks(data, phases, live, GroupBy::kOwner));
 }
 
 Json peak_object(const TraceData& data, const Analysis& analysis) {
   const WhatIf& what_if = analysis.what_if;
   const Peak& peak = what_if.measured;
   const Actor by = peak.block != nullptr ? peak.block->birth : Actor();
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(data, analysis.device);
   Json json = {{"device", text_json(data, analysis.device)},
                {"bytes", peak.bytes.value},
                {"at", moment_json(peak.seq, peak.ns)},
@@ -251,13 +252,33 @@ Json peak_object(const TraceData& data, const Analysis& analysis) {
                {"phase", analysis.peak_phase != nullptr ? text_json(data, analysis.peak_phase->name) : Json()},
                {"block", peak.block != nullptr ? Json(peak.block->id.value) : Json()},
                {"by", actor_json(data, by)},
+               {"active_bytes", bytes_json(peaks.active)},
+               {"reserved_bytes", bytes_json(peaks.reserved)},
                {"needed_bytes", what_if.needed_at_peak.value},
                {"dead_bytes", what_if.dead_at_peak.value},
                {"predicted_bytes", what_if.predicted.bytes.value},
                {"predicted_last_use_bytes", what_if.predicted_last_use.bytes.value},
                {"last_use_known", what_if.last_use_known}};
-  add_live_groups(data, analysis, peak.seq, json);
+  add_live_groups(data, analysis.phases, live_blocks(data, analysis.device, peak.seq), json);
   return json;
+}
+
+Json out_of_memory_json(const TraceData& data, const analyzer::OomVerdict& verdict) {
+  const analyzer::OutOfMemory& oom = *verdict.oom;
+  return {{"at", moment_json(oom.seq, oom.ns)},
+          {"step", step_json(verdict.step)},
+          {"device", text_json(data, oom.device)},
+          {"requested_bytes", oom.requested.value},
+          {"allocated_bytes", verdict.allocated.value},
+          {"reserved_bytes", bytes_json(oom.reserved)},
+          {"free_bytes", bytes_json(oom.free)},
+          {"total_bytes", bytes_json(oom.total)},
+          {"dead_bytes", verdict.dead.value},
+          {"missing_bytes", verdict.missing.value},
+          {"cause", name_of(verdict.cause)},
+          {"fits_without_dead", verdict.fits_without_dead},
+          {"went_on", verdict.went_on},
+          {"by", actor_json(data, oom.by)}};
 }
 
 Json finding_json(const TraceData& data, const Finding& finding) {
@@ -276,6 +297,10 @@ Json finding_json(const TraceData& data, const Finding& finding) {
                      {"gone", gone_json(data, item.gone)},
                      {"operators_held", item.row != nullptr ? count_json(item.row->operators_held) : Json()},
                      {"reads", std::move(reads)}});
+  }
+  Json errors = Json::array();
+  for (const analyzer::OomVerdict& verdict : finding.out_of_memory) {
+    errors.push_back(out_of_memory_json(data, verdict));
   }
   const auto ids = [](const auto& list) {
     Json json = Json::array();
@@ -309,7 +334,8 @@ Json finding_json(const TraceData& data, const Finding& finding) {
            {{"marks", ids(finding.evidence.marks)},
             {"edges", ids(finding.evidence.edges)},
             {"samples", ids(finding.evidence.samples)}}},
-          {"items", std::move(items)}};
+          {"items", std::move(items)},
+          {"out_of_memory", std::move(errors)}};
 }
 
 Json steps_json(const std::vector<analyzer::StepPeak>& steps) {
@@ -493,22 +519,23 @@ Json curve_json(const OpenedTrace& trace, const CurveOverview& curve) {
   return json;
 }
 
-Json live_json(const LoadedTrace& trace, Sequence at) {
+Json live_json(const LoadedTrace& trace, StringId device, Sequence at) {
   const TraceData& data = *trace.data;
-  const std::vector<const Block*> live = live_blocks(data, trace.analysis.device, at);
+  const std::vector<const Block*> live = live_blocks(data, device, at);
   std::int64_t bytes = 0;
   for (const Block* block : live) bytes += block->bytes.value;
   Json json = trace_head(trace);
-  json["device"] = text_json(data, trace.analysis.device);
+  json["device"] = text_json(data, device);
   json["at_seq"] = at.value;
   json["bytes"] = bytes;
-  add_live_groups(data, trace.analysis, at, json);
+  add_live_groups(data, trace.analysis.phases, live, json);
   json["blocks"] = Json::array();
   for (const Block* block : live) {
     json["blocks"].push_back({{"block", block->id.value},
                               {"bytes", block->bytes.value},
                               {"storage", id_json(block->storage)},
                               {"gathered", is_gathered(data, block->storage)},
+                              {"owner", text_json(data, block->owner)},
                               {"born", moment_json(block->span.from_seq, block->span.from_ns)},
                               {"by", actor_json(data, block->birth)}});
   }

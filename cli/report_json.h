@@ -33,7 +33,7 @@ inline constexpr int kJsonVersion = 1;
 /// The live set at the peak with the curve's height there.
 [[nodiscard]] Json peak_json(const LoadedTrace& trace);
 [[nodiscard]] Json curve_json(const OpenedTrace& trace, const analyzer::CurveOverview& curve);
-[[nodiscard]] Json live_json(const LoadedTrace& trace, Sequence at);
+[[nodiscard]] Json live_json(const LoadedTrace& trace, StringId device, Sequence at);
 [[nodiscard]] Json storage_json(const LoadedTrace& trace, const analyzer::StorageStory& story);
 
 }  // namespace dcmt::cli

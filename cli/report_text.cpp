@@ -11,8 +11,10 @@
 #include "analyzer/rank_comparison.h"
 #include "analyzer/stacks.h"
 #include "analyzer/timeline.h"
+#include "cli/oom_text.h"
 #include "cli/ranks_text.h"
 #include "cli/report_json.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::cli {
 namespace {
@@ -33,7 +35,6 @@ using analyzer::HolderKind;
 using analyzer::HolderName;
 using analyzer::HolderPath;
 using analyzer::Holders;
-using analyzer::is_library_file;
 using analyzer::LaunchCounts;
 using analyzer::LossFact;
 using analyzer::Mark;
@@ -45,7 +46,6 @@ using analyzer::OperatorScope;
 using analyzer::Peak;
 using analyzer::ReleaseRow;
 using analyzer::RunFacts;
-using analyzer::short_path;
 using analyzer::site_of;
 using analyzer::StepSurvivors;
 using analyzer::Subject;
@@ -53,16 +53,11 @@ using analyzer::TraceData;
 using analyzer::Verdict;
 using analyzer::WhatIf;
 
-constexpr std::size_t kLabel = 12;     // columns of a finding's labels
 constexpr std::size_t kNumbers = 16;   // columns of the peak's byte counts
 constexpr std::size_t kMostPaths = 3;  // holder paths shown of one census
 constexpr std::size_t kMostFrames = 3;
 constexpr std::int64_t kMostNotes = 5;
 constexpr std::size_t kAssignment = 56;  // characters of a source line
-
-std::string labelled(std::string_view label, std::string_view text, const Style& style) {
-  return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
-}
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -303,6 +298,7 @@ std::string lines_of_never(const TraceData& data, const Finding& finding, const 
 }
 
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
+  if (is_rule(finding, "out_of_memory")) return out_of_memory_text(trace, finding, style);
   const TraceData& data = *trace.data;
   const std::string holder =
       is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
@@ -318,6 +314,23 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
   return text;
 }
 
+/// How often memory ran out, and whether it had to.
+std::string out_of_memory_sentence(const Analysis& analysis) {
+  std::int64_t errors = 0;
+  std::int64_t held = 0;
+  for (const Finding& finding : analysis.findings) {
+    for (const analyzer::OomVerdict& verdict : finding.out_of_memory) {
+      ++errors;
+      held += verdict.fits_without_dead ? 1 : 0;
+    }
+  }
+  if (errors == 0) return {};
+  std::string text = errors == 1 ? "Out of memory" : fmt::format("Out of memory {} times", grouped(errors));
+  if (held == 0) return text + ". ";
+  return text + (errors == held ? ", and need not have been" : fmt::format(", {} of them in vain", grouped(held))) +
+         ": released storages were held. ";
+}
+
 std::string headline(const Analysis& analysis) {
   const WhatIf& what_if = analysis.what_if;
   std::int64_t residual = 0;
@@ -329,7 +342,7 @@ std::string headline(const Analysis& analysis) {
     if (is_rule(finding, "use_after_release")) early += finding.keys();
     if (is_rule(finding, "never_released")) never += finding.keys();
   }
-  std::string text;
+  std::string text = out_of_memory_sentence(analysis);
   if (residual > 0) text += counted(residual, "release") + " freed nothing. ";
   if (what_if.dead_at_peak.value > 0) {
     const double share =
@@ -372,6 +385,11 @@ std::string peak_lines(const LoadedTrace& trace, const Style& style) {
     return right(percent(static_cast<double>(bytes.value) / static_cast<double>(what_if.measured.bytes.value), 1), 7);
   };
   std::string text = row("peak allocated", what_if.measured.bytes.value, where_of_peak(trace));
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(*trace.data, analysis.device);
+  if (peaks.reserved) {
+    text += row("  reserved", peaks.reserved->value,
+                peaks.active ? fmt::format("at most, and {} active", exact_bytes(peaks.active->value)) : "at most");
+  }
   if (what_if.dead_at_peak.value == 0) return text;
   std::vector<std::string> numbers;
   std::vector<std::string> residual;
@@ -506,6 +524,11 @@ std::string kept_note(const RunFacts& facts) {
 }
 
 }  // namespace
+
+std::string labelled(std::string_view label, std::string_view text, const Style& style) {
+  constexpr std::size_t kLabel = 12;  // columns
+  return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
+}
 
 std::string where_of_peak(const LoadedTrace& trace) {
   const TraceData& data = *trace.data;

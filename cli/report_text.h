@@ -24,4 +24,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string gone_text(const analyzer::TraceData& data, const analyzer::Gone& gone,
                                     const analyzer::Holders* holders);
 
+/// A line of a finding.
+[[nodiscard]] std::string labelled(std::string_view label, std::string_view text, const Style& style);
+
 }  // namespace dcmt::cli

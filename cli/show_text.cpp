@@ -233,8 +233,8 @@ std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) 
   return text + group_table(trace, live_blocks(*trace.data, trace.analysis.device, what_if.measured.seq), by, style);
 }
 
-std::string live_text(const LoadedTrace& trace, Sequence at, GroupBy by, const Style& style) {
-  const std::vector<const Block*> live = live_blocks(*trace.data, trace.analysis.device, at);
+std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, GroupBy by, const Style& style) {
+  const std::vector<const Block*> live = live_blocks(*trace.data, device, at);
   std::int64_t bytes = 0;
   for (const Block* block : live) bytes += block->bytes.value;
   std::string text = style.bold(fmt::format("alive  {} in {}", exact_bytes(bytes),

@@ -14,7 +14,8 @@ namespace dcmt::cli {
 [[nodiscard]] std::string curve_text(const analyzer::CurveOverview& curve, const Style& style);
 [[nodiscard]] std::string peak_text(const LoadedTrace& trace, analyzer::GroupBy by, const Style& style);
 /// What is alive right after `at`, grouped.
-[[nodiscard]] std::string live_text(const LoadedTrace& trace, Sequence at, analyzer::GroupBy by, const Style& style);
+[[nodiscard]] std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, analyzer::GroupBy by,
+                                    const Style& style);
 [[nodiscard]] std::string releases_text(const LoadedTrace& trace, const Style& style);
 [[nodiscard]] std::string storage_text(const LoadedTrace& trace, const analyzer::StorageStory& story,
                                        const Style& style);

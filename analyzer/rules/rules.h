@@ -19,4 +19,7 @@ namespace dcmt::analyzer::rules {
 /// before its next gather. Kernels are matched with released storages only while their bytes are there.
 [[nodiscard]] std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases);
 
+/// Requests that an allocator gave up, with the released storages that were still held at that moment.
+[[nodiscard]] std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releases);
+
 }  // namespace dcmt::analyzer::rules

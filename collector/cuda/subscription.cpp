@@ -6,7 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <iterator>
+#include <span>
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/gpu_calls.h"
@@ -138,6 +138,7 @@ const ImportPatch kImports[] = {
     {"cuptiUnsubscribe", pointer(on_unsubscribe), nullptr},
     {"cuptiFinalize", pointer(on_finalize), nullptr},
 };
+const std::span<const ImportPatch> kGroups[] = {kImports};
 
 }  // namespace
 
@@ -146,7 +147,7 @@ bool find_subscription(const char** why) noexcept {
     *why = "CUPTI has not the functions that are needed: kernels that touch released storages are not seen";
     return false;
   }
-  patch_imports(kImports, std::size(kImports));
+  patch_imports(kGroups);
   return true;
 }
 
@@ -155,7 +156,7 @@ void watch_calls() noexcept {
     case State::kOff:
       if (now_ns() < g_next_try_ns.load(std::memory_order_relaxed) || !take_turn(State::kOff)) return;
       // Objects that were loaded since may import CUPTI too. One that is still being loaded is met the next time.
-      patch_imports(kImports, std::size(kImports));
+      patch_imports(kGroups);
       subscribe();
       return;
     case State::kAway:

@@ -15,6 +15,7 @@
 #include "collector/recorder/lifetimes.h"
 #include "collector/recorder/marks.h"
 #include "collector/recorder/operators.h"
+#include "collector/recorder/out_of_memory.h"
 #include "collector/recorder/phases.h"
 #include "collector/recorder/private_state.h"
 #include "collector/recorder/record_view.h"
@@ -75,7 +76,8 @@ class Assembler::Impl {
         operators_(journal_, dictionary_, phases_),
         censuses_(journal_, dictionary_, census_context()),
         lifetimes_(journal_, dictionary_, operators_, censuses_),
-        marks_(journal_, dictionary_, lifetimes_, phases_) {}
+        marks_(journal_, dictionary_, lifetimes_, phases_),
+        out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
   Status start();
   Status resume();
@@ -89,9 +91,16 @@ class Assembler::Impl {
 
   [[nodiscard]] std::uint64_t last_seq() const { return static_cast<std::uint64_t>(journal_.now.seq); }
   [[nodiscard]] Totals totals() const {
-    return {records_, lost_, phases_.steps(), lifetimes_.allocated(), lifetimes_.peak(), censuses_.count()};
+    return {records_,
+            lost_,
+            phases_.steps(),
+            lifetimes_.allocated(),
+            lifetimes_.peak(),
+            censuses_.count(),
+            out_of_memory_.count()};
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
+  std::vector<OomFacts> take_out_of_memory() { return out_of_memory_.take(); }
 
  private:
   CensusContext census_context();
@@ -132,6 +141,7 @@ class Assembler::Impl {
     phases_.visit(visit);
     lifetimes_.visit(visit);
     censuses_.visit(visit);
+    out_of_memory_.visit(visit);
   }
 
   Journal journal_;
@@ -145,6 +155,7 @@ class Assembler::Impl {
   CensusBook censuses_;
   Lifetimes lifetimes_;
   Marks marks_;
+  OutOfMemory out_of_memory_;
   std::unordered_map<std::uint32_t, std::uint64_t> tids_;            ///< kernel id of a thread number, 0 if unknown
   std::unordered_map<std::uint64_t, std::uint32_t> thread_numbers_;  ///< the reverse; the latest thread of a tid
   std::int64_t records_ = 0;
@@ -327,6 +338,21 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
     case RecordType::kDiagnostic:
       return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
+    case RecordType::kReserved:
+      return with<wire::ReservedRecord>(bytes, "an allocator's reserve",
+                                        [&](const auto& r) { return lifetimes_.reserved(r); });
+    case RecordType::kBlockStream:
+      return with<wire::BlockStreamRecord>(bytes, "a block's stream",
+                                           [&](const auto& r) { return lifetimes_.block_stream(r); });
+    case RecordType::kBlockOwner:
+      return with<wire::BlockOwnerRecord>(bytes, "a block's owner",
+                                          [&](const auto& r) { return lifetimes_.block_owner(r); });
+    case RecordType::kBlockFreeDone:
+      return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
+                                             [&](const auto& r) { return lifetimes_.block_free_done(r); });
+    case RecordType::kOutOfMemory:
+      return with<wire::OutOfMemoryRecord>(bytes, "an out-of-memory error",
+                                           [&](const auto& r) { return out_of_memory_.apply(r); });
   }
   return journal_.bad_record("a record of unknown type");
 }
@@ -550,6 +576,8 @@ Status Assembler::finish() { return impl_->finish(); }
 std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
 
 Totals Assembler::totals() const { return impl_->totals(); }
+
+std::vector<OomFacts> Assembler::take_out_of_memory() { return impl_->take_out_of_memory(); }
 
 const std::string& Assembler::drained() const { return impl_->drained(); }
 

@@ -11,7 +11,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "collector/recorder/oom_lines.h"
 #include "collector/recorder/retention_policy.h"
 #include "trace/base/status.h"
 #include "trace/sql/trace_writer.h"
@@ -41,6 +43,7 @@ struct Totals {
   std::int64_t allocated_bytes = 0;  ///< of live blocks
   std::int64_t peak_bytes = 0;
   std::int64_t censuses = 0;
+  std::int64_t out_of_memory = 0;  ///< requests that an allocator gave up
 };
 
 class Assembler {
@@ -83,6 +86,9 @@ class Assembler {
 
   [[nodiscard]] std::uint64_t last_seq() const;
   [[nodiscard]] Totals totals() const;
+  /// What was alive at the out-of-memory errors that were applied since the last call. Only the first few of a process
+  /// are looked at.
+  std::vector<OomFacts> take_out_of_memory();
   /// What the last commit() was given, of this or of an earlier recorder.
   [[nodiscard]] const std::string& drained() const;
 

@@ -478,6 +478,83 @@ TEST_F(AssemblerTest, ReleaseWithoutABeginAndBeginWithoutAnEnd) {
             (Rows{"-|64|" + std::to_string(2), "64|-|" + std::to_string(again), "64|-|-"}));
 }
 
+TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
+  TestStream s;
+  s.reserved(2048, false);
+  s.cuda_alloc(0x10, 512);  // before the allocator's trace is attached
+  s.reserved(2048, true);
+  s.cuda_alloc(0x20, 256);
+  s.cuda_alloc(0x30, 128);
+  s.block_stream(0x30, 0x55550000);
+  s.cuda_alloc(0x40, 64);
+  s.block_stream(0x40, 0x66660000);
+  s.cuda_alloc(0x50, 32);
+  s.block_stream(0x50, 0x55550000);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
+  s.cuda_free(0x30, true);
+  s.cuda_free(0x20);
+  s.reserved(4096, true);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 2);
+  s.cuda_free_done(0x30);
+  s.cuda_free_done(0x99);  // of none that is known
+  s.reserved(1024, true);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 3);
+  s.cuda_free(0x40, true);
+  s.cuda_alloc(0x40, 64);  // handed out again: its wait was over, though nobody said so
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 4);
+  s.reserved(1, true, wire::kCpuDevice);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT address, stream FROM block ORDER BY id"),
+            (Rows{"16|-", "32|0", "48|1", "64|2", "80|1", "64|0"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT step, end_bytes, active_end_bytes, reserved_end_bytes, active_peak_bytes, reserved_peak_bytes"
+                 " FROM interval JOIN interval_curve ON interval = id WHERE step IS NOT NULL AND device = 'cuda:0'"
+                 " ORDER BY step"),
+            (Rows{"1|992|992|2048|992|2048", "2|608|736|4096|992|4096", "3|608|608|1024|736|4096",
+                  "4|608|608|1024|608|1024"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
+TEST_F(AssemblerTest, StoragesThatShareABlock) {
+  TestStream s;
+  s.cuda_alloc(0x1000, 0x100);
+  s.cuda_alloc(0x2000, 0x100);
+  const auto inside = s.birth(0xA0, 0xB0, 0x1040, 64);  // not at its start
+  const auto second = s.birth(0xA1, 0xB1, 0x1080, 64);
+  s.birth(0xA2, 0xB2, 0x1100, 64);  // behind its end
+  s.birth(0xA3, 0xB3, 0x0fff, 64);  // before it
+  const auto own = s.birth(0xA4, 0xB4, 0x2000, 256);
+  Database db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT address, storage FROM block ORDER BY id"),
+            (Rows{"4096|" + std::to_string(inside), "8192|" + std::to_string(own)}));
+  s.storage_death(0xB0);
+  db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT storage FROM block WHERE address = 4096"), (Rows{std::to_string(second)}))
+      << "the next one that lies in it";
+  s.cuda_free(0x1000);
+  const auto fresh = s.cuda_alloc(0x1000, 0x80);
+  const auto third = s.birth(0xA5, 0xB5, 0x1000, 64);
+  s.storage_death(0xB1);
+  db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT storage FROM block WHERE id = " + std::to_string(fresh)), (Rows{std::to_string(third)}))
+      << "what lay in an earlier block at this address has no part in it";
+}
+
+TEST_F(AssemblerTest, OwnersThatAreNoTensor) {
+  TestStream s;
+  s.cuda_alloc(0x1000, 0x100);
+  wire::BlockOwnerRecord owner{};
+  owner.address = 0x1000;
+  owner.owner = s.text("cuBLAS workspace");
+  s.add(RecordType::kBlockOwner, wire::cuda_device(0), owner);
+  owner.address = 0x3000;  // no block
+  s.add(RecordType::kBlockOwner, wire::cuda_device(0), owner);
+  s.cuda_alloc(0x2000, 0x100);
+  Database db = record(s, true);
+  EXPECT_EQ(rows(db, "SELECT string.text FROM block LEFT JOIN string ON string.id = owner ORDER BY block.id"),
+            (Rows{"cuBLAS workspace", "-"}));
+}
+
 class CensusTest : public AssemblerTest {
  protected:
   static std::string from_hex(const std::string& hex) {

@@ -434,6 +434,18 @@ Status CensusBook::end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, 
   return {};
 }
 
+std::vector<EdgeRow> CensusBook::names_of(RowId storage) const {
+  std::vector<EdgeRow> names;
+  const auto ids = edges_of_storage_.find(storage);
+  if (ids == edges_of_storage_.end()) return names;
+  for (const RowId id : ids->second) {
+    const auto edge = edges_.find(id);
+    if (edge == edges_.end() || edge->second.ended() || edge->second.row.held != "object") continue;
+    names.push_back(edge->second.row);
+  }
+  return names;
+}
+
 Status CensusBook::tensor_ended(RowId tensor) { return end_edges(edges_of_tensor_, tensor); }
 
 Status CensusBook::storage_ended(RowId storage) { return end_edges(edges_of_storage_, storage); }

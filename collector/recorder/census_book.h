@@ -62,6 +62,9 @@ class CensusBook {
   Status commit();
   Status finish();
 
+  /// The edges of the variables that were found to name a tensor of this storage, and last.
+  [[nodiscard]] std::vector<EdgeRow> names_of(RowId storage) const;
+
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   template <class Visit>

@@ -5,6 +5,15 @@
 #include "collector/recorder/saturating_sum.h"
 
 namespace dcmt::recorder {
+namespace {
+
+/// The end of a curve becomes `bytes`.
+void raise(std::optional<std::int64_t>& peak, std::optional<std::int64_t>& end, std::int64_t bytes) {
+  end = bytes;
+  peak = std::max(peak, end);  // an empty one is the lowest
+}
+
+}  // namespace
 
 std::int64_t IntervalSums::peak() const {
   std::int64_t highest = 0;
@@ -34,6 +43,7 @@ std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Moment
   ++sums.allocs;
   sums.alloc_bytes += bytes;
   sums.end_bytes += bytes;
+  if (sums.active_end) raise(sums.active_peak, sums.active_end, *sums.active_end + bytes);
   if (sums.end_bytes > sums.peak_bytes) {
     sums.peak_bytes = sums.end_bytes;
     sums.peak_at = at;
@@ -41,11 +51,22 @@ std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Moment
   return sums.end_bytes;
 }
 
-void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at) {
+void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at, bool waits) {
   IntervalCurveRow& sums = curve(device.name(), at);
   ++sums.frees;
   sums.free_bytes += bytes;
   sums.end_bytes -= bytes;
+  if (sums.active_end && !waits) *sums.active_end -= bytes;
+}
+
+void IntervalSums::free_done(Device device, std::int64_t bytes, const Moment& at) {
+  if (auto& active = curve(device.name(), at).active_end) *active -= bytes;
+}
+
+void IntervalSums::reserve(Device device, std::int64_t bytes, bool traced, const Moment& at) {
+  IntervalCurveRow& sums = curve(device.name(), at);
+  raise(sums.reserved_peak, sums.reserved_end, bytes);
+  if (traced && !sums.active_end) raise(sums.active_peak, sums.active_end, sums.end_bytes);
 }
 
 IntervalSums IntervalSums::next(RowId id, const Moment& at) const {
@@ -58,6 +79,8 @@ IntervalSums IntervalSums::next(RowId id, const Moment& at) const {
     curve.device = before.device;
     curve.begin_bytes = curve.peak_bytes = curve.end_bytes = before.end_bytes;
     curve.peak_at = at;
+    curve.active_peak = curve.active_end = before.active_end;
+    curve.reserved_peak = curve.reserved_end = before.reserved_end;
   }
   return following;
 }
@@ -81,6 +104,10 @@ void IntervalSums::merge(const IntervalSums& following) {
     sums.frees += later.frees;
     sums.free_bytes += later.free_bytes;
     sums.end_bytes = later.end_bytes;
+    sums.active_peak = std::max(sums.active_peak, later.active_peak);
+    sums.active_end = later.active_end;
+    sums.reserved_peak = std::max(sums.reserved_peak, later.reserved_peak);
+    sums.reserved_end = later.reserved_end;
     if (later.peak_bytes <= sums.peak_bytes) continue;
     sums.peak_bytes = later.peak_bytes;
     sums.peak_at = later.peak_at;

@@ -23,7 +23,12 @@ struct IntervalSums {
 
   /// @return what the device has allocated after it
   std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
-  void free(Device device, std::int64_t bytes, const Moment& at);
+  /// @param waits  other streams still use the block: it stays active
+  void free(Device device, std::int64_t bytes, const Moment& at, bool waits = false);
+  /// A freed block that waited is active no more.
+  void free_done(Device device, std::int64_t bytes, const Moment& at);
+  /// What the device's allocator has of it. From the first one with `traced` on, active bytes are known.
+  void reserve(Device device, std::int64_t bytes, bool traced, const Moment& at);
 
   /// The interval that follows: nothing in it yet, the curves go on where they are.
   [[nodiscard]] IntervalSums next(RowId id, const Moment& at) const;

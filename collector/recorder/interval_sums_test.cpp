@@ -19,6 +19,34 @@ TEST(SaturatingSum, EndsAtTheLargestNumber) {
   EXPECT_EQ(saturating_sum(kMost, kMost), kMost);
 }
 
+TEST(IntervalSums, ActiveAndReservedAreKnownFromTheirFirstRecordOn) {
+  const Device device = *Device::from_row(0);
+  IntervalSums sums;
+  sums.alloc(device, 100, {1, 10});
+  EXPECT_FALSE(sums.curves.front().active_end || sums.curves.front().reserved_end);
+  sums.reserve(device, 2000, false, {2, 20});
+  EXPECT_EQ(sums.curves.front().reserved_end, 2000);
+  EXPECT_FALSE(sums.curves.front().active_end) << "nobody tells which frees wait";
+  sums.reserve(device, 4000, true, {3, 30});
+  EXPECT_EQ(sums.curves.front().active_end, 100);
+  sums.alloc(device, 50, {4, 40});
+  sums.free(device, 100, {5, 50}, true);
+  EXPECT_EQ(sums.curves.front().end_bytes, 50);
+  EXPECT_EQ(sums.curves.front().active_end, 150);
+  IntervalSums second = sums.next(2, {5, 50});
+  EXPECT_EQ(second.curves.front().active_peak, 150);
+  EXPECT_EQ(second.curves.front().reserved_peak, 4000);
+  second.free_done(device, 100, {6, 60});
+  second.reserve(device, 1000, true, {7, 70});
+  EXPECT_EQ(second.curves.front().active_end, 50);
+  EXPECT_EQ(second.curves.front().reserved_end, 1000);
+  sums.merge(second);
+  EXPECT_EQ(sums.curves.front().active_peak, 150);
+  EXPECT_EQ(sums.curves.front().active_end, 50);
+  EXPECT_EQ(sums.curves.front().reserved_peak, 4000);
+  EXPECT_EQ(sums.curves.front().reserved_end, 1000);
+}
+
 TEST(IntervalSums, MergesTheIntervalThatFollows) {
   const Device device = *Device::from_row(1);
   IntervalSums first;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "collector/recorder/interval_sums.h"
 
 namespace dcmt::recorder {
 namespace {
+
+/// Of a block, or a device.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -17,6 +21,7 @@ Place place_of(const Statement& row, int column) {
 }  // namespace
 
 Status Lifetimes::resume() {
+  knows_streams_ = false;
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(
       each_row(database,
@@ -53,7 +58,7 @@ Status Lifetimes::resume() {
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq, b.gpu FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
+      " s.to_seq, b.gpu, b.stream, b.owner FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
       [this](const Statement& row) {
         BlockRow block;
         block.id = row.integer(0);
@@ -63,8 +68,13 @@ Status Lifetimes::resume() {
         block.birth = place_of(row, 4);
         block.span.from = {row.integer(7), row.integer(8)};
         block.gpu = row.optional_integer(11);
+        block.stream = row.optional_integer(12);
+        block.owner = row.integer(13);
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
-        if (!row.is_null(9) && row.is_null(10)) block_owners_.insert(block.storage);
+        if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
+        if (!row.is_null(9) && row.is_null(10)) {
+          block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
+        }
       });
 }
 
@@ -81,14 +91,49 @@ Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
   return journal_.diagnose("lost_death", text);
 }
 
-void Lifetimes::link_block(std::uint64_t data, RowId storage) {
-  auto* block = data != 0 ? blocks_.find(data) : nullptr;
-  if (block == nullptr || block->row.storage == storage) return;
-  // Two storages can share one block; it stays with the first while that one lives.
-  if (block_owners_.contains(block->row.storage)) return;
+std::uint64_t Lifetimes::block_at(std::uint64_t data) {
+  if (data == 0) return 0;
+  if (blocks_.find(data) != nullptr) return data;
+  auto block = gpu_blocks_.upper_bound(data);
+  if (block == gpu_blocks_.begin()) return 0;
+  --block;
+  return data - block->first < static_cast<std::uint64_t>(block->second) ? block->first : 0;
+}
+
+void Lifetimes::give_block(std::uint64_t address, RowId storage) {
+  auto* block = blocks_.find(address);
   block->row.storage = storage;
-  block_owners_.insert(storage);
-  blocks_.touch(data, *block);
+  blocks_.touch(address, *block);
+}
+
+void Lifetimes::link_block(std::uint64_t data, RowId storage) {
+  const std::uint64_t address = block_at(data);
+  if (address == 0) return;
+  const RowId owner = blocks_.find(address)->row.storage;
+  if (owner == storage) return;
+  block_of_[storage] = address;
+  // Several storages can lie in one block; it stays with the first while that one lives.
+  if (const auto first = block_of_.find(owner); first == block_of_.end() || first->second != address) {
+    return give_block(address, storage);
+  }
+  std::vector<RowId>& others = sharers_[address];
+  if (std::find(others.begin(), others.end(), storage) == others.end()) others.push_back(storage);
+}
+
+void Lifetimes::unlink_block(RowId storage) {
+  const auto place = block_of_.find(storage);
+  if (place == block_of_.end()) return;
+  const std::uint64_t address = place->second;
+  block_of_.erase(place);
+  const auto others = sharers_.find(address);
+  if (others == sharers_.end()) return;
+  std::erase(others->second, storage);
+  const auto* block = blocks_.find(address);
+  if (block != nullptr && block->row.storage == storage && !others->second.empty()) {
+    give_block(address, others->second.front());
+    others->second.erase(others->second.begin());
+  }
+  if (others->second.empty()) sharers_.erase(others);
 }
 
 Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes,
@@ -263,7 +308,7 @@ Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
 Status Lifetimes::end_storage(std::uint64_t address) {
   const RowId id = storage(address);
   DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, address, journal_.now));
-  block_owners_.erase(id);
+  unlink_block(id);
   resized_.erase(id);
   return censuses_.storage_ended(id);
 }
@@ -316,25 +361,28 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
   return journal_.rows.write(mark);
 }
 
-Status Lifetimes::end_block(std::uint64_t address, const Place& where) {
+Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
   auto* live = blocks_.find(address);
   live->row.free = where;
   if (const auto device = Device::from_row(live->row.gpu)) {
-    journal_.rows.sums().free(*device, live->row.bytes, journal_.now);
+    journal_.rows.sums().free(*device, live->row.bytes, journal_.now, waits);
+    if (waits) waiting_.insert_or_assign(address, std::pair(*device, live->row.bytes));
   }
+  if (live->row.gpu) gpu_blocks_.erase(address);
+  sharers_.erase(address);
   return blocks_.end(journal_.rows, address, journal_.now);
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || record.address == 0 || record.bytes > kMaxBytes) {
+  if (!device || record.address == 0 || record.bytes > kMostBytes) {
     return journal_.bad_record("a block's allocation");
   }
   if (blocks_.find(record.address) != nullptr) {
     DCMT_RETURN_IF_ERROR(lost_death("block", record.address));
     DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
   }
+  end_waiting(record.address);  // or it could not be handed out
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   BlockRow row;
@@ -342,9 +390,11 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
   row.gpu = device->gpu();
+  if (traced_.contains(device->name())) row.stream = 0;
   row.birth = *where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
+  if (row.gpu) gpu_blocks_[record.address] = row.bytes;
   peak_ = std::max(peak_, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }
@@ -356,7 +406,47 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
   }
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
-  return end_block(record.address, *where);
+  return end_block(record.address, *where, record.bytes == wire::kFreeAwaitsStream);
+}
+
+Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr || !knows_streams_) return {};
+  live->row.stream = streams_.try_emplace(record.stream, std::ssize(streams_) + 1).first->second;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr) return {};
+  Expected<RowId> owner = dictionary_.string(record.owner);
+  if (!owner.ok()) return owner.error();
+  live->row.owner = *owner;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+void Lifetimes::end_waiting(std::uint64_t address) {
+  const auto waiting = waiting_.find(address);
+  if (waiting == waiting_.end()) return;
+  const auto [device, bytes] = waiting->second;
+  journal_.rows.sums().free_done(device, bytes, journal_.now);
+  waiting_.erase(waiting);
+}
+
+Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) {
+  end_waiting(record.address);
+  return {};
+}
+
+Status Lifetimes::reserved(const wire::ReservedRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || !device->gpu() || record.reserved > kMostBytes) return journal_.bad_record("an allocator's reserve");
+  const bool traced = record.traced == 1;
+  if (traced) traced_.insert(device->name());
+  journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);
+  return {};
 }
 
 Status Lifetimes::commit() {

@@ -3,10 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "collector/recorder/census_book.h"
+#include "collector/recorder/device.h"
 #include "collector/recorder/dictionary.h"
 #include "collector/recorder/journal.h"
 #include "collector/recorder/live_table.h"
@@ -35,6 +40,10 @@ class Lifetimes {
   Status storage_resize(const wire::ResizeRecord& record);
   Status block_alloc(const wire::BlockRecord& record);
   Status block_free(const wire::BlockRecord& record);
+  Status block_stream(const wire::BlockStreamRecord& record);
+  Status block_owner(const wire::BlockOwnerRecord& record);
+  Status block_free_done(const wire::BlockFreeDoneRecord& record);
+  Status reserved(const wire::ReservedRecord& record);
 
   /// The row of the storage at this address; one begins if none lives there. 0 for address 0.
   Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
@@ -43,6 +52,12 @@ class Lifetimes {
   [[nodiscard]] Moment tensor_from(std::uint64_t address);
   /// Where the current record was made.
   Expected<Place> place(std::uint64_t stack);
+
+  /// Calls `visit(row)` for every block that is alive.
+  template <class Visit>
+  void each_block(Visit&& visit) const {
+    blocks_.each(visit);
+  }
 
   Status commit();
 
@@ -68,8 +83,14 @@ class Lifetimes {
   /// The tensor ends on another storage than it was seen on: it moved when that one ended, at the latest.
   Status move_tensor(const wire::TensorRecord& record);
   Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
+  /// The address of the block that has this byte, 0 if none.
+  [[nodiscard]] std::uint64_t block_at(std::uint64_t data);
   void link_block(std::uint64_t data, RowId storage);
-  Status end_block(std::uint64_t address, const Place& place);
+  void give_block(std::uint64_t address, RowId storage);
+  /// A storage ends: its block goes to another one that lies in it.
+  void unlink_block(RowId storage);
+  Status end_block(std::uint64_t address, const Place& place, bool waits = false);
+  void end_waiting(std::uint64_t address);
   Status unseen_change(const char* what, std::uint64_t address);
   Status write_resize(RowId storage, std::uint64_t bytes, const Place& where);
   [[nodiscard]] std::int64_t bytes_now(const StorageRow& storage) const;
@@ -82,7 +103,14 @@ class Lifetimes {
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;
-  std::unordered_set<RowId> block_owners_;               ///< live storages that were given a block
+  std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block in which a live storage lies
+  std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block besides its own
+  std::map<std::uint64_t, std::int64_t> gpu_blocks_;               ///< bytes by address: a storage can begin within one
+  /// Freed blocks that streams still use: device and bytes by address.
+  std::unordered_map<std::uint64_t, std::pair<Device, std::int64_t>> waiting_;
+  std::unordered_set<std::string_view> traced_;              ///< devices whose allocator tells of streams
+  std::unordered_map<std::uint64_t, std::int64_t> streams_;  ///< numbers of CUDA's handles, from 1
+  bool knows_streams_ = true;                                ///< a recorder that goes on has lost the numbers
   std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
   std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same

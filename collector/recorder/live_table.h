@@ -54,6 +54,11 @@ class LiveTable {
     return {};
   }
 
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [address, entry] : entries_) visit(entry.row);
+  }
+
   Status commit(RowKeeper& rows) {
     for (const std::uint64_t address : fresh_) {
       Entry* entry = find(address);

@@ -223,10 +223,14 @@ Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
 
 Status Marks::gather(const wire::KeyRecord& record) {
   ++key_sums_.of(record.graph, record.key).gathers;
+  residual_.erase({record.graph, record.key});
   return key_point("gather", record);
 }
 
-Status Marks::wait(const wire::KeyRecord& record) { return key_point("wait", record); }
+Status Marks::wait(const wire::KeyRecord& record) {
+  residual_.erase({record.graph, record.key});
+  return key_point("wait", record);
+}
 
 Status Marks::persist(const wire::KeyRecord& record) { return key_point("persist", record); }
 
@@ -298,6 +302,7 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
     ++interval.residual;
     interval.residual_bytes = saturating_sum(interval.residual_bytes, *row.bytes_settled);
     journal_.rows.see_finding(FindingKind::kResidual, record.graph, record.key);
+    residual_[{record.graph, record.key}] = row.storage;
   }
   release->second.stored = false;
   return drop(unsettled_, release);
@@ -318,6 +323,7 @@ Status Marks::read(const wire::ReadRecord& record) {
     ++sum.reads;
     if (record.bytes == 0) ++sum.empty_reads;
   }
+  residual_.erase({record.graph, record.key});
   journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
   row->id = journal_.ids.mark++;
   row->graph = record.graph;
@@ -364,6 +370,14 @@ void Marks::repointed(RowId old_storage) {
   for (auto& [key, open] : running_) {
     if (std::get<0>(key) == journal_.thread && open.row.storage == old_storage) open.repointed = true;
   }
+}
+
+std::set<RowId> Marks::residual_storages() const {
+  std::set<RowId> storages;
+  for (const auto& [key, storage] : residual_) {
+    if (storage != 0) storages.insert(storage);
+  }
+  return storages;
 }
 
 RowId Marks::latest_release(std::int64_t graph, std::int64_t key) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -46,6 +47,10 @@ class Marks {
   /// The latest release of a key, 0 if there was none.
   [[nodiscard]] RowId latest_release(std::int64_t graph, std::int64_t key) const;
 
+  /// Storages whose final release left bytes, and which have not been read or given again since.
+  [[nodiscard]] std::set<RowId> residual_storages() const;
+  [[nodiscard]] bool has_releases() const { return !latest_.empty(); }
+
   Status commit();
 
  private:
@@ -77,6 +82,7 @@ class Marks {
   Releases running_;
   Releases unsettled_;  ///< ended, and the thread has not come to its next operator
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of the keys whose release left bytes
   KeySums key_sums_;
 };
 

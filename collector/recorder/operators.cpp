@@ -63,7 +63,10 @@ Status Operators::begin(const wire::OpRecord& record) {
   open.row.scope = scope_text(scope);
   open.row.ordinal = ordinal;
   open.row.span.from = journal_.now;
-  open.role = role_of(scope, dictionary_.text(record.name));
+  const std::string_view text = dictionary_.text(record.name);
+  open.role = role_of(scope, text);
+  open.is_plain = scope == wire::OpScope::kFunction && !text.starts_with("autograd::engine::");
+  open.names_itself = text.find("::") != std::string_view::npos;
   DCMT_RETURN_IF_ERROR(phases_.op_begin(open.role, open.row.id, stack.size()));
   stack.push_back(open);
   ++journal_.rows.sums().row.operators;
@@ -105,6 +108,17 @@ Status Operators::commit() {
 RowId Operators::running() const {
   const auto thread = threads_.find(journal_.thread);
   return thread == threads_.end() || thread->second.empty() ? 0 : thread->second.back().row.id;
+}
+
+RowId Operators::running_name() const {
+  RowId name = 0;
+  const auto thread = threads_.find(journal_.thread);
+  if (thread == threads_.end()) return name;
+  const Stack& stack = thread->second;
+  for (auto open = stack.rbegin(); open != stack.rend() && open->is_plain; ++open) {
+    if (open->names_itself || name == 0) name = open->row.name;
+  }
+  return name;
 }
 
 }  // namespace dcmt::recorder

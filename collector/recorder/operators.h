@@ -27,11 +27,15 @@ class Operators {
 
   /// The innermost operator that runs on the current record's thread, 0 if none.
   [[nodiscard]] RowId running() const;
+  /// The string of the name that a person would give it: of the outermost plain operator around it; 0 if none.
+  [[nodiscard]] RowId running_name() const;
 
  private:
   struct Open {
     OperatorRow row;
     OpRole role = OpRole::kPlain;
+    bool names_itself = false;  ///< library::name, as operators are called; compiled regions around them are not
+    bool is_plain = false;      ///< neither backward node nor range nor the engine
     bool stored = false;
   };
   using Stack = std::vector<Open>;

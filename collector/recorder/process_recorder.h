@@ -38,6 +38,7 @@ class ProcessRecorder {
 
   [[nodiscard]] const spool::SpoolReader& spool() const { return reader_; }
   [[nodiscard]] Totals totals() const { return assembler_->totals(); }
+  std::vector<OomFacts> take_out_of_memory() { return assembler_->take_out_of_memory(); }
   [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
   /// True if the process of a spool is alive. A later process with its pid is another one; a zombie counts as gone.
   static bool is_alive(const spool::ProcessFacts& facts);

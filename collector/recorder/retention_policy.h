@@ -30,7 +30,7 @@ struct RetentionOptions {
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
 };
 
-enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease };
+enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease, kOutOfMemory };
 
 /// Thread-safety: none.
 class RetentionPolicy {

@@ -22,6 +22,7 @@
 
 #include "collector/agent/environment.h"
 #include "collector/recorder/child_process.h"
+#include "collector/recorder/human_text.h"
 #include "collector/recorder/operator_toml.h"
 #include "collector/recorder/process_recorder.h"
 #include "collector/recorder/run_folder.h"
@@ -41,18 +42,9 @@ constexpr auto kLookForProcesses = std::chrono::milliseconds(50);
 constexpr auto kStatusEvery = std::chrono::milliseconds(250);
 /// Processes that outlive the command are recorded for this long; then their traces are finished as they are.
 constexpr auto kGrace = std::chrono::seconds(10);
-
-std::string human_count(std::int64_t n) {
-  const auto value = static_cast<double>(n);
-  if (n < 10'000) return fmt::format("{}", n);
-  return n < 1'000'000 ? fmt::format("{:.1f} k", value / 1e3) : fmt::format("{:.1f} M", value / 1e6);
-}
-
-std::string human_bytes(std::int64_t n) {
-  const double mib = static_cast<double>(n) / 1024 / 1024;
-  if (mib < 1) return fmt::format("{:.1f} KiB", mib * 1024);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
-}
+/// Of the out-of-memory errors of a run, so many are told of at once.
+constexpr std::int64_t kMostTold = 3;
+constexpr char kClearLine[] = "\r\033[K";
 
 /// The key of RunState::traces.
 std::string spool_stem(const std::string& spool_path) { return fs::path(spool_path).stem().string(); }
@@ -69,8 +61,13 @@ std::string unused_trace_name(const spool::ProcessFacts& facts, IsUsed&& is_used
 /// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
 class Session {
  public:
-  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, RunState& run)
-      : folder_(std::move(folder)), spool_folder_(std::move(spool_folder)), retention_(retention), run_(run) {}
+  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, RunState& run,
+          bool shows_status)
+      : folder_(std::move(folder)),
+        spool_folder_(std::move(spool_folder)),
+        retention_(retention),
+        run_(run),
+        shows_status_(shows_status) {}
 
   /// Returns how many records were drained.
   std::size_t poll(pid_t job, std::map<pid_t, int>& exits) {
@@ -91,6 +88,7 @@ class Session {
         continue;
       }
       drained += *result;
+      tell_out_of_memory(process);
       const auto pid = static_cast<pid_t>(process.spool().facts().pid);
       if (look && !ProcessRecorder::is_alive(process.spool().facts()) && (pid != job || exits.contains(pid))) {
         finish(it->first, process, exits);
@@ -109,6 +107,12 @@ class Session {
       finish(path, *process, {});
     }
     live_.clear();
+  }
+
+  /// Of out-of-memory errors that were only counted; empty if all were told of.
+  [[nodiscard]] std::string untold() const {
+    if (out_of_memory_ <= told_) return {};
+    return fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_, folder_);
   }
 
   [[nodiscard]] bool idle() const { return live_.empty(); }
@@ -214,6 +218,8 @@ class Session {
     const bool refused = process.spool().state() == spool::AgentState::kRefused;
     if (refused) notes_.push_back(process.spool().message());
     const Status done = process.finish(exit, "finished");
+    tell_out_of_memory(process);
+    out_of_memory_ += process.totals().out_of_memory;
     std::error_code error;
     if (!done.ok()) {
       // The spool stays: a later report finishes it.
@@ -242,6 +248,18 @@ class Session {
     return row.ok() && *row && query->integer(0) != 0;
   }
 
+  /// At once: the job may hang or be killed next. In one piece, since the job writes on the same terminal.
+  void tell_out_of_memory(ProcessRecorder& process) {
+    for (const OomFacts& facts : process.take_out_of_memory()) {
+      if (told_ == kMostTold) return;
+      ++told_;
+      const std::int32_t rank = process.spool().facts().rank;
+      const std::string lines = (shows_status_ ? kClearLine : "") +
+                                oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
+      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
+    }
+  }
+
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error) {
     std::string why = error.message;
     if (why.ends_with('.')) why.pop_back();
@@ -258,6 +276,7 @@ class Session {
   std::string spool_folder_;
   RetentionOptions retention_;
   RunState& run_;
+  bool shows_status_;
   std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
   std::chrono::steady_clock::time_point last_look_{};
   std::size_t seen_exits_ = 0;
@@ -266,10 +285,12 @@ class Session {
   std::vector<std::string> finished_;
   std::vector<std::string> notes_;
   bool unfinished_ = false;
+  std::int64_t told_ = 0;           ///< out-of-memory errors
+  std::int64_t out_of_memory_ = 0;  ///< of processes that are over
 };
 
-void write_status(const std::string& line) { fprintf(stderr, "\r\033[K%s", line.c_str()); }
-void clear_status() { fputs("\r\033[K", stderr); }
+void write_status(const std::string& line) { fprintf(stderr, "%s%s", kClearLine, line.c_str()); }
+void clear_status() { fputs(kClearLine, stderr); }
 
 /// After what is preloaded already: sanitizers want to be first. An agent of a run around this one makes room for ours.
 std::string preload_value(const std::string& agent) {
@@ -401,9 +422,9 @@ Expected<RunResult> run(const RunOptions& options) {
                                     signals);
   if (!job.ok()) return job.error();
 
-  Session session(options.folder, *spool_folder, options.retention, state);
-  std::map<pid_t, int> exits;
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
+  Session session(options.folder, *spool_folder, options.retention, state, show);
+  std::map<pid_t, int> exits;
   auto last_status = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point job_ended{};
   for (;;) {
@@ -429,6 +450,7 @@ Expected<RunResult> run(const RunOptions& options) {
   result.job_exit = shell_exit_code(exits[*job]);
   result.traces = session.finished();
   result.notes = session.notes();
+  if (std::string untold = session.untold(); !untold.empty()) result.notes.push_back(std::move(untold));
   if (!session.unfinished()) {
     remove_spool_folder(options.folder, *spool_folder);
     state.state = "finished";

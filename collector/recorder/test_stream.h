@@ -147,6 +147,50 @@ class TestStream {
     return add(wire::RecordType::kBlockFree, 0, record);
   }
 
+  /// On the first GPU.
+  std::uint64_t cuda_alloc(std::uint64_t address, std::uint64_t bytes, std::uint64_t stack = 0) {
+    wire::BlockRecord record{};
+    record.address = address;
+    record.bytes = bytes;
+    record.stack = stack;
+    return add(wire::RecordType::kBlockAlloc, wire::cuda_device(0), record);
+  }
+  std::uint64_t cuda_free(std::uint64_t address, bool waits = false) {
+    wire::BlockRecord record{};
+    record.address = address;
+    record.bytes = waits ? wire::kFreeAwaitsStream : 0;
+    return add(wire::RecordType::kBlockFree, wire::cuda_device(0), record);
+  }
+  std::uint64_t cuda_free_done(std::uint64_t address) {
+    wire::BlockFreeDoneRecord record{};
+    record.address = address;
+    return add(wire::RecordType::kBlockFreeDone, wire::cuda_device(0), record);
+  }
+  std::uint64_t block_stream(std::uint64_t address, std::uint64_t stream) {
+    wire::BlockStreamRecord record{};
+    record.address = address;
+    record.stream = stream;
+    return add(wire::RecordType::kBlockStream, wire::cuda_device(0), record);
+  }
+  std::uint64_t reserved(std::uint64_t bytes, bool traced, std::uint32_t device = wire::cuda_device(0)) {
+    wire::ReservedRecord record{};
+    record.reserved = bytes;
+    record.traced = traced ? 1 : 0;
+    return add(wire::RecordType::kReserved, device, record);
+  }
+  std::uint64_t out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated = 0,
+                              std::uint64_t reserved = 0, std::uint64_t free = 0, std::uint64_t total = 0,
+                              std::uint64_t stack = 0) {
+    wire::OutOfMemoryRecord record{};
+    record.requested = requested;
+    record.allocated = allocated;
+    record.reserved = reserved;
+    record.free = free;
+    record.total = total;
+    record.stack = stack;
+    return add(wire::RecordType::kOutOfMemory, device, record);
+  }
+
   std::uint64_t op_begin(const std::string& name, std::uint64_t ordinal,
                          wire::OpScope scope = wire::OpScope::kFunction) {
     wire::OpRecord record{};

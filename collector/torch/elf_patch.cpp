@@ -77,8 +77,7 @@ const char* base_name(const char* path) {
 }
 
 struct Request {
-  const ImportPatch* patches;
-  std::size_t count;
+  std::span<const std::span<const ImportPatch>> groups;
   ElfW(Addr) own_base;
   std::size_t written;
   bool changed;
@@ -100,13 +99,15 @@ void each_wanted(const Relocations& relocations, const ElfW(Sym) * symbols, cons
     const auto type = ELF64_R_TYPE(entry.r_info);
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
     const char* name = names + symbols[ELF64_R_SYM(entry.r_info)].st_name;
-    // All of a request begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
-    if (name[0] != request.patches->symbol[0] || name[1] != request.patches->symbol[1]) continue;
-    for (std::size_t p = 0; p < request.count; ++p) {
-      const ImportPatch& patch = request.patches[p];
-      if (strcmp(name, patch.symbol) != 0) continue;
-      if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0) continue;
-      visit(reinterpret_cast<void**>(base + entry.r_offset), patch.replacement);
+    for (const auto& group : request.groups) {
+      // All of a group begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
+      if (group.empty() || name[0] != group.front().symbol[0] || name[1] != group.front().symbol[1]) continue;
+      for (const ImportPatch& patch : group) {
+        if (strcmp(name, patch.symbol) != 0) continue;
+        if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0)
+          continue;
+        visit(reinterpret_cast<void**>(base + entry.r_offset), patch.replacement);
+      }
     }
   }
 }
@@ -211,11 +212,11 @@ ElfW(Addr) own_base() {
 
 }  // namespace
 
-Patched patch_imports(const ImportPatch* patches, std::size_t count) noexcept {
+Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept {
   // Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
   int cancelling = PTHREAD_CANCEL_ENABLE;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-  Request request{patches, count, own_base(), 0, false, false};
+  Request request{groups, own_base(), 0, false, false};
   dl_iterate_phdr(patch_object, &request);
   g_postponed = request.postponed;
   pthread_setcancelstate(cancelling, nullptr);

@@ -1,8 +1,11 @@
 // Rewrites imported-function slots and virtual-table slots.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace dcmt::torch_provider {
 
@@ -18,10 +21,22 @@ struct Patched {
   bool postponed;       ///< an object that imports one of the symbols is still being loaded: look again
 };
 
-/// Redirects every slot of `patches`, whose symbols begin with the same two characters, in every loaded object that has
-/// not been seen yet, the provider's own excepted.
-/// Not thread-safe against itself; set-up and re-scans only.
-Patched patch_imports(const ImportPatch* patches, std::size_t count) noexcept;
+/// Redirects every slot of the patches (the symbols of a group begin with the same two characters) in every loaded
+/// object that has not been seen yet, the provider's own excepted. Not thread-safe against itself; set-up and re-scans
+/// only.
+Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
+
+/// What a hook passes on to. False if the library has no such function.
+template <class Function>
+bool find(void* library, const char* symbol, Function& out) noexcept {
+  out = reinterpret_cast<Function>(dlsym(library, symbol));
+  return out != nullptr;
+}
+
+template <class Function>
+void* pointer(Function function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
 
 /// Where the variable or virtual table `symbol` of `library` is, nullptr if there is none. A program linked with the
 /// library can have a copy, which then is the one in use (a copy relocation).

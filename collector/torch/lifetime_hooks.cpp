@@ -5,13 +5,13 @@
 #include "collector/torch/lifetime_hooks.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <time.h>
 
 #include <atomic>
-#include <iterator>
+#include <span>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/allocator_hooks.h"
 #include "collector/torch/elf_patch.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
@@ -23,16 +23,12 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// In `lifetimes`, storages below this size are not followed unless they belong to a key.
-constexpr std::uint64_t kFollowedBytes = 64 * 1024;
-
 using Construct4 = void (*)(void*, void*, std::uint64_t, std::uint16_t, std::uint32_t);
 using ConstructView = void (*)(void*, int, void*, std::uint64_t, std::uint16_t);
 using OneObject = void (*)(void*);
 /// Returns an intrusive_ptr<TensorImpl> through a hidden first argument.
 using Detach = void* (*)(const void**, const void*, const void*, bool);
 using CopyFrom = void (*)(void*, const void*);
-using AllocCpu = void* (*)(std::size_t);
 /// copy_tensor_metadata(source, destination, version by reference, flag), by either kind of reference.
 using CopyMetadata = void (*)(const void*, void*, const void*, bool);
 /// An ArrayRef: two words by value.
@@ -44,8 +40,6 @@ struct Span {
 using SetStorage = void* (*)(void*, void*, std::int64_t, Span, Span);
 /// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data come by reference.
 using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
-/// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
-using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
 using ResizeStorage = void (*)(void*, std::size_t);
 /// Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs): a vector through a hidden argument.
 using EngineExecute = void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
@@ -58,9 +52,6 @@ constexpr char kConstructViewC2[] =
     "_ZN3c1010TensorImplC2ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE";
 constexpr char kDestroyD1[] = "_ZN3c1010TensorImplD1Ev";
 constexpr char kDestroyD2[] = "_ZN3c1010TensorImplD2Ev";
-constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
-constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
-constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
 constexpr char kResizeCuda[] = "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm";
 constexpr char kCopyMetadata[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_RKNS_15VariableVersionEb";
@@ -101,9 +92,6 @@ OneObject g_delete_storage;
 OneObject g_release_storage;
 OneObject g_delete_functional;
 OneObject g_release_functional;
-AllocCpu g_alloc_cpu;
-OneObject g_free_cpu;
-ReportMemory g_report_memory;
 ResizeStorage g_resize_cpu;
 ResizeStorage g_resize_cuda;
 EngineExecute g_engine_execute;
@@ -403,77 +391,6 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
   return g_engine_execute(result, engine, roots, inputs, keep_graph, create_graph, accumulate, outputs);
 }
 
-void note_block(const void* address, std::uint64_t stack) noexcept {
-  TorchThread* thread = torch_thread();
-  if (thread == nullptr) return;
-  thread->block = reinterpret_cast<std::uint64_t>(address);
-  thread->block_stack = stack;
-}
-
-/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
-/// the records of the operators around it
-void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
-                 bool small) noexcept {
-  if (!small) write_running_ops();
-  // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
-  const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
-  const std::uint64_t stack = with_stack ? stack_here() : 0;
-  if (type == wire::RecordType::kBlockAlloc && with_stack) note_block(address, stack);
-  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
-  if (record == nullptr) return;
-  record->address = reinterpret_cast<std::uint64_t>(address);
-  record->bytes = bytes;
-  record->stack = stack;
-  agent::commit_record(record);
-}
-
-bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
-
-void* on_alloc_cpu(std::size_t bytes) {
-  void* address = g_alloc_cpu(bytes);
-  if (address != nullptr && agent::recording()) {
-    agent::Inside inside;
-    write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
-  } else {
-    agent::note_unrecorded_allocation();
-  }
-  return address;
-}
-
-void on_free_cpu(void* address) {
-  if (address != nullptr && agent::recording()) {
-    agent::Inside inside;
-    write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
-  }
-  g_free_cpu(address);
-}
-
-// Files and shared memory that torch maps; it tells its profiler of them and nobody else.
-void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-                      std::uint16_t device) {
-  constexpr std::uint16_t kTypeMask = 0xff;
-  const bool is_cpu = (device & kTypeMask) == 0;
-  if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
-    agent::Inside inside;
-    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, wire::kCpuDevice, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
-  }
-  g_report_memory(address, bytes, allocated, reserved, device);
-}
-
-// Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
-// size, which is what memory_stats counts as allocated; a free has it too.
-void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-                           std::uint16_t device) {
-  if (address != nullptr && bytes != 0 && agent::recording()) {
-    agent::Inside inside;
-    const auto size = static_cast<std::uint64_t>(bytes > 0 ? bytes : -bytes);
-    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, wire::cuda_device(device >> 8), address, bytes > 0 ? size : 0, is_small(size));
-  }
-  g_report_memory(address, bytes, allocated, reserved, device);
-}
-
 }  // namespace
 
 void follow_from_now(const void* storage) noexcept {
@@ -487,26 +404,12 @@ void follow_from_now(const void* storage) noexcept {
 
 namespace {
 
-template <class Function>
-bool find(void* library, const char* symbol, Function& out) {
-  out = reinterpret_cast<Function>(dlsym(library, symbol));
-  return out != nullptr;
-}
-
-template <class Function>
-void* pointer(Function function) {
-  return reinterpret_cast<void*>(function);
-}
-
 const ImportPatch kImports[] = {
     {kConstruct4, pointer(on_construct4), "libc10.so"},
     {kConstructViewC1, pointer(on_construct_view), nullptr},
     {kConstructViewC2, pointer(on_construct_view), nullptr},
     {kDestroyD1, pointer(on_destroy_tensor), nullptr},
     {kDestroyD2, pointer(on_destroy_tensor), nullptr},
-    {kAllocCpu, pointer(on_alloc_cpu), nullptr},
-    {kFreeCpu, pointer(on_free_cpu), nullptr},
-    {kReportMemory, pointer(on_report_memory), "libtorch_cpu.so"},
     {kResizeCpu, pointer(on_resize_cpu), nullptr},
     {kCopyMetadata, pointer(on_copy_metadata), "libtorch_cpu.so"},
     {kCopyMetadataMove, pointer(on_copy_metadata_move), "libtorch_cpu.so"},
@@ -515,18 +418,20 @@ const ImportPatch kImports[] = {
     {kSetQuantized, pointer(on_set_quantized), nullptr},
     {kMakeStorage, pointer(on_make_storage), nullptr},
     {kEngineExecute, pointer(on_engine_execute), nullptr},
-    // Only where torch's CUDA libraries are loaded.
-    {kReportMemory, pointer(on_report_cuda_memory), "libc10_cuda.so"},
+};
+const ImportPatch kCudaImports[] = {
     {kResizeCuda, pointer(on_resize_cuda), nullptr},
     {kSetCuda, pointer(on_set_cuda), nullptr},
 };
-constexpr std::size_t kCudaImports = 3;
 
-/// Looks for what CUDA's hooks pass on to. A program can load torch's CUDA libraries later than the others.
-bool cuda_is_here() {
-  if (g_set_cuda != nullptr) return true;
-  void* cuda = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-  return cuda != nullptr && find(cuda, kResizeCuda, g_resize_cuda) && find(cuda, kSetCuda, g_set_cuda);
+/// libtorch_cuda once CUDA's hooks have what they pass on to, else nullptr. A program can load torch's CUDA libraries
+/// later than the others.
+void* cuda_library() {
+  static void* cuda = nullptr;
+  if (cuda != nullptr) return cuda;
+  void* found = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (found != nullptr && find(found, kResizeCuda, g_resize_cuda) && find(found, kSetCuda, g_set_cuda)) cuda = found;
+  return cuda;
 }
 
 }  // namespace
@@ -544,9 +449,8 @@ bool install_lifetime_hooks(const char** why) noexcept {
   auto** engine_table = static_cast<void**>(symbol_in_use(cpu, kEngineTable));
   g_undefined = symbol_in_use(c10, kUndefined);
   const bool found = find(c10, kConstruct4, g_construct4) && find(c10, kConstructViewC1, g_construct_view) &&
-                     find(c10, kDestroyD2, g_destroy_tensor) && find(c10, kAllocCpu, g_alloc_cpu) &&
-                     find(c10, kFreeCpu, g_free_cpu) && find(cpu, kResizeCpu, g_resize_cpu) &&
-                     find(c10, kReportMemory, g_report_memory) && find(c10, kCopyMetadata, g_copy_metadata) &&
+                     find(c10, kDestroyD2, g_destroy_tensor) && find_allocators(c10) &&
+                     find(cpu, kResizeCpu, g_resize_cpu) && find(c10, kCopyMetadata, g_copy_metadata) &&
                      find(c10, kCopyMetadataMove, g_copy_metadata_move) && find(cpu, kSetCpu, g_set_cpu) &&
                      find(cpu, kSetMeta, g_set_meta) && find(cpu, kSetQuantized, g_set_quantized) &&
                      find(c10, kMakeStorage, g_make_storage) && find(cpu, kEngineExecute, g_engine_execute) &&
@@ -592,9 +496,15 @@ std::size_t patch_new_objects() noexcept {
     }
     nanosleep(&kMoment, nullptr);
   }
-  const Patched patched = patch_imports(kImports, std::size(kImports) - (cuda_is_here() ? 0 : kCudaImports));
+  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), {}, {}};
+  if (void* cuda = cuda_library(); cuda != nullptr) {
+    groups[2] = kCudaImports;
+    groups[3] = block_owner_imports(cuda);
+  }
+  const Patched patched = patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
+  follow_cuda_allocator();
   return patched.written;
 }
 

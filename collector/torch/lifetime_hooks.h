@@ -1,12 +1,17 @@
-// Births, deaths, moves and sizes of tensors and storages, and CPU blocks.
+// Births, deaths, moves and sizes of tensors and storages.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace dcmt::torch_provider {
 
-/// Installs all hooks. False, with the reason in `why`, if torch does not export what they need; nothing is hooked
-/// then.
+/// In `lifetimes`, storages below this size are not followed unless they belong to a key, and blocks below it count for
+/// the curve only.
+inline constexpr std::uint64_t kFollowedBytes = 64 * 1024;
+
+/// Installs all hooks, those of the allocators included. False, with the reason in `why`, if torch does not export what
+/// they need; nothing is hooked then.
 bool install_lifetime_hooks(const char** why) noexcept;
 
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.

@@ -34,7 +34,13 @@ struct TorchThread {
   RunningOp running[kMaxDepth];
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];
-  bool explicit_inside;  ///< an explicit mark was made inside the wrapped operator that runs: it wins
+  // Of the CUDA allocator's trace, from an event to the report of the same block, under its lock.
+  std::uint64_t cuda_allocated;  ///< address of the latest allocation
+  std::uint64_t cuda_stream;     ///< of that block
+  std::uint64_t cuda_freed;      ///< address of the latest free
+  bool cuda_free_done;           ///< no stream uses that block any more
+  const char* block_owner;       ///< who allocates CUDA blocks now, if it is known and no tensor; static text
+  bool explicit_inside;          ///< an explicit mark was made inside the wrapped operator that runs: it wins
 };
 
 /// The calling thread's state; nullptr if there is no memory for it. Allocates a page at a thread's first call.

@@ -70,11 +70,11 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
       << cli::releases_text(trace, style);
   for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
     out << cli::peak_text(trace, by, style);
-    for (const char* at : {"end", "peak", "step:2", "here", "forward#2", "17"}) {
+    for (const char* at : {"end", "peak", "oom", "step:2", "here", "forward#2", "17"}) {
       const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.what_if.measured.seq);
       if (!moment) continue;
-      out << cli::live_text(trace, *moment, by, style);
-      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, *moment));
+      out << cli::live_text(trace, trace.analysis.device, *moment, by, style);
+      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, trace.analysis.device, *moment));
     }
   }
   for (const analyzer::Storage& storage : trace.data->storages) {

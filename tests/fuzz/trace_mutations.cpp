@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string> kTables = {"meta",     "string",  "frame",    "stack",         "thread",
                                           "operator", "block",   "storage",  "tensor",        "mark",
                                           "sample",   "edge",    "source",   "source_line",   "diagnostic",
-                                          "loss",     "pyramid", "interval", "interval_curve"};
+                                          "loss",     "pyramid", "interval", "interval_curve", "oom"};
 
 std::vector<std::string> columns_of(Database& database, const std::string& table) {
   std::vector<std::string> columns;

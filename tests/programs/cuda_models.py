@@ -81,10 +81,69 @@ def resnet() -> Callable:
     return step
 
 
+def graph() -> Callable:
+    """A whole training step that is captured once, in a pool of its own, and then replayed."""
+    model = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs = torch.randn(64, 512, device="cuda")
+
+    def train() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(inputs).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            train()
+    torch.cuda.current_stream().wait_stream(aside)
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
+        result = train()
+
+    def step() -> torch.Tensor:
+        captured.replay()
+        return result.clone()
+
+    return step
+
+
+def streams() -> Callable:
+    """Blocks of two streams: some are freed while the other stream still uses them, and segments come and go."""
+    aside = torch.cuda.Stream()
+    numbers = torch.randn(1 << 20, device="cuda")
+    done = 0
+
+    def step() -> torch.Tensor:
+        nonlocal done
+        done += 1
+        used = numbers * 2  # this stream's, and the other one reads it
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            torch.cuda._sleep(100_000_000)  # the free is asked for before the last use is over
+            for _ in range(20):
+                total = (used * used).sum()  # the other stream's
+        used.record_stream(aside)
+        del used  # freed, but not done
+        torch.cuda.current_stream().wait_stream(aside)
+        large = torch.empty(done << 25, device="cuda", dtype=torch.uint8)
+        del large
+        if done % 2 == 0:
+            torch.cuda.empty_cache()
+        return total.detach()
+
+    return step
+
+
 MODELS: dict[str, Callable[[], Callable]] = {
     "gpt": gpt,
     "gpt_compiled": lambda: gpt(compiled=True),
     "gpt_wide": lambda: gpt(layers=12, width=2048, batch=4, tokens=1024, passes=8),
     "gpt_wide_compiled": lambda: gpt(layers=12, width=2048, batch=4, tokens=1024, passes=8, compiled=True),
     "resnet": resnet,
+    "graph": graph,
+    "streams": streams,
 }

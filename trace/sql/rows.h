@@ -63,6 +63,8 @@ struct BlockRow {
   Place birth;
   Place free;
   Span span;
+  std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default one
+  RowId owner = 0;
 };
 
 struct StorageRow {
@@ -168,6 +170,7 @@ struct IntervalCurveRow {
   Moment peak_at;
   std::int64_t end_bytes = 0;
   std::int64_t allocs = 0, alloc_bytes = 0, frees = 0, free_bytes = 0;
+  std::optional<std::int64_t> active_peak = {}, active_end = {}, reserved_peak = {}, reserved_end = {};
 };
 
 struct KeySumRow {
@@ -190,6 +193,16 @@ struct DiagnosticRow {
   Moment at;
   std::string_view code;  ///< static text
   RowId text = 0;
+};
+
+/// A request that an allocator gave up; its id is its sequence.
+struct OutOfMemoryRow {
+  RowId id = 0;
+  std::optional<std::int64_t> gpu;  ///< nullopt: the CPU's
+  std::int64_t requested = 0;
+  std::optional<std::int64_t> allocated, reserved, free, total;
+  Place where;
+  std::int64_t ns = 0;
 };
 
 struct LossRow {

@@ -76,7 +76,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO operator(id, thread, parent_back, name, scope_code, ordinal, late, seq_length, from_ns,"
     " ns_length) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO block(id, address, bytes, gpu, storage_back, thread, operator_back, stack, free_thread,"
-    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream, owner)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO storage(id, address, bytes, first_seen, thread, operator_back, stack, end_thread,"
     " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length)"
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -93,6 +94,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO diagnostic(id, seq, ns, code, text) VALUES(?,?,?,?,?)",
     "INSERT OR REPLACE INTO loss(id, reason, count, from_seq, to_seq, ns) VALUES(?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO oom(id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO source_line(source_path, line, model_file, model_line, model_text, stack_text) VALUES(?,?,?,?,?,?)",
     "INSERT INTO source(path, text) VALUES(?,?)",
     "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)",
@@ -102,7 +105,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO interval(id, step, steps, kept, records, operators, storages, tensors, releases,"
     " residual, residual_bytes, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO interval_curve(interval, device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes,"
-    " allocs, alloc_bytes, frees, free_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    " allocs, alloc_bytes, frees, free_bytes, active_peak_bytes, active_end_bytes, reserved_peak_bytes,"
+    " reserved_end_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
     " kernel_reads) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
@@ -202,6 +206,8 @@ Status TraceWriter::write(const BlockRow& row) {
       .place(row.id, row.birth)
       .place(row.id, row.free)
       .lifetime(row.id, row.span)
+      .value(row.stream)
+      .reference(row.owner)
       .run();
 }
 
@@ -331,6 +337,22 @@ Status TraceWriter::write(const LossRow& row) {
       .run();
 }
 
+Status TraceWriter::write(const OutOfMemoryRow& row) {
+  return Binder(statements_[kOutOfMemory])
+      .value(row.id)
+      .value(row.gpu)
+      .value(row.requested)
+      .value(row.allocated)
+      .value(row.reserved)
+      .value(row.free)
+      .value(row.total)
+      .value(row.where.thread)
+      .reference(row.where.operator_id)
+      .reference(row.where.stack)
+      .value(row.ns)
+      .run();
+}
+
 Status TraceWriter::write(const SourceLineRow& row) {
   return Binder(statements_[kSourceLine])
       .value(row.source_path)
@@ -372,6 +394,10 @@ Status TraceWriter::write(const IntervalCurveRow& row) {
       .value(row.alloc_bytes)
       .value(row.frees)
       .value(row.free_bytes)
+      .value(row.active_peak)
+      .value(row.active_end)
+      .value(row.reserved_peak)
+      .value(row.reserved_end)
       .run();
 }
 

@@ -39,6 +39,7 @@ class TraceWriter {
   Status write(const EdgeRow& row);
   Status write(const DiagnosticRow& row);
   Status write(const LossRow& row);
+  Status write(const OutOfMemoryRow& row);
   Status write(const SourceLineRow& row);
   Status write(const IntervalRow& row);
   Status write(const IntervalCurveRow& row);
@@ -111,6 +112,7 @@ class TraceWriter {
     kEdge,
     kDiagnostic,
     kLoss,
+    kOutOfMemory,
     kSourceLine,
     kSource,
     kMeta,

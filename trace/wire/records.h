@@ -51,6 +51,11 @@ enum class RecordType : std::uint16_t {
   kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
   kLaunches,        ///< LaunchesRecord: calls that gave the GPU work, so far
   kLastTouch,       ///< LastTouchRecord, in `full`, right before a final kRelease
+  kOutOfMemory,     ///< OutOfMemoryRecord, stamped before the error is raised
+  kReserved,        ///< ReservedRecord: what a CUDA allocator has of its device has changed
+  kBlockStream,     ///< BlockStreamRecord, after the kBlockAlloc of a block that is not the default stream's
+  kBlockFreeDone,   ///< BlockFreeDoneRecord: the streams that a freed block waited for are through with it
+  kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
 };
 
 /// 24 bytes before every record's own fields.
@@ -159,10 +164,54 @@ constexpr std::uint32_t cuda_device(std::uint32_t index) { return index + 1; }
 struct BlockRecord {
   RecordHeader header;  ///< aux: device as above
   std::uint64_t address;
-  std::uint64_t bytes;  ///< CPU: requested; CUDA: of the allocator's block; 0 in a free
+  std::uint64_t bytes;  ///< CPU: requested; CUDA: of the allocator's block; in a free 0 or kFreeAwaitsStream
   std::uint64_t stack;
 };
 static_assert(sizeof(BlockRecord) == 48);
+
+/// In a kBlockFree: other streams still use the block, it cannot be handed out again before a kBlockFreeDone.
+inline constexpr std::uint64_t kFreeAwaitsStream = 1;
+
+/// Bytes of all segments of a CUDA allocator, mapped ones only.
+struct ReservedRecord {
+  RecordHeader header;     ///< aux: device as in BlockRecord
+  std::uint64_t reserved;  ///< from here on
+  std::uint64_t traced;    ///< 1: every change is told when it happens, with streams and frees that wait; 0: at the
+                           ///< device's next alloc or free
+};
+static_assert(sizeof(ReservedRecord) == 40);
+
+struct BlockStreamRecord {
+  RecordHeader header;
+  std::uint64_t address;
+  std::uint64_t stream;  ///< CUDA's handle
+};
+static_assert(sizeof(BlockStreamRecord) == 40);
+
+struct BlockOwnerRecord {
+  RecordHeader header;
+  std::uint64_t address;
+  std::uint64_t owner;  ///< string id
+};
+static_assert(sizeof(BlockOwnerRecord) == 40);
+
+struct BlockFreeDoneRecord {
+  RecordHeader header;
+  std::uint64_t address;
+};
+static_assert(sizeof(BlockFreeDoneRecord) == 32);
+
+/// A request that an allocator of torch's gave up. The program may catch the error and go on.
+struct OutOfMemoryRecord {
+  RecordHeader header;      ///< aux: device as in BlockRecord
+  std::uint64_t requested;  ///< CUDA: rounded as the allocator does
+  std::uint64_t allocated;  ///< by torch's own count at this moment; 0 for the CPU, where it has none
+  std::uint64_t reserved;   ///< the same
+  std::uint64_t free;       ///< bytes of the device that nobody has, by CUDA; 0 if it did not say
+  std::uint64_t total;      ///< bytes of the device, by CUDA; 0 if it did not say
+  std::uint64_t stack;
+};
+static_assert(sizeof(OutOfMemoryRecord) == 72);
 
 enum class OpScope : std::uint32_t { kFunction = 0, kBackward = 1, kUser = 2 };
 

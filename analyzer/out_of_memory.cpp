@@ -1,0 +1,81 @@
+#include "analyzer/out_of_memory.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/live_set.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// The CUDA allocator asks for whole segments; a small one is as large.
+constexpr std::int64_t kSegment = 20 * 1024 * 1024;
+
+/// The device has the bytes, and the allocator may not take them.
+bool is_limited(const OutOfMemory& oom) { return oom.free && oom.free->value >= oom.requested.value + kSegment; }
+
+/// The last operator's begin on each thread.
+std::map<ThreadId, Sequence> last_operators(const TraceData& data) {
+  std::map<ThreadId, Sequence> last;
+  for (const Operator& op : data.operators) {
+    Sequence& begin = last[op.thread];
+    begin = std::max(begin, op.span.from_seq);
+  }
+  return last;
+}
+
+Bytes bytes_alive(const TraceData& data, StringId device, Sequence at) {
+  Bytes bytes;
+  for (const Block* block : live_blocks(data, device, at)) bytes.value += block->bytes.value;
+  return bytes;
+}
+
+OomCause cause_of(const OomVerdict& verdict) {
+  const OutOfMemory& oom = *verdict.oom;
+  if (verdict.fits_without_dead) return OomCause::kHeld;
+  if (oom.reserved && oom.reserved->value - verdict.allocated.value >= oom.requested.value) {
+    return OomCause::kFragmented;
+  }
+  return is_limited(oom) ? OomCause::kLimited : OomCause::kNeeded;
+}
+
+}  // namespace
+
+std::vector<OomVerdict> judge_out_of_memory(const TraceData& data, const Releases& releases) {
+  std::vector<OomVerdict> verdicts;
+  if (data.out_of_memory.empty()) return verdicts;
+  const std::vector<Gap> gaps = gaps_at_release(data, releases.residual());
+  const std::map<ThreadId, Sequence> last = last_operators(data);
+  const bool ended_well = data.meta_text(meta::kExit) == "exit 0";
+  for (const OutOfMemory& oom : data.out_of_memory) {
+    OomVerdict& verdict = verdicts.emplace_back();
+    verdict.oom = &oom;
+    verdict.allocated = oom.allocated ? *oom.allocated : bytes_alive(data, oom.device, oom.seq);
+    verdict.dead = bytes_in_gaps(gaps, oom.device, oom.seq);
+    const Bytes had = is_limited(oom) ? Bytes(0) : oom.free.value_or(Bytes(0));
+    verdict.missing = Bytes(std::max<std::int64_t>(0, oom.requested.value - had.value));
+    verdict.fits_without_dead = verdict.dead.value > 0 && verdict.dead >= verdict.missing;
+    verdict.cause = cause_of(verdict);
+    const auto after = last.find(oom.by.thread);
+    verdict.went_on = ended_well || (after != last.end() && after->second > oom.seq);
+    verdict.step = step_at(releases.steps, oom.seq);
+  }
+  return verdicts;
+}
+
+std::string_view name_of(OomCause cause) {
+  switch (cause) {
+    case OomCause::kHeld:
+      return "held";
+    case OomCause::kFragmented:
+      return "fragmented";
+    case OomCause::kLimited:
+      return "limited";
+    case OomCause::kNeeded:
+      break;
+  }
+  return "needed";
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,93 @@
+#include "analyzer/out_of_memory.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analyzer/rules/rules.h"
+#include "analyzer/stacks.h"
+
+namespace dcmt::analyzer::rules {
+namespace {
+
+/// Errors of one request, again and again.
+bool alike(const TraceData& data, const OomVerdict& a, const OomVerdict& b) {
+  const auto place = [&](const OomVerdict& verdict) {
+    const OutOfMemory& oom = *verdict.oom;
+    const Operator* op = named_operator(data, oom.by.op);
+    return std::tuple(oom.device, op != nullptr ? op->name : StringId(), site_of(data, oom.by.stack), verdict.cause);
+  };
+  return place(a) == place(b);
+}
+
+/// The releases whose storages were still held then.
+std::vector<FindingItem> held_at(const TraceData& data, const Releases& releases, const OutOfMemory& oom) {
+  std::vector<FindingItem> items;
+  for (const ReleaseRow* row : releases.residual()) {
+    const Bytes bytes = bytes_in_gaps(gaps_at_release(data, *row), oom.device, oom.seq);
+    if (bytes.value == 0) continue;
+    FindingItem item = item_of_release(*row);
+    item.bytes = bytes;
+    if (row->gone) {
+      item.until = row->gone->seq;
+      item.until_ns = row->gone->ns;
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::string why_of(OomCause cause) {
+  switch (cause) {
+    case OomCause::kHeld:
+      return "storages that were released were still held; without them the request fits";
+    case OomCause::kFragmented:
+      return "the reserved memory had the bytes free, but not in one piece";
+    case OomCause::kLimited:
+      return "the device had the bytes free, but a limit kept the process from them";
+    case OomCause::kNeeded:
+      break;
+  }
+  return "what was alive had not been released, or too little of it had: the program needs more than there is";
+}
+
+std::string fix_of(OomCause cause) {
+  switch (cause) {
+    case OomCause::kHeld:
+      return "free them at their release: the findings of the releases below say who holds them";
+    case OomCause::kFragmented:
+      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or fewer sizes that differ";
+    case OomCause::kLimited:
+      return "raise the limit (torch.cuda.set_per_process_memory_fraction), or need less";
+    case OomCause::kNeeded:
+      break;
+  }
+  return "look at what was alive, by where it was allocated, and keep less of it";
+}
+
+}  // namespace
+
+std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releases) {
+  std::vector<Finding> findings;
+  for (OomVerdict& verdict : judge_out_of_memory(data, releases)) {
+    const OutOfMemory& oom = *verdict.oom;
+    const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return alike(data, finding.out_of_memory.front(), verdict);
+    });
+    if (same != findings.end()) {
+      same->out_of_memory.push_back(std::move(verdict));
+      continue;
+    }
+    Finding& finding = findings.emplace_back();
+    finding.rule = "out_of_memory";
+    finding.title = "out of memory";
+    finding.confidence = Confidence::kCertain;
+    finding.items = held_at(data, releases, oom);
+    complete_from_items(data, finding);
+    finding.why = why_of(verdict.cause);
+    finding.fix = fix_of(verdict.cause);
+    finding.out_of_memory.push_back(std::move(verdict));
+  }
+  return findings;
+}
+
+}  // namespace dcmt::analyzer::rules

@@ -1,0 +1,54 @@
+// Requests that an allocator gave up: their rows, and what was alive at that moment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/recorder/census_book.h"
+#include "collector/recorder/journal.h"
+#include "collector/recorder/lifetimes.h"
+#include "collector/recorder/marks.h"
+#include "collector/recorder/oom_lines.h"
+#include "collector/recorder/operators.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class OutOfMemory {
+ public:
+  OutOfMemory(Journal& journal, const Operators& operators, Lifetimes& lifetimes, const Marks& marks,
+              const CensusBook& censuses)
+      : journal_(journal), operators_(operators), lifetimes_(lifetimes), marks_(marks), censuses_(censuses) {}
+
+  Status apply(const wire::OutOfMemoryRecord& record);
+
+  /// What was alive at those that were seen since the last call. Of a process only the first few are looked at.
+  std::vector<OomFacts> take();
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("oom.count", count_);
+  }
+
+ private:
+  Status look(const OutOfMemoryRow& row);
+  Status find_alive(const OutOfMemoryRow& row, OomFacts& facts);
+  Status find_holders(const std::vector<std::pair<RowId, std::int64_t>>& held, OomFacts& facts);
+  Expected<std::string> site(RowId stack);
+  Expected<std::string> text(RowId string);
+
+  Journal& journal_;
+  const Operators& operators_;
+  Lifetimes& lifetimes_;
+  const Marks& marks_;
+  const CensusBook& censuses_;
+  std::int64_t count_ = 0;
+  std::vector<OomFacts> seen_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,345 @@
+#include "collector/torch/allocator_hooks.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/allocator_trace.h"
+#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/torch_thread.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+using AllocCpu = void* (*)(std::size_t);
+using FreeCpu = void (*)(void*);
+/// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
+using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
+/// reportOutOfMemoryToProfiler(bytes asked, two totals, device)
+using ReportOutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, std::uint16_t);
+/// ProfiledCPUMemoryReporter::OutOfMemory(this, bytes)
+using CpuOutOfMemory = void (*)(void*, std::size_t);
+/// cudaMemGetInfo(free, total); 0: no error
+using MemoryOfDevice = int (*)(std::size_t*, std::size_t*);
+
+constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
+constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
+constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+constexpr char kReportOutOfMemory[] = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
+constexpr char kCpuOutOfMemory[] = "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm";
+
+/// A function of no argument that returns a handle or an address.
+using GetPointer = void* (*)();
+constexpr char kBlasHandle[] = "_ZN2at4cuda24getCurrentCUDABlasHandleEv";
+constexpr char kBlasLtWorkspace[] = "_ZN2at4cuda22getCUDABlasLtWorkspaceEv";
+
+AllocCpu g_alloc_cpu;
+FreeCpu g_free_cpu;
+ReportMemory g_report_memory;
+ReportOutOfMemory g_report_out_of_memory;
+CpuOutOfMemory g_cpu_out_of_memory;
+MemoryOfDevice g_memory_of_device;
+GetPointer g_blas_handle;
+GetPointer g_blas_lt_workspace;
+
+/// For the tensor that is born on the block next, from the same place.
+void note_block(const void* address, std::uint64_t stack) noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr) return;
+  thread->block = reinterpret_cast<std::uint64_t>(address);
+  thread->block_stack = stack;
+}
+
+/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
+/// the records of the operators around it
+void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
+                 bool small) noexcept {
+  if (!small) write_running_ops();
+  // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
+  const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
+  const std::uint64_t stack = with_stack ? stack_here() : 0;
+  if (type == wire::RecordType::kBlockAlloc && with_stack) note_block(address, stack);
+  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
+  if (record == nullptr) return;
+  record->address = reinterpret_cast<std::uint64_t>(address);
+  record->bytes = bytes;
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
+
+void* on_alloc_cpu(std::size_t bytes) {
+  void* address = g_alloc_cpu(bytes);
+  if (address != nullptr && agent::recording()) {
+    agent::Inside inside;
+    write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
+  } else {
+    agent::note_unrecorded_allocation();
+  }
+  return address;
+}
+
+void on_free_cpu(void* address) {
+  if (address != nullptr && agent::recording()) {
+    agent::Inside inside;
+    write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
+  }
+  g_free_cpu(address);
+}
+
+// Files and shared memory that torch maps; it tells its profiler of them and nobody else.
+void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                      std::uint16_t device) {
+  constexpr std::uint16_t kTypeMask = 0xff;
+  const bool is_cpu = (device & kTypeMask) == 0;
+  if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
+    agent::Inside inside;
+    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
+    write_block(type, wire::kCpuDevice, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
+  }
+  g_report_memory(address, bytes, allocated, reserved, device);
+}
+
+// What is known of each device's CUDA allocator. Changed under that allocator's lock.
+constexpr std::size_t kDevices = 256;
+constinit std::atomic<std::uint64_t> g_reserved[kDevices];  ///< as last told
+constinit std::atomic<bool> g_announced[kDevices];          ///< it was told that every change is told
+
+enum class Following : std::uint32_t { kNot, kDue, kAttaching, kTraced, kNever };
+constinit std::atomic<Following> g_following{Following::kNot};
+
+bool is_traced() noexcept { return g_following.load(std::memory_order_relaxed) == Following::kTraced; }
+
+void write_reserved(std::size_t device, std::uint64_t reserved) noexcept {
+  const bool traced = is_traced();
+  g_reserved[device].store(reserved, std::memory_order_relaxed);
+  g_announced[device].store(traced, std::memory_order_relaxed);
+  auto* record =
+      static_cast<wire::ReservedRecord*>(agent::begin_record(wire::RecordType::kReserved, sizeof(wire::ReservedRecord),
+                                                             wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  record->reserved = reserved;
+  record->traced = traced ? 1 : 0;
+  agent::commit_record(record);
+}
+
+void write_stream(std::uint32_t device, std::uint64_t address, std::uint64_t stream) noexcept {
+  auto* record = static_cast<wire::BlockStreamRecord*>(
+      agent::begin_record(wire::RecordType::kBlockStream, sizeof(wire::BlockStreamRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->stream = stream;
+  agent::commit_record(record);
+}
+
+// The allocator's own trace. Each event comes before the report of the same block on the same thread.
+
+void on_trace_alloc(std::uint64_t address, std::uint64_t stream) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  thread->cuda_allocated = address;
+  thread->cuda_stream = stream;
+}
+
+void on_trace_free_requested(std::uint64_t address) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  thread->cuda_freed = address;
+  thread->cuda_free_done = false;
+}
+
+void on_trace_free_completed(std::size_t device, std::uint64_t address) noexcept {
+  TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
+  if (thread == nullptr) return;
+  if (thread->cuda_freed == address) {
+    thread->cuda_free_done = true;  // at once: its report says so
+    return;
+  }
+  agent::Inside inside;
+  auto* record = static_cast<wire::BlockFreeDoneRecord*>(
+      agent::begin_record(wire::RecordType::kBlockFreeDone, sizeof(wire::BlockFreeDoneRecord),
+                          wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  record->address = address;
+  agent::commit_record(record);
+}
+
+void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
+  if (!agent::recording() || device >= kDevices) return;
+  agent::Inside inside;
+  write_reserved(device, g_reserved[device].load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
+}
+
+/// Names who allocates, for as long as it lives.
+class Owner {
+ public:
+  explicit Owner(const char* name) noexcept : thread_(agent::recording() ? torch_thread() : nullptr) {
+    if (thread_ == nullptr) return;
+    before_ = thread_->block_owner;
+    thread_->block_owner = name;
+  }
+  ~Owner() {
+    if (thread_ != nullptr) thread_->block_owner = before_;
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+ private:
+  TorchThread* thread_;
+  const char* before_ = nullptr;
+};
+
+// torch keeps a workspace for each handle and stream, made at the first use.
+void* on_blas_handle() {
+  const Owner owner("cuBLAS workspace");
+  return g_blas_handle();
+}
+
+void* on_blas_lt_workspace() {
+  const Owner owner("cuBLASLt workspace");
+  return g_blas_lt_workspace();
+}
+
+void write_owner(std::uint32_t device, std::uint64_t address, const char* owner) noexcept {
+  const std::uint64_t name = agent::intern(owner, strlen(owner));
+  auto* record = static_cast<wire::BlockOwnerRecord*>(
+      agent::begin_record(wire::RecordType::kBlockOwner, sizeof(wire::BlockOwnerRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->owner = name;
+  agent::commit_record(record);
+}
+
+void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
+  write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
+  const TorchThread* thread = torch_thread();
+  if (thread == nullptr) return;
+  if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
+  if (thread->block_owner != nullptr) write_owner(number, at, thread->block_owner);
+}
+
+void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
+  TorchThread* thread = torch_thread();
+  const bool waits =
+      thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
+  write_block(wire::RecordType::kBlockFree, wire::cuda_device(static_cast<std::uint32_t>(device)), address,
+              waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
+  if (thread != nullptr) thread->cuda_freed = 0;
+}
+
+// Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
+// size, which is what memory_stats counts as allocated; a free has it too.
+void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                           std::uint16_t device) {
+  if (address != nullptr && bytes != 0 && agent::recording()) {
+    agent::Inside inside;
+    const std::size_t index = device >> 8;
+    if (g_reserved[index].load(std::memory_order_relaxed) != reserved ||
+        g_announced[index].load(std::memory_order_relaxed) != is_traced()) {
+      write_reserved(index, reserved);
+    }
+    if (bytes > 0) {
+      report_alloc(index, address, static_cast<std::uint64_t>(bytes));
+    } else {
+      report_free(index, address, static_cast<std::uint64_t>(-bytes));
+    }
+    // The trace cannot be attached under the lock: the next hook outside of it does.
+    Following none = Following::kNot;
+    if (agent::full_detail() && g_following.load(std::memory_order_relaxed) == none &&
+        g_following.compare_exchange_strong(none, Following::kDue)) {
+      agent::note_objects_changed();
+    }
+  }
+  g_report_memory(address, bytes, allocated, reserved, device);
+}
+
+void write_out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated, std::uint64_t reserved,
+                         std::uint64_t free, std::uint64_t total) noexcept {
+  agent::Inside inside;
+  const std::uint64_t stack = stack_here();
+  write_running_ops();
+  auto* record = static_cast<wire::OutOfMemoryRecord*>(
+      agent::begin_record(wire::RecordType::kOutOfMemory, sizeof(wire::OutOfMemoryRecord), device));
+  if (record == nullptr) return;
+  record->requested = requested;
+  record->allocated = allocated;
+  record->reserved = reserved;
+  record->free = free;
+  record->total = total;
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
+// Once for a request that the CUDA allocator gives up, after it has handed back to the device what it could and tried
+// again; its lock is held. It has asked CUDA for the free bytes itself just before, in the same way.
+void on_cuda_out_of_memory(std::int64_t requested, std::size_t allocated, std::size_t reserved, std::uint16_t device) {
+  if (agent::recording()) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (g_memory_of_device == nullptr || g_memory_of_device(&free, &total) != 0) free = total = 0;
+    write_out_of_memory(wire::cuda_device(device >> 8), static_cast<std::uint64_t>(requested), allocated, reserved,
+                        free, total);
+  }
+  g_report_out_of_memory(requested, allocated, reserved, device);
+}
+
+// The CPU allocator: what the system refused. It counts nothing itself.
+void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
+  if (agent::recording()) write_out_of_memory(wire::kCpuDevice, requested, 0, 0, 0, 0);
+  g_cpu_out_of_memory(reporter, requested);
+}
+
+const ImportPatch kImports[] = {
+    {kAllocCpu, pointer(on_alloc_cpu), nullptr},
+    {kFreeCpu, pointer(on_free_cpu), nullptr},
+    {kCpuOutOfMemory, pointer(on_cpu_out_of_memory), "libc10.so"},
+    {kReportMemory, pointer(on_report_memory), "libtorch_cpu.so"},
+    {kReportMemory, pointer(on_report_cuda_memory), "libc10_cuda.so"},
+    {kReportOutOfMemory, pointer(on_cuda_out_of_memory), "libc10_cuda.so"},
+};
+
+}  // namespace
+
+bool find_allocators(void* c10) noexcept {
+  return find(c10, kAllocCpu, g_alloc_cpu) && find(c10, kFreeCpu, g_free_cpu) &&
+         find(c10, kReportMemory, g_report_memory) && find(c10, kReportOutOfMemory, g_report_out_of_memory) &&
+         find(c10, kCpuOutOfMemory, g_cpu_out_of_memory);
+}
+
+void follow_cuda_allocator() noexcept {
+  constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed, on_trace_segment};
+  Following following = g_following.load(std::memory_order_relaxed);
+  if (following != Following::kNot && following != Following::kDue) return;
+  void* cuda = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (cuda == nullptr) return;
+  // CUDA's runtime is one of the libraries it was linked with, under a name that changes with the version.
+  if (g_memory_of_device == nullptr) find(cuda, "cudaMemGetInfo", g_memory_of_device);
+  const char* why = unknown_allocator(cuda);
+  if (why == nullptr && following == Following::kDue &&
+      g_following.compare_exchange_strong(following, Following::kAttaching)) {
+    why = attach_allocator_trace(cuda, kEvents);
+    if (why == nullptr) g_following.store(Following::kTraced);
+  }
+  if (why == nullptr || g_following.exchange(Following::kNever) == Following::kNever) return;
+  agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
+}
+
+std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }
+
+std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept {
+  static const ImportPatch kOwners[] = {
+      {kBlasHandle, pointer(on_blas_handle), nullptr},
+      {kBlasLtWorkspace, pointer(on_blas_lt_workspace), nullptr},
+  };
+  if (g_blas_handle != nullptr && g_blas_lt_workspace != nullptr) return kOwners;
+  if (!find(cuda, kBlasHandle, g_blas_handle) || !find(cuda, kBlasLtWorkspace, g_blas_lt_workspace)) return {};
+  return kOwners;
+}
+
+}  // namespace dcmt::torch_provider

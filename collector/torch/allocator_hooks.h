@@ -1,0 +1,24 @@
+// Blocks of torch's CPU and CUDA allocators, and the requests that they could not serve.
+#pragma once
+
+#include <span>
+
+#include "collector/torch/elf_patch.h"
+
+namespace dcmt::torch_provider {
+
+/// Looks for what the hooks pass on to. False if torch does not export it.
+bool find_allocators(void* c10) noexcept;
+
+/// Follows the CUDA allocator closer, where that is wanted and as soon as it can be; says so if its kind is not known.
+/// Allocates and takes the allocator's lock: call when objects may have been loaded, outside of that lock.
+void follow_cuda_allocator() noexcept;
+
+/// The import slots to redirect.
+std::span<const ImportPatch> allocator_imports() noexcept;
+
+/// Those of functions that keep CUDA blocks without a tensor, as far as this torch has them.
+/// @param cuda  handle of libtorch_cuda
+std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept;
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,76 @@
+#include "collector/torch/allocator_trace.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+namespace dcmt::torch_provider {
+namespace {
+
+using Allocator = c10::cuda::CUDACachingAllocator::CUDAAllocator;
+using Entry = c10::CachingDeviceAllocator::TraceEntry;
+
+/// Only through its virtual functions, so that a torch without CUDA can load the provider.
+Allocator* allocator_in_use(void* c10_cuda) {
+  auto* slot = static_cast<std::atomic<Allocator*>*>(dlsym(c10_cuda, "_ZN3c104cuda20CUDACachingAllocator9allocatorE"));
+  return slot != nullptr ? slot->load() : nullptr;
+}
+
+void tell(const AllocatorEvents& events, const Entry& entry) {
+  const auto device = static_cast<std::size_t>(entry.device_);
+  const auto bytes = static_cast<std::int64_t>(entry.size_);
+  switch (entry.action_) {
+    case Entry::ALLOC:
+      return events.allocated(entry.addr_, reinterpret_cast<std::uint64_t>(entry.stream_));
+    case Entry::FREE_REQUESTED:
+      return events.free_requested(entry.addr_);
+    case Entry::FREE_COMPLETED:
+      return events.free_completed(device, entry.addr_);
+    case Entry::SEGMENT_ALLOC:
+    case Entry::SEGMENT_MAP:
+      return events.segment(device, bytes);
+    case Entry::SEGMENT_FREE:
+    case Entry::SEGMENT_UNMAP:
+      return events.segment(device, -bytes);
+    default:
+      return;
+  }
+}
+
+char g_why[256];
+
+}  // namespace
+
+const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events) noexcept {
+  try {
+    Allocator* allocator = allocator_in_use(c10_cuda);
+    if (allocator == nullptr) return "torch's CUDA allocator is not where it was: no streams and waiting frees";
+    allocator->attachAllocatorTraceTracker([events](const Entry& entry) { tell(events, entry); });
+    return nullptr;
+  } catch (const std::exception& error) {
+    snprintf(g_why, sizeof g_why, "the CUDA allocator's trace cannot be attached: %s", error.what());
+    return g_why;
+  }
+}
+
+const char* unknown_allocator(void* c10_cuda) noexcept {
+  try {
+    Allocator* allocator = allocator_in_use(c10_cuda);
+    if (allocator == nullptr) return nullptr;
+    const std::string name = allocator->name();
+    if (name == "native") return nullptr;
+    snprintf(
+        g_why, sizeof g_why,
+        "the CUDA allocator '%s' is not supported: it tells of no block, so there are no CUDA blocks in this trace",
+        name.c_str());
+    return g_why;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+}  // namespace dcmt::torch_provider

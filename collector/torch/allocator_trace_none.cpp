@@ -1,0 +1,12 @@
+// Built where CUDA's headers were not found.
+#include "collector/torch/allocator_trace.h"
+
+namespace dcmt::torch_provider {
+
+const char* attach_allocator_trace(void*, const AllocatorEvents&) noexcept {
+  return "built without CUDA's headers: no streams, no frees that wait, reserved bytes as of the next allocation";
+}
+
+const char* unknown_allocator(void*) noexcept { return nullptr; }
+
+}  // namespace dcmt::torch_provider
