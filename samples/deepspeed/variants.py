@@ -21,9 +21,11 @@ import sys
 LOGGED = (
     "                const auto options = gathered_param.options();\n",
     """                if (const char* path = std::getenv("DC_RELEASE_LOG")) {
-                    std::ofstream(std::string(path) + "." + std::getenv("RANK"), std::ios::app)
-                        << ds_id << ' ' << gathered_param.storage().use_count() - 1 << ' '
-                        << gathered_param.storage().nbytes() << std::endl;
+                    if (std::FILE* log = std::fopen((std::string(path) + "." + std::getenv("RANK")).c_str(), "a")) {
+                        std::fprintf(log, "%ld %ld %ld\\n", ds_id, (long)gathered_param.storage().use_count() - 1,
+                                     (long)gathered_param.storage().nbytes());
+                        std::fclose(log);
+                    }
                 }
 """,
 )
@@ -33,7 +35,7 @@ RESIZED = "                if (storage.nbytes() > 0) {\n"
 def log_releases(source: str) -> str:
     before, place, after = source.partition(LOGGED[0])
     assert place, "the release is not where it was"
-    return "#include <cstdlib>\n#include <fstream>\n" + before + LOGGED[1] + place + after
+    return "#include <cstdio>\n#include <cstdlib>\n" + before + LOGGED[1] + place + after
 
 
 def leave_sizes(source: str) -> str:
@@ -47,6 +49,7 @@ CHANGES = {"logged": log_releases, "unresized": leave_sizes}
 def environment(folder: pathlib.Path, variant: str) -> dict[str, str]:
     """What a program needs to run with the variant."""
     import nvidia.nccl
+    import torch
 
     site = folder / variant
     paths = filter(None, [str(site), os.environ.get("PYTHONPATH", "")])
@@ -56,7 +59,7 @@ def environment(folder: pathlib.Path, variant: str) -> dict[str, str]:
         "TORCH_EXTENSIONS_DIR": str(folder / f"{variant}-operators"),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / f"{variant}-inductor"),
         "CPATH": str(pathlib.Path(list(nvidia.nccl.__path__)[0]) / "include"),
-        "TORCH_CUDA_ARCH_LIST": os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0"),
+        "TORCH_CUDA_ARCH_LIST": "{}.{}".format(*torch.cuda.get_device_capability()),
         "DS_SKIP_CUDA_CHECK": "1",
     }
 
@@ -83,9 +86,10 @@ def prepare(wheels: pathlib.Path, folder: pathlib.Path, variants: list[str]) -> 
                     stderr=subprocess.STDOUT,
                 )
             )
-    for variant, process in zip(variants, builds):
-        if process.wait() != 0:
-            raise SystemExit(f"{variant} was not built: see {folder / variant}-build.log")
+    failed = [variant for variant, process in zip(variants, builds) if process.wait() != 0]
+    if failed:
+        log = (folder / f"{failed[0]}-build.log").read_text()
+        raise RuntimeError(f"not built: {', '.join(failed)}. Of the first one's log, the end:\n{log[-2000:]}")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_an_allocator_that_tells_nothing_is_named(tmp_path):
     (trace,) = recorded.traces(tmp_path / "run")
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE gpu = 0") == [(0,)]
     ((text,),) = recorded.query(
-        trace, "SELECT string.text FROM diagnostic JOIN string ON string.id = text WHERE code = 'provider_off'"
+        trace, "SELECT string.text FROM diagnostic JOIN string ON string.id = diagnostic.text WHERE code = 'provider_off'"
     )
     assert "'cudaMallocAsync' is not supported" in text
     assert text in recorded.tool("report", tmp_path / "run").stdout

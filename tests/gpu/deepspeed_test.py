@@ -63,7 +63,7 @@ def runs(tmp_path_factory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("deepspeed")
     variants.prepare(pathlib.Path(WHEELS), folder, list(VARIANTS))
     started = {variant: Run(folder, variant, "lifetimes") for variant in VARIANTS}
-    started["plain"] = Run(folder, "0.19.1", None)
+    started.update({f"plain {variant}": Run(folder, variant, None) for variant in ("0.19.1", "0.19.2")})
     return {name: run.wait() for name, run in started.items()}
 
 
@@ -74,22 +74,21 @@ def releases(run: Run, rank: int) -> list[dict]:
     return trace["releases"]
 
 
-def residual_ids(run: Run, rank: int) -> list[tuple[int, int]]:
-    """(id, how many times it was finally released before) of every release that left bytes."""
+def final_releases(run: Run, rank: int) -> list[tuple[tuple[int, int], dict]]:
+    """Every final release of something that was gathered; an id, and how many times it was released so before."""
     seen: collections.Counter[int] = collections.Counter()
-    ids = []
+    rows = []
     for release in releases(run, rank):
-        if not release["final"] or release["persistent"]:
-            continue
+        if not release["final"] or release["persistent"] or not release["bytes_before"]:
+            continue  # while DeepCompile profiles, nothing is gathered
         key = release["key"]["key"]
-        if release["residual"]:
-            ids.append((key, seen[key]))
+        rows.append(((key, seen[key]), release))
         seen[key] += 1
-    return ids
+    return rows
 
 
 def logged_ids(run: Run, rank: int) -> list[tuple[int, int]]:
-    """The same, by what the executor itself saw: other references to a storage with bytes."""
+    """Of the same, what the executor itself saw referenced by others, with bytes."""
     seen: collections.Counter[int] = collections.Counter()
     ids = []
     for line in pathlib.Path(f"{run.log}.{rank}").read_text().splitlines():
@@ -104,25 +103,30 @@ def logged_ids(run: Run, rank: int) -> list[tuple[int, int]]:
 def test_residual_ids_are_those_that_the_executor_logs(runs, rank):
     logged = logged_ids(runs["0.19.1-logged"], rank)
     assert logged
-    assert sorted(residual_ids(runs["0.19.1-logged"], rank)) == sorted(logged)
-    assert sorted(residual_ids(runs["0.19.1"], rank)) == sorted(logged)
+    for variant in ("0.19.1", "0.19.1-logged"):
+        rows = final_releases(runs[variant], rank)
+        assert sorted(key for key, release in rows if release["bytes_after"]) == sorted(logged)
+        # What was still held when the operator ended and gone when the thread's next one began did no harm.
+        soon_gone = {key for key, release in rows if release["bytes_after"] and release["verdict"] == "freed"}
+        assert sorted(key for key, release in rows if release["residual"]) == sorted(set(logged) - soon_gone)
+        assert len(soon_gone) <= STEPS  # the last release of each forward
 
 
 def test_the_holder_is_the_local_of_the_generated_code(runs):
-    residual = [finding for finding in runs["0.19.1"].report(0)["findings"] if "D19" in finding["classes"]]
+    residual = [release for _, release in final_releases(runs["0.19.1"], 0) if release["residual"]]
     assert residual
-    for finding in residual:
-        for item in finding["items"]:
-            (path, *_) = item["holders"]["paths"]
-            assert path["function"] == "Runner.call"
-            assert path["generated"]
-            assert all(name["line"] is not None and name["delete_line"] is None for name in path["names"])
-            assert all(count["unexplained"] == 0 for count in item["holders"]["counts"])
+    for release in residual:
+        (path, *_) = release["holders"]["paths"]
+        assert (path["function"], path["generated"]) == ("Runner.call", True)
+        assert all(name["line"] is not None and name["delete_line"] is None for name in path["names"])
+        assert release["reads"] == []
 
 
 def test_the_fix_leaves_nothing(runs):
     for rank in (0, 1):
-        assert residual_ids(runs["0.19.2"], rank) == []
+        rows = final_releases(runs["0.19.2"], rank)
+        assert rows
+        assert [key for key, release in rows if release["residual"]] == []
         assert [f for f in runs["0.19.2"].report(rank)["findings"] if "D19" in f["classes"]] == []
 
 
@@ -135,7 +139,9 @@ def test_the_peak_without_them_is_foretold(runs):
 
 
 def test_numbers_and_peaks_are_the_jobs_own(runs):
-    assert {tuple(run.printed["losses"]) for run in runs.values()} == {tuple(runs["plain"].printed["losses"])}
-    assert runs["0.19.1"].printed["peaks"] == runs["plain"].printed["peaks"]
     for variant in VARIANTS:
-        assert runs[variant].report(0)["peak"]["bytes"] == max(runs[variant].printed["peaks"])
+        printed, plain = runs[variant].printed, runs[f"plain {variant[:6]}"].printed
+        assert printed["losses"] == plain["losses"], variant
+        assert runs[variant].report(0)["peak"]["bytes"] == max(printed["peaks"]), variant
+        if variant in ("0.19.1", "0.19.2"):
+            assert printed["peaks"] == plain["peaks"], variant
