@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace dcmt::cli {
 
@@ -69,22 +70,22 @@ std::string right(std::string_view text, std::size_t columns) {
 }
 
 std::string ranges(std::vector<std::int64_t> numbers) {
+  constexpr std::size_t kMost = 8;
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  std::string text;
+  std::vector<std::string> parts;
+  std::size_t told = 0;  // of the numbers, by all parts but the last one that a long list shows
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t j = i;
     while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
-    if (!text.empty()) text += ", ";
-    text += std::to_string(numbers[i]);
-    if (j > i + 1) {
-      text += " to " + std::to_string(numbers[j]);
-    } else if (j > i) {
-      text += ", " + std::to_string(numbers[j]);
-    }
+    if (j == i + 1) j = i;  // two in a row are no range
+    parts.push_back(std::to_string(numbers[i]) + (j > i ? " to " + std::to_string(numbers[j]) : ""));
     i = j + 1;
+    if (parts.size() < kMost) told = i;
   }
-  return text;
+  if (parts.size() <= kMost) return fmt::format("{}", fmt::join(parts, ", "));
+  parts.resize(kMost - 1);
+  return fmt::format("{} and {} more up to {}", fmt::join(parts, ", "), numbers.size() - told, numbers.back());
 }
 
 Style Style::of_stdout() {

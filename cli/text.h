@@ -29,7 +29,7 @@ inline constexpr std::size_t kKernelName = 88;
 /// Padded with spaces to at least `columns` characters.
 [[nodiscard]] std::string left(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string right(std::string_view text, std::size_t columns);
-/// "0 to 11", "0, 2, 5", "0 to 3, 7".
+/// "0 to 11", "0, 2, 5", "0 to 3, 7"; of a long list the beginning, how many more and the last.
 [[nodiscard]] std::string ranges(std::vector<std::int64_t> numbers);
 
 /// Colour, only where a terminal shows it.

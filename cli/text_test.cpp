@@ -35,6 +35,8 @@ TEST(Text, RangesOfIds) {
   EXPECT_EQ(ranges({4}), "4");
   EXPECT_EQ(ranges({1, 0}), "0, 1");
   EXPECT_EQ(ranges({0, 1, 2, 3, 7, 7}), "0 to 3, 7");
+  EXPECT_EQ(ranges({0, 2, 4, 6, 8, 10, 12, 20, 21, 22}), "0, 2, 4, 6, 8, 10, 12, 20 to 22");
+  EXPECT_EQ(ranges({0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18}), "0 to 2, 4, 6, 8, 10, 12, 14 and 2 more up to 18");
 }
 
 TEST(Text, PaddingCountsCharactersNotBytes) {
