@@ -621,7 +621,11 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   if (facts.recorder_cores) parts.push_back(fmt::format("recorder {:.1f} core", *facts.recorder_cores));
   if (facts.state == "recording") parts.emplace_back("still recording");
   if (facts.state == "recovered") parts.emplace_back("recovered: the recorder had died");
-  if (!facts.exit.empty() && facts.exit != "exit 0") parts.push_back("the program ended with " + facts.exit);
+  if (facts.exit == "unknown") {
+    parts.push_back("the program ended without its exit handlers: killed, crashed, by _exit or by exec");
+  } else if (!facts.exit.empty() && facts.exit != "exit 0" && facts.exit != "exit unseen") {
+    parts.push_back("the program ended with " + facts.exit);
+  }
   std::string text = style.dim(joined(parts, " · ")) + "\n" + kept_note(facts);
   for (const LossFact& loss : facts.losses) {
     text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"),

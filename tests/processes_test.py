@@ -88,6 +88,24 @@ def test_a_process_that_executes_itself_has_a_trace_per_image(tmp_path):
     assert recorded.meta(folder / second)["exit"] == "exit 0"
 
 
+def test_of_a_childs_child_it_is_known_whether_it_left_in_order(tmp_path):
+    child = "import os, torch; torch.ones({0}); {1}"
+    program = tmp_path / "parent.py"
+    program.write_text(
+        "import subprocess, sys\n"
+        f"for code in {[child.format(50_000, 'exit(3)'), child.format(60_000, 'os._exit(3)')]!r}:\n"
+        "    assert subprocess.run([sys.executable, '-c', code]).returncode == 3\n"
+    )
+    folder = tmp_path / "out"
+    run(folder, sys.executable, program)
+    ends = {
+        size: recorded.meta(trace)["exit"]
+        for trace in recorded.traces(folder)
+        for (size,) in recorded.query(trace, "SELECT bytes FROM block WHERE bytes >= 200000")
+    }
+    assert ends == {200_000: "exit unseen", 240_000: "unknown"}
+
+
 def test_dataloader_workers_leave_the_trace_whole(tmp_path):
     code = (
         "import torch\n"

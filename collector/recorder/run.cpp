@@ -209,7 +209,9 @@ class Session {
   }
 
   void finish(const std::string& spool_path, ProcessRecorder& process, const std::map<pid_t, int>& exits) {
-    std::string exit = "unknown";
+    // Of a process that another one started, only the agent's last word is known.
+    const bool in_order = process.spool().state() == spool::AgentState::kFinished;
+    std::string exit = in_order ? "exit unseen" : "unknown";
     const auto status = exits.find(static_cast<pid_t>(process.spool().facts().pid));
     if (status != exits.end()) {
       exit = WIFSIGNALED(status->second) ? fmt::format("signal {}", WTERMSIG(status->second))
