@@ -364,7 +364,8 @@ int keep_going(const char* milliseconds) {
   const auto end = Clock::now() + std::chrono::milliseconds(atoi(milliseconds));
   Clock::duration longest{};
   long made = 0;
-  for (auto last = Clock::now(); last < end;) {
+  constexpr long kEnough = 20'000;  // to fill a spool of 1 MiB many times over, also where time is short
+  for (auto last = Clock::now(); last < end || made < kEnough;) {
     make_tensors(20);
     made += 20;
     const auto now = Clock::now();
