@@ -32,13 +32,12 @@ VARIANTS = ("0.19.1", "0.19.1-logged", "0.19.2", "0.19.2-unresized")
 class Run:
     """Two ranks of the sample, recorded or not, beside others."""
 
-    def __init__(self, folder: pathlib.Path, variant: str, recorded_as: str | None, *arguments: object) -> None:
-        name = f"{variant}-{recorded_as or 'plain'}{''.join(map(str, arguments))}"
+    def __init__(self, folder: pathlib.Path, variant: str, name: str, with_tool: bool = True) -> None:
         self.out = folder / name
         self.log = folder / f"{name}-releases"
-        prefix = [recorded.TOOL, "run", "-q", "-o", self.out, "--detail", recorded_as, "--"] if recorded_as else []
+        prefix = [recorded.TOOL, "run", "-q", "-o", self.out, "--"] if with_tool else []
         command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d",
-                   "--rdzv-endpoint", "localhost:0", SAMPLE / "train.py", "--steps", STEPS, *arguments]  # fmt: skip
+                   "--rdzv-endpoint", "localhost:0", SAMPLE / "train.py", "--steps", STEPS]  # fmt: skip
         self.process = subprocess.Popen(
             [str(part) for part in [*prefix, *command]],
             env={**variants.environment(folder, variant), "DC_RELEASE_LOG": str(self.log)},
@@ -59,11 +58,16 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> dict[str, Run]:
+def installed(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("deepspeed")
     variants.prepare(pathlib.Path(WHEELS), folder, list(VARIANTS))
-    started = {variant: Run(folder, variant, "lifetimes") for variant in VARIANTS}
-    started.update({f"plain {variant}": Run(folder, variant, None) for variant in ("0.19.1", "0.19.2")})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(installed) -> dict[str, Run]:
+    """All variants, recorded, side by side."""
+    started = {variant: Run(installed, variant, variant + "-recorded") for variant in VARIANTS}
     return {name: run.wait() for name, run in started.items()}
 
 
@@ -138,10 +142,13 @@ def test_the_peak_without_them_is_foretold(runs):
         assert measured == pytest.approx(foretold, rel=0.001)
 
 
-def test_numbers_and_peaks_are_the_jobs_own(runs):
+def test_peaks_are_torchs_own(runs):
     for variant in VARIANTS:
-        printed, plain = runs[variant].printed, runs[f"plain {variant[:6]}"].printed
-        assert printed["losses"] == plain["losses"], variant
-        assert runs[variant].report(0)["peak"]["bytes"] == max(printed["peaks"]), variant
-        if variant in ("0.19.1", "0.19.2"):
-            assert printed["peaks"] == plain["peaks"], variant
+        assert runs[variant].report(0)["peak"]["bytes"] == max(runs[variant].printed["peaks"]), variant
+
+
+@pytest.mark.parametrize("variant", ["0.19.1", "0.19.2"])
+def test_numbers_are_the_same_without_the_tool(installed, variant):
+    # One after the other: with six jobs on the same GPUs, losses of one variant differed in the fourth digit.
+    plain = Run(installed, variant, f"{variant}-plain", with_tool=False).wait().printed
+    assert Run(installed, variant, f"{variant}-alone").wait().printed == plain
