@@ -22,12 +22,14 @@ constinit Range g_ranges[kRanges];
 constinit std::atomic<std::uint32_t> g_count{0};
 constinit std::atomic<std::uint32_t> g_version{0};
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+// A reader that sees one store of a change must see the odd version before it, so all of them are ordered.
+constexpr auto kSee = std::memory_order_acquire;
+constexpr auto kChange = std::memory_order_release;
 
 void copy(const Range& from, Range& to) noexcept {
-  to.begin.store(from.begin.load(kRelaxed), kRelaxed);
-  to.end.store(from.end.load(kRelaxed), kRelaxed);
-  to.owner.store(from.owner.load(kRelaxed), kRelaxed);
+  to.begin.store(from.begin.load(kSee), kChange);
+  to.end.store(from.end.load(kSee), kChange);
+  to.owner.store(from.owner.load(kSee), kChange);
 }
 
 /// The first range that begins beyond `address`.
@@ -35,7 +37,7 @@ std::uint32_t first_beyond(std::uint64_t address, std::uint32_t count) noexcept 
   std::uint32_t low = 0;
   for (std::uint32_t high = count; low < high;) {
     const std::uint32_t middle = low + (high - low) / 2;
-    if (g_ranges[middle].begin.load(kRelaxed) <= address) {
+    if (g_ranges[middle].begin.load(kSee) <= address) {
       low = middle + 1;
     } else {
       high = middle;
@@ -49,10 +51,9 @@ class Change {
  public:
   Change() noexcept {
     for (int i = 0; i < kPatience && !owned; ++i) {
-      std::uint32_t version = g_version.load(kRelaxed);
+      std::uint32_t version = g_version.load(std::memory_order_relaxed);
       owned = version % 2 == 0 && g_version.compare_exchange_strong(version, version + 1, std::memory_order_acquire);
     }
-    std::atomic_thread_fence(std::memory_order_release);
   }
   ~Change() {
     if (owned) g_version.fetch_add(1, std::memory_order_release);
@@ -66,14 +67,14 @@ class Change {
 
 bool watch_range(const void* owner, std::uint64_t begin, std::uint64_t bytes) noexcept {
   const Change change;
-  const std::uint32_t count = g_count.load(kRelaxed);
+  const std::uint32_t count = g_count.load(kSee);
   if (!change.owned || count == kRanges) return false;
   const std::uint32_t place = first_beyond(begin, count);
   for (std::uint32_t i = count; i > place; --i) copy(g_ranges[i - 1], g_ranges[i]);
-  g_ranges[place].begin.store(begin, kRelaxed);
-  g_ranges[place].end.store(begin + bytes, kRelaxed);
-  g_ranges[place].owner.store(owner, kRelaxed);
-  g_count.store(count + 1, kRelaxed);
+  g_ranges[place].begin.store(begin, kChange);
+  g_ranges[place].end.store(begin + bytes, kChange);
+  g_ranges[place].owner.store(owner, kChange);
+  g_count.store(count + 1, kChange);
   return true;
 }
 
@@ -81,30 +82,29 @@ bool unwatch_range(const void* owner) noexcept {
   if (watched_ranges() == 0) return false;
   const Change change;
   if (!change.owned) return false;
-  const std::uint32_t count = g_count.load(kRelaxed);
+  const std::uint32_t count = g_count.load(kSee);
   std::uint32_t place = 0;
-  while (place < count && g_ranges[place].owner.load(kRelaxed) != owner) ++place;
+  while (place < count && g_ranges[place].owner.load(kSee) != owner) ++place;
   if (place == count) return false;
   for (std::uint32_t i = place + 1; i < count; ++i) copy(g_ranges[i], g_ranges[i - 1]);
-  g_count.store(count - 1, kRelaxed);
+  g_count.store(count - 1, kChange);
   return true;
 }
 
-std::uint32_t watched_ranges() noexcept { return g_count.load(kRelaxed); }
+std::uint32_t watched_ranges() noexcept { return g_count.load(kSee); }
 
 RangeLook range_at(std::uint64_t address) noexcept {
   for (int look = 0; look < kLooks; ++look) {
     const std::uint32_t version = g_version.load(std::memory_order_acquire);
     if (version % 2 != 0) continue;
-    const std::uint32_t beyond = first_beyond(address, std::min(g_count.load(kRelaxed), kRanges));
+    const std::uint32_t beyond = first_beyond(address, std::min(g_count.load(kSee), kRanges));
     RangeLook found{nullptr, 0, false};
     if (beyond > 0) {
       const Range& range = g_ranges[beyond - 1];
-      const std::uint64_t end = range.end.load(kRelaxed);
-      if (address < end) found = {range.owner.load(kRelaxed), end - range.begin.load(kRelaxed), false};
+      const std::uint64_t end = range.end.load(kSee);
+      if (address < end) found = {range.owner.load(kSee), end - range.begin.load(kSee), false};
     }
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (g_version.load(kRelaxed) == version) return found;
+    if (g_version.load(std::memory_order_relaxed) == version) return found;
   }
   return {nullptr, 0, true};
 }

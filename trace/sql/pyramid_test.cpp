@@ -38,7 +38,8 @@ class PyramidTable : public ::testing::Test {
     row.address = 64;
     row.bytes = bytes;
     row.gpu = gpu;
-    row.span = {{from, from * 10}, {to, to * 10}};
+    const auto ns = [](std::int64_t seq) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(seq) * 10); };
+    row.span = {{from, ns(from)}, {to, ns(to)}};
     ASSERT_TRUE(writer_->write(row).ok());
   }
   void births(std::int64_t count) {
@@ -116,7 +117,8 @@ TEST_F(PyramidTable, AnIntervalWithoutRowsIsOneChange) {
     IntervalRow row;
     row.id = id;
     row.kept = kept;
-    row.span = {{from, from * 10}, {to, to * 10}};
+    const auto ns = [](std::int64_t seq) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(seq) * 10); };
+    row.span = {{from, ns(from)}, {to, ns(to)}};
     ASSERT_TRUE(writer_->write(row).ok());
   };
   interval(1, Kept::kAll, 0, 10);
