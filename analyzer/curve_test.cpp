@@ -118,7 +118,8 @@ TEST(LiveSet, GroupsBySiteOperatorPhaseKindAndOwner) {
   ASSERT_EQ(live.size(), 3u);
   const auto names = [&](GroupBy by) {
     std::vector<std::pair<std::string, std::int64_t>> groups;
-    for (const Group& group : group_blocks(data, phases, live, by)) groups.emplace_back(group.name, group.bytes.value);
+    for (const Group& group : group_blocks(data, phases, live, by, last_sequence(data)))
+      groups.emplace_back(group.name, group.bytes.value);
     return groups;
   };
   using Groups = std::vector<std::pair<std::string, std::int64_t>>;

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "analyzer/origins.h"
+#include "analyzer/parameters.h"
 #include "analyzer/stacks.h"
 #include "trace/sql/meta_keys.h"
 
@@ -21,7 +23,7 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   std::string name;
   for (const Key& key : keys) {
     if (!name.empty()) name += ", ";
-    name += "graph " + std::to_string(key.graph) + " id " + std::to_string(key.key);
+    name += describe_key(data, key);
   }
   return name.empty() ? "-" : name;
 }
@@ -41,7 +43,19 @@ std::string kind_of(const TraceData& data, const Block& block) {
          describe_site(data, block.birth.stack);
 }
 
-std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Block& block, GroupBy by) {
+/// The latest gather that gave this storage by then, nullptr if none did.
+const Mark* latest_gather(const TraceData& data, StorageId storage, Sequence at) {
+  const Mark* latest = nullptr;
+  if (!storage.valid()) return latest;
+  for (const Mark* mark : data.marks_by_storage.of(storage)) {
+    if (mark->kind != MarkKind::kGather || mark->span.from_seq > at) continue;
+    if (latest == nullptr || mark->span.from_seq > latest->span.from_seq) latest = mark;
+  }
+  return latest;
+}
+
+std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Origins& origins, const Block& block,
+                          GroupBy by, Sequence at) {
   switch (by) {
     case GroupBy::kSite:
       return describe_site(data, block.birth.stack);
@@ -57,6 +71,10 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const
       return kind_of(data, block);
     case GroupBy::kOwner:
       return owner_of(data, block.storage);
+    case GroupBy::kOrigin: {
+      const Mark* gather = latest_gather(data, block.storage, at);
+      return gather != nullptr ? origins.of(*gather) : "-";
+    }
   }
   return {};
 }
@@ -79,15 +97,16 @@ bool is_gathered(const TraceData& data, StorageId storage) {
 }
 
 std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
-                                const std::vector<const Block*>& blocks, GroupBy by) {
+                                const std::vector<const Block*>& blocks, GroupBy by, Sequence at) {
   struct Sum {
     Group group;
     std::set<StorageId> storages;
     Bytes largest;
   };
+  const Origins origins(data);
   std::map<std::string, Sum> sums;
   for (const Block* block : blocks) {
-    std::string name = name_of_group(data, phases, *block, by);
+    std::string name = name_of_group(data, phases, origins, *block, by, at);
     Sum& sum = sums[name];
     sum.group.name = std::move(name);
     sum.group.bytes.value += block->bytes.value;

@@ -9,7 +9,7 @@
 
 namespace dcmt::analyzer {
 
-enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner };
+enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner, kOrigin };
 
 struct Group {
   std::string name;
@@ -22,12 +22,14 @@ struct Group {
 /// The blocks of a device that are alive right after the event at `at`.
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
 
-/// Groups of blocks by where they were allocated, by operator, by phase, by kind, or by owner, most bytes first. Kinds
-/// are only those that facts of the trace support: "gathered parameter" (a gather or wait gave that storage), "tensor",
-/// the name of an owner that is none ("cuBLAS workspace"), and where there is neither, who allocated the block. Owners
-/// are the parameters that were gathered, "graph 0 id 3" (of several, all), and "-".
+/// Groups of blocks by where they were allocated, by operator, by phase, by kind, by owner, or by origin, most bytes
+/// first. Kinds are only those that facts of the trace support: "gathered parameter" (a gather or wait gave that
+/// storage), "tensor", the name of an owner that is none ("cuBLAS workspace"), and where there is neither, who
+/// allocated the block. Owners are the parameters that were gathered, "graph 0 id 3" (of several, all), and "-".
+/// Origins are those of the latest gather (origins.h), and "-".
+/// @param at  the moment at which they are alive
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
-                                              const std::vector<const Block*>& blocks, GroupBy by);
+                                              const std::vector<const Block*>& blocks, GroupBy by, Sequence at);
 
 /// True if a gather or wait ever gave this storage.
 [[nodiscard]] bool is_gathered(const TraceData& data, StorageId storage);

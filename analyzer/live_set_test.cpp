@@ -20,7 +20,7 @@ std::map<std::string, std::int64_t> kinds(const std::string& path) {
   EXPECT_TRUE(data.ok()) << (data.ok() ? "" : data.error().message);
   std::map<std::string, std::int64_t> bytes;
   const auto live = live_blocks(*data, devices_of(*data).front(), last_sequence(*data));
-  for (const Group& group : group_blocks(*data, PhaseIndex(*data), live, GroupBy::kKind)) {
+  for (const Group& group : group_blocks(*data, PhaseIndex(*data), live, GroupBy::kKind, last_sequence(*data))) {
     bytes[group.name] = group.bytes.value;
   }
   return bytes;

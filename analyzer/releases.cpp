@@ -110,6 +110,10 @@ void judge(const TraceData& data, ReleaseRow& row) {
     row.verdict = Verdict::kCounted;
     return;
   }
+  if (mark.flags.shared) {
+    row.verdict = Verdict::kShared;
+    return;
+  }
   const Storage* storage = data.storages.find(mark.storage);
   if (storage != nullptr) row.gone = first_gone(data, *storage, mark.span.from_seq);
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
@@ -232,6 +236,8 @@ std::string_view name_of(Verdict verdict) {
       return "persistent";
     case Verdict::kNoGather:
       return "no_gather";
+    case Verdict::kShared:
+      return "shared";
     case Verdict::kUnknown:
       return "unknown";
   }

@@ -21,6 +21,7 @@ enum class Verdict {
   kCounted,     ///< not the final release: only the use count went down
   kPersistent,  ///< the parameter is persistent: nothing was to be freed
   kNoGather,    ///< released without a gather in this cycle: nothing to judge
+  kShared,      ///< another parameter's gather still uses the storage: that one's release is the one to judge
   kUnknown,     ///< the trace does not know the storage
 };
 

@@ -118,7 +118,7 @@ enum class MarkKind : std::uint8_t {
 struct MarkFlags {
   bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
   bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
-  bool kernel = false;
+  bool kernel = false, function = false, shared = false;
 };
 
 /// A parameter: its number within its graph.
@@ -243,6 +243,13 @@ struct KeySum {
   std::int64_t kernel_reads = 0;
 };
 
+/// A key that a Python function gathers.
+struct Parameter {
+  Key key;
+  StringId name;  ///< none: not known
+  StringId mechanism;
+};
+
 /// A meta value as the file has it.
 struct MetaValue {
   bool is_integer = false;
@@ -283,6 +290,7 @@ class TraceData {
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
   std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
   std::vector<KeySum> key_sums;
+  std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
@@ -316,6 +324,7 @@ class TraceData {
   Status load_rows(Database& database);
   Status load_intervals(Database& database);
   Status load_device_peaks(Database& database);
+  Status load_parameters(Database& database);
   Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
   void build_indexes();
   void index_blocks();

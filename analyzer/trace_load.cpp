@@ -192,6 +192,8 @@ constexpr FlagName kFlags[] = {
     {"persistent", &MarkFlags::persistent},
     {"mismatch", &MarkFlags::mismatch},
     {"no_gather", &MarkFlags::no_gather},
+    {"function", &MarkFlags::function},
+    {"shared", &MarkFlags::shared},
     {"explicit", &MarkFlags::explicit_mark},
     {"unwound", &MarkFlags::unwound},
     {"metadata_only", &MarkFlags::metadata_only},
@@ -354,6 +356,7 @@ Status TraceData::load_all(Database& database) {
   jobs.add([&](Database& own) -> Status {
     DCMT_RETURN_IF_ERROR(load_rows(own));
     DCMT_RETURN_IF_ERROR(load_device_peaks(own));
+    DCMT_RETURN_IF_ERROR(load_parameters(own));
     return load_out_of_memory(own, devices.gpus);
   });
   DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
@@ -531,6 +534,20 @@ Status TraceData::load_device_peaks(Database& database) {
                      peaks.reserved = in.optional_bytes();
                      device_peaks.push_back(peaks);
                    });
+}
+
+Status TraceData::load_parameters(Database& database) {
+  Expected<bool> known = has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'parameter'");  // from schema 3
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
+  return read_rows(database, "SELECT graph, key, name, mechanism FROM parameter ORDER BY graph, key", [&](Cursor& in) {
+    Parameter parameter;
+    parameter.key.graph = in.any();
+    parameter.key.key = in.any();
+    parameter.name = in.id<StringId>();
+    parameter.mechanism = in.id<StringId>();
+    parameters.push_back(parameter);
+  });
 }
 
 Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {

@@ -32,11 +32,10 @@ struct Options {
   analyzer::CurveQuestion curve;
 };
 
-const std::map<std::string, analyzer::GroupBy> kGroupNames = {{"site", analyzer::GroupBy::kSite},
-                                                              {"operator", analyzer::GroupBy::kOperator},
-                                                              {"phase", analyzer::GroupBy::kPhase},
-                                                              {"kind", analyzer::GroupBy::kKind},
-                                                              {"owner", analyzer::GroupBy::kOwner}};
+const std::map<std::string, analyzer::GroupBy> kGroupNames = {
+    {"site", analyzer::GroupBy::kSite},   {"operator", analyzer::GroupBy::kOperator},
+    {"phase", analyzer::GroupBy::kPhase}, {"kind", analyzer::GroupBy::kKind},
+    {"owner", analyzer::GroupBy::kOwner}, {"origin", analyzer::GroupBy::kOrigin}};
 
 /// What one trace has to show.
 struct Shown {
@@ -184,8 +183,9 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 }
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
-  view->add_option("--by", options->by, "Group by site, operator, phase, kind or owner (the parameter gathered)")
-      ->check(CLI::IsMember({"site", "operator", "phase", "kind", "owner"}))
+  view->add_option("--by", options->by,
+                   "Group by site, operator, phase, kind, owner (the parameter gathered) or origin (of its gather)")
+      ->check(CLI::IsMember({"site", "operator", "phase", "kind", "owner", "origin"}))
       ->capture_default_str();
 }
 

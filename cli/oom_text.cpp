@@ -41,7 +41,7 @@ std::string alive_lines(const LoadedTrace& trace, const OutOfMemory& oom, const 
   const TraceData& data = *trace.data;
   if (data.sums_only_at(oom.seq) != nullptr) return labelled("alive", "not kept of that part of the run", style);
   const std::vector<Group> groups = group_blocks(
-      data, trace.analysis.phases, analyzer::live_blocks(data, oom.device, oom.seq), analyzer::GroupBy::kSite);
+      data, trace.analysis.phases, analyzer::live_blocks(data, oom.device, oom.seq), analyzer::GroupBy::kSite, oom.seq);
   std::string text;
   for (std::size_t i = 0; i < std::min(kMostGroups, groups.size()); ++i) {
     text += labelled(i == 0 ? "alive" : "",

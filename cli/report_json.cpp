@@ -202,6 +202,8 @@ Json release_json(const TraceData& data, const ReleaseRow& row) {
           {"persistent", mark.flags.persistent},
           {"mismatch", mark.flags.mismatch},
           {"no_gather", mark.flags.no_gather},
+          {"shared", mark.flags.shared},
+          {"function", mark.flags.function},
           {"explicit", mark.flags.explicit_mark},
           {"unwound", mark.flags.unwound},
           {"declared", optional_json(mark.declared)},
@@ -232,12 +234,13 @@ Json groups_json(const std::vector<Group>& groups) {
 }
 
 void add_live_groups(const TraceData& data, const analyzer::PhaseIndex& phases, const std::vector<const Block*>& live,
-                     Json& json) {
-  json["by_site"] = groups_json(group_blocks(data, phases, live, GroupBy::kSite));
-  json["by_operator"] = groups_json(group_blocks(data, phases, live, GroupBy::kOperator));
-  json["by_phase"] = groups_json(group_blocks(data, phases, live, GroupBy::kPhase));
-  json["by_kind"] = groups_json(group_blocks(data, phases, live, GroupBy::kKind));
-  json["by_owner"] = groups_json(group_blocks(data, phases, live, GroupBy::kOwner));
+                     Sequence at, Json& json) {
+  json["by_site"] = groups_json(group_blocks(data, phases, live, GroupBy::kSite, at));
+  json["by_operator"] = groups_json(group_blocks(data, phases, live, GroupBy::kOperator, at));
+  json["by_phase"] = groups_json(group_blocks(data, phases, live, GroupBy::kPhase, at));
+  json["by_kind"] = groups_json(group_blocks(data, phases, live, GroupBy::kKind, at));
+  json["by_owner"] = groups_json(group_blocks(data, phases, live, GroupBy::kOwner, at));
+  json["by_origin"] = groups_json(group_blocks(data, phases, live, GroupBy::kOrigin, at));
 }
 
 Json peak_object(const TraceData& data, const Analysis& analysis) {
@@ -259,7 +262,7 @@ Json peak_object(const TraceData& data, const Analysis& analysis) {
                {"predicted_bytes", what_if.predicted.bytes.value},
                {"predicted_last_use_bytes", what_if.predicted_last_use.bytes.value},
                {"last_use_known", what_if.last_use_known}};
-  add_live_groups(data, analysis.phases, live_blocks(data, analysis.device, peak.seq), json);
+  add_live_groups(data, analysis.phases, live_blocks(data, analysis.device, peak.seq), peak.seq, json);
   return json;
 }
 
@@ -414,7 +417,7 @@ Json release_totals(const Releases& releases) {
   std::int64_t residual = 0;
   std::int64_t metadata_only = 0;
   for (const Verdict verdict : {Verdict::kFreed, Verdict::kLate, Verdict::kNever, Verdict::kEarly, Verdict::kCounted,
-                                Verdict::kPersistent, Verdict::kNoGather, Verdict::kUnknown}) {
+                                Verdict::kPersistent, Verdict::kNoGather, Verdict::kShared, Verdict::kUnknown}) {
     std::int64_t count = 0;
     for (const ReleaseRow& row : releases.rows) count += row.verdict == verdict ? 1 : 0;
     json[std::string(name_of(verdict))] = count;
@@ -528,7 +531,7 @@ Json live_json(const LoadedTrace& trace, StringId device, Sequence at) {
   json["device"] = text_json(data, device);
   json["at_seq"] = at.value;
   json["bytes"] = bytes;
-  add_live_groups(data, trace.analysis.phases, live, json);
+  add_live_groups(data, trace.analysis.phases, live, at, json);
   json["blocks"] = Json::array();
   for (const Block* block : live) {
     json["blocks"].push_back({{"block", block->id.value},

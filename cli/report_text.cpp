@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/parameters.h"
 #include "analyzer/rank_alignment.h"
 #include "analyzer/rank_comparison.h"
 #include "analyzer/stacks.h"
@@ -71,14 +72,31 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 
 bool is_rule(const Finding& finding, std::string_view rule) { return finding.rule == rule; }
 
-std::string key_text(const std::vector<FindingItem>& items) {
+/// The names of parameters that all have one, else empty.
+std::string names_text(const TraceData& data, std::int64_t graph, const std::vector<std::int64_t>& keys) {
+  constexpr std::size_t kMostNames = 4;
+  std::vector<std::string> names;
+  const std::set<std::int64_t> distinct(keys.begin(), keys.end());
+  for (const std::int64_t key : distinct) {
+    const analyzer::Parameter* parameter = analyzer::find_parameter(data, {graph, key});
+    if (parameter == nullptr || !parameter->name.valid()) return {};
+    if (names.size() < kMostNames) names.emplace_back(data.text(parameter->name));
+  }
+  if (distinct.size() > kMostNames) names.push_back(fmt::format("{} more", distinct.size() - kMostNames));
+  return joined(names, ", ");
+}
+
+std::string key_text(const TraceData& data, const std::vector<FindingItem>& items) {
   std::map<std::int64_t, std::vector<std::int64_t>> by_graph;
   for (const FindingItem& item : items) by_graph[item.key.graph].push_back(item.key.key);
   std::vector<std::string> parts;
   for (auto& [graph, keys] : by_graph) {
-    const std::size_t distinct = std::set<std::int64_t>(keys.begin(), keys.end()).size();
-    std::string text = (distinct == 1 ? "id " : "ids ") + ranges(keys);
-    if (by_graph.size() > 1 || graph != 0) text += fmt::format(" of graph {}", graph);
+    std::string text = names_text(data, graph, keys);
+    if (text.empty()) {
+      const std::size_t distinct = std::set<std::int64_t>(keys.begin(), keys.end()).size();
+      text = (distinct == 1 ? "id " : "ids ") + ranges(keys);
+    }
+    if (by_graph.size() > 1 || graph != 0) text += " of " + analyzer::describe_graph(data, graph);
     parts.push_back(std::move(text));
   }
   return joined(parts, "; ");
@@ -181,7 +199,7 @@ std::string lines_of_residual(const TraceData& data, const Finding& finding, con
     countdown = fmt::format(" (use count {} → {})", *release.remaining + 1, *release.remaining);
   }
   std::string released =
-      fmt::format("{}, {}: final{}, not persistent", data.text(release.name), key_text(finding.items), countdown);
+      fmt::format("{}, {}: final{}, not persistent", data.text(release.name), key_text(data, finding.items), countdown);
   if (const std::string steps = step_text(finding); !steps.empty()) released += " · " + steps;
   text += labelled("released", released, style);
   const bool metadata = std::all_of(finding.items.begin(), finding.items.end(),
@@ -255,7 +273,7 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
   head += first.bytes.value == 0 ? ": the storage had no bytes"
                                  : fmt::format(": {} still there", exact_bytes(first.bytes.value));
   std::string text;
-  std::string what = key_text(finding.items);
+  std::string what = key_text(data, finding.items);
   if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
   text += labelled("parameter", what, style);
   text += stack_lines(data, "first read", head, read.by.stack, style);
@@ -277,7 +295,7 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
 
 std::string lines_of_never(const TraceData& data, const Finding& finding, const Style& style) {
   const FindingItem& first = finding.items.front();
-  std::string what = fmt::format("{}, {}", data.text(first.gather->name), key_text(finding.items));
+  std::string what = fmt::format("{}, {}", data.text(first.gather->name), key_text(data, finding.items));
   if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
   std::string text = stack_lines(data, "gathered", what, first.gather->by.stack, style);
   if (first.release != nullptr) {
@@ -488,7 +506,7 @@ Json essence(const LoadedTrace& trace) {
                {"findings", Json::array()}};
   for (const Finding& finding : analysis.findings) {
     json["findings"].push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes.value,
-                                key_text(finding.items), finding.unexplained, finding.reads});
+                                key_text(*trace.data, finding.items), finding.unexplained, finding.reads});
   }
   return json;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/parameters.h"
 #include "analyzer/stacks.h"
 #include "analyzer/timeline.h"
 #include "cli/report_text.h"
@@ -56,17 +57,19 @@ std::string_view name_of_group_column(GroupBy by) {
       return "phase";
     case GroupBy::kOwner:
       return "gathered for";
+    case GroupBy::kOrigin:
+      return "gathered by";
     case GroupBy::kKind:
       break;
   }
   return "kind";
 }
 
-std::string group_table(const LoadedTrace& trace, const std::vector<const Block*>& live, GroupBy by,
+std::string group_table(const LoadedTrace& trace, const std::vector<const Block*>& live, GroupBy by, Sequence at,
                         const Style& style) {
   std::int64_t total = 0;
   for (const Block* block : live) total += block->bytes.value;
-  const std::vector<Group> groups = group_blocks(*trace.data, trace.analysis.phases, live, by);
+  const std::vector<Group> groups = group_blocks(*trace.data, trace.analysis.phases, live, by, at);
   Table table({"bytes", "share", "blocks", std::string(name_of_group_column(by))}, {true, true, true, false});
   for (std::size_t i = 0; i < groups.size() && i < kMostGroups; ++i) {
     const double share = total > 0 ? static_cast<double>(groups[i].bytes.value) / static_cast<double>(total) : 0;
@@ -230,7 +233,8 @@ std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) 
                           exact_bytes(what_if.predicted_last_use.bytes.value));
     }
   }
-  return text + group_table(trace, live_blocks(*trace.data, trace.analysis.device, what_if.measured.seq), by, style);
+  return text + group_table(trace, live_blocks(*trace.data, trace.analysis.device, what_if.measured.seq), by,
+                            what_if.measured.seq, style);
 }
 
 std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, GroupBy by, const Style& style) {
@@ -240,7 +244,7 @@ std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, Gr
   std::string text = style.bold(fmt::format("alive  {} in {}", exact_bytes(bytes),
                                             counted(static_cast<std::int64_t>(live.size()), "block"))) +
                      "   " + moment_text(trace, at) + "\n";
-  return live.empty() ? text : text + group_table(trace, live, by, style);
+  return live.empty() ? text : text + group_table(trace, live, by, at, style);
 }
 
 std::string releases_text(const LoadedTrace& trace, const Style& style) {
@@ -253,7 +257,8 @@ std::string releases_text(const LoadedTrace& trace, const Style& style) {
   for (const ReleaseRow& row : rows) {
     const Mark& mark = *row.mark;
     table.add({row.step != nullptr ? std::to_string(row.step->number) : "-", std::string(data.text(mark.name)),
-               std::to_string(row.key.graph), std::to_string(row.key.key), std::to_string(mark.cycle),
+               row.key.graph < 0 ? analyzer::describe_graph(data, row.key.graph) : std::to_string(row.key.graph),
+               std::to_string(row.key.key), std::to_string(mark.cycle),
                mark.remaining ? std::to_string(*mark.remaining) : "-", bytes_or_dash(mark.bytes),
                bytes_or_dash(mark.bytes_after), bytes_or_dash(mark.bytes_settled), verdict_text(row.verdict),
                gone_after(row), flags_text(row), mark.storage.valid() ? std::to_string(mark.storage.value) : "-"});
@@ -293,7 +298,7 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
     std::string what(kind_text(mark->kind));
     if (mark->key)
       what += fmt::format(" id {}{}", mark->key->key,
-                          mark->key->graph != 0 ? fmt::format(" of graph {}", mark->key->graph) : "");
+                          mark->key->graph != 0 ? " of " + analyzer::describe_graph(data, mark->key->graph) : "");
     if (mark->kind == MarkKind::kResize)
       what += fmt::format(" to {}", exact_bytes(mark->bytes.value_or(Bytes(0)).value));
     if (mark->kind == MarkKind::kRelease) {

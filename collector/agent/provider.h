@@ -97,6 +97,22 @@ struct LocalsReach {
   bool other_threads_unseen = false;  ///< other Python threads exist and were not looked at
 };
 
+/// How a Python function gathers or releases a parameter: it re-points the tensor, resizes the storage, or makes it.
+enum class FunctionEvent : std::uint8_t { kMove, kResize, kBirth };
+enum class FunctionRole : std::uint8_t { kNone, kGather, kRelease };
+
+/// A running Python function of the table (docs/operators.md) that gathers or releases a parameter.
+struct FunctionCall {
+  FunctionRole role = FunctionRole::kNone;  ///< kNone: there is none, the rest means nothing
+  bool numbered = false;                    ///< `number` is the parameter's
+  bool persistent = false;                  ///< the parameter says that it is kept for good
+  std::int64_t graph = 0;                   ///< stands for the mechanism: below 0, where no operator's graph is
+  std::int64_t number = 0;
+  std::uint64_t name = 0;       ///< string id: the parameter's; 0: not known
+  std::uint64_t mechanism = 0;  ///< string id
+  std::uint64_t function = 0;   ///< string id: qualified name
+};
+
 /// What the Python provider serves.
 struct PythonProvider {
   std::uint32_t size = sizeof(PythonProvider);
@@ -116,6 +132,14 @@ struct PythonProvider {
   /// SourceLineRecords of generated files, once each.
   LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                               bool other_threads) noexcept;
+
+  /// The innermost function of the table, among the calling thread's innermost frames, that does `event`. `object`: the
+  /// Python object of the tensor that is re-pointed, else nullptr. Reads attributes as CPython does, without running
+  /// Python code; none without the GIL.
+  FunctionCall (*function_here)(FunctionEvent event, const void* object) noexcept;
+
+  /// True once a function that gathers by making storages has been on a stack that was taken.
+  bool (*births_by_functions)() noexcept;
 };
 
 /// Called once by the Python provider when it is loaded and its self-check passed. `provider` must live for ever.

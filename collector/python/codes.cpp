@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "collector/agent/provider.h"
+#include "collector/python/functions.h"
 #include "collector/python/hash.h"
 #include "collector/python/text.h"
 
@@ -21,6 +22,7 @@ struct Entry {
   std::atomic<std::uintptr_t> address;
   std::atomic<std::uint64_t> id;          ///< of the code object that lives there; 0: not identified since a death
   std::atomic<std::uint64_t> generation;  ///< deaths of identified code objects
+  std::atomic<std::uint32_t> function;    ///< row in the table of functions, valid while `id` is set
 };
 
 Entry* g_entries = nullptr;
@@ -93,13 +95,17 @@ CodeIdentity identify(const PyCodeObject* code) noexcept {
   if (entry == nullptr) {
     const std::uint64_t id = as_id(mix(mix(address, kCodeSeed), fingerprint(code)));
     publish(code, id);
-    return {id, false};
+    return {id, false, function_row(code)};
   }
-  if (const std::uint64_t id = entry->id.load(std::memory_order_relaxed); id != 0) return {id, true};
+  if (const std::uint64_t id = entry->id.load(std::memory_order_acquire); id != 0) {
+    return {id, true, entry->function.load(std::memory_order_relaxed)};
+  }
   const std::uint64_t id = as_id(mix(mix(address, entry->generation.load(std::memory_order_relaxed)), kCodeSeed));
-  if (!publish(code, id)) return {id, false};
-  entry->id.store(id, std::memory_order_relaxed);
-  return {id, true};
+  const std::uint32_t function = function_row(code);
+  if (!publish(code, id)) return {id, false, function};
+  entry->function.store(function, std::memory_order_relaxed);
+  entry->id.store(id, std::memory_order_release);
+  return {id, true, function};
 }
 
 std::uint64_t code_epoch() noexcept { return g_epoch.load(std::memory_order_acquire); }

@@ -10,7 +10,8 @@ namespace dcmt::python_provider {
 
 struct CodeIdentity {
   std::uint64_t id = 0;
-  bool sure = false;  ///< it is published, and the address names this code object until code_epoch() grows
+  bool sure = false;           ///< it is published, and the address names this code object until code_epoch() grows
+  std::uint32_t function = 0;  ///< its row in the table of functions, see functions.h
 };
 
 /// The code object's id; its CodeRecord is published at first sight. The GIL is not needed: a frame of the caller, or

@@ -200,6 +200,21 @@ enum dcmt_py_slot dcmt_py_slot_kind(PyCodeObject* code, int index) {
   return DCMT_PY_LOCAL;
 }
 
+PyObject* dcmt_py_attribute(PyObject* object, const char* name) {
+  PyTypeObject* const type = Py_TYPE(object);
+  /* The look-up would take an error that is on its way for its own. */
+  if (type->tp_getattro != PyObject_GenericGetAttr || PyErr_Occurred() != NULL) return NULL;
+  PyObject* const key = PyUnicode_InternFromString(name);
+  if (key == NULL) {
+    PyErr_Clear();
+    return NULL;
+  }
+  PyObject* value = NULL;
+  if (_PyType_Lookup(type, key) == NULL) _PyObject_LookupAttr(object, key, &value);
+  Py_DECREF(key);
+  return value;
+}
+
 size_t dcmt_py_code_bytes(const PyCodeObject* code) { return (size_t)Py_SIZE(code) * sizeof(_Py_CODEUNIT); }
 
 void dcmt_py_copy_code(const PyCodeObject* code, size_t from, size_t count, unsigned char* out, unsigned* caches) {

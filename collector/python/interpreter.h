@@ -68,6 +68,10 @@ int dcmt_py_next_frame(const struct dcmt_py_frame* frame, struct dcmt_py_frame* 
 enum dcmt_py_slot { DCMT_PY_LOCAL, DCMT_PY_CELL, DCMT_PY_FREE };
 enum dcmt_py_slot dcmt_py_slot_kind(PyCodeObject* code, int index);
 
+/* An attribute that the object itself has (a descriptor of its type would run code), a new reference; NULL if it has
+ * none. Sets no exception. Needs the GIL. */
+PyObject* dcmt_py_attribute(PyObject* object, const char* name);
+
 /* Length of co_code in bytes. */
 size_t dcmt_py_code_bytes(const PyCodeObject* code);
 

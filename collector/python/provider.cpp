@@ -5,6 +5,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/python/codes.h"
+#include "collector/python/functions.h"
 #include "collector/python/interpreter.h"
 #include "collector/python/locals.h"
 #include "collector/python/stacks.h"
@@ -12,8 +13,8 @@
 namespace dcmt::python_provider {
 namespace {
 
-constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider), capture_stack, innermost_frame,
-                                                visit_locals};
+constinit const agent::PythonProvider kProvider{
+    sizeof(agent::PythonProvider), capture_stack, innermost_frame, visit_locals, function_here, births_by_functions};
 
 /// True if the Python that runs has the version whose layouts were compiled in. `version` is Py_GetVersion().
 bool same_version(const char* version) noexcept {
@@ -57,6 +58,7 @@ void start() noexcept {
   if (!watch_codes()) {
     agent::diagnose(wire::DiagnosticCode::kNote, "no memory for the table of code objects: stacks cost more");
   }
+  load_functions();
   const auto length = std::strcspn(version, " ");
   snprintf(text, sizeof text, "%.*s", static_cast<int>(length), version);
   agent::set_python_version(text);

@@ -347,6 +347,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kBlockOwner:
       return with<wire::BlockOwnerRecord>(bytes, "a block's owner",
                                           [&](const auto& r) { return lifetimes_.block_owner(r); });
+    case RecordType::kParameter:
+      return with<wire::ParameterRecord>(bytes, "a parameter", [&](const auto& r) { return marks_.parameter(r); });
     case RecordType::kBlockFreeDone:
       return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
                                              [&](const auto& r) { return lifetimes_.block_free_done(r); });

@@ -36,6 +36,7 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
   add((flags & wire::kKeyNoGather) != 0, "no_gather");
   add((flags & wire::kKeyExplicit) != 0, "explicit");
   add((flags & wire::kKeyUnwound) != 0, "unwound");
+  add((flags & wire::kKeyFunction) != 0, "function");
   add(metadata_only, "metadata_only");
   if (text.empty()) return std::nullopt;
   return text;
@@ -221,6 +222,14 @@ Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
   return journal_.rows.write(*row);
 }
 
+Status Marks::parameter(const wire::ParameterRecord& record) {
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Expected<RowId> mechanism = dictionary_.string(record.mechanism);
+  if (!mechanism.ok()) return mechanism.error();
+  return journal_.writer.write(ParameterRow{record.graph, record.key, *name, *mechanism});
+}
+
 Status Marks::gather(const wire::KeyRecord& record) {
   ++key_sums_.of(record.graph, record.key).gathers;
   residual_.erase({record.graph, record.key});
@@ -294,7 +303,9 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
   MarkRow& row = release->second.row;
   row.bytes_settled = bytes_now(record);
   row.settled = journal_.now;
-  if (is_final(row) && *row.bytes_settled > 0) {
+  const bool shared = (record.header.aux & wire::kKeyShared) != 0;
+  if (shared) row.flags = row.flags.value_or("") + (row.flags ? ",shared" : "shared");
+  if (is_final(row) && !shared && *row.bytes_settled > 0) {
     KeySumRow& sum = key_sums_.of(record.graph, record.key);
     ++sum.residual;
     sum.residual_bytes = saturating_sum(sum.residual_bytes, *row.bytes_settled);

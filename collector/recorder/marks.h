@@ -30,6 +30,7 @@ class Marks {
   Status end(const wire::MarkRecord& record);
   Status point(const wire::MarkRecord& record);
 
+  Status parameter(const wire::ParameterRecord& record);
   Status gather(const wire::KeyRecord& record);
   Status wait(const wire::KeyRecord& record);
   Status persist(const wire::KeyRecord& record);

@@ -1,8 +1,9 @@
 #include "collector/recorder/operator_toml.h"
 
 #include <toml++/toml.h>
-#include <array>
 #include <fstream>
+#include <initializer_list>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -14,58 +15,116 @@ Error bad(const std::string& path, const toml::source_region& where, const std::
   return {ErrorCode::kBadInput, path + ":" + std::to_string(where.begin.line) + ": " + what};
 }
 
-Expected<std::string> line_of(const std::string& path, const toml::table& row) {
-  static const std::set<std::string_view> kKnown = {"pattern", "role", "graph", "key", "count", "tensor"};
+using Fields = std::set<std::string_view>;
+
+/// Fails unless every field of the row is known and a text.
+Status check_fields(const std::string& path, const toml::table& row, const Fields& known) {
   for (const auto& [name, value] : row) {
-    if (!kKnown.contains(name.str()))
+    if (!known.contains(name.str())) {
       return bad(path, name.source(), "unknown field '" + std::string(name.str()) + "'");
+    }
     if (!value.is_string()) return bad(path, value.source(), "'" + std::string(name.str()) + "' must be a string");
     const auto& text = value.as_string()->get();
     if (text.empty() || text.find_first_of("\t\n") != std::string::npos) {
       return bad(path, value.source(), "'" + std::string(name.str()) + "' is empty or has a tab or line break");
     }
   }
-  const auto field = [&](const char* name) { return row[name].value_or(std::string()); };
-  const std::string role = field("role");
-  if (field("pattern").find("::") == std::string::npos) {
+  return {};
+}
+
+std::string field(const toml::table& row, std::string_view name) { return row[name].value_or(std::string()); }
+
+std::string line_of(const toml::table& row, std::initializer_list<const char*> names) {
+  std::string line;
+  for (const char* name : names) line += (line.empty() && name == *names.begin() ? "" : "\t") + field(row, name);
+  return line + '\n';
+}
+
+Status add_operator(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"pattern", "role", "graph", "key", "count", "tensor"}));
+  const std::string role = field(row, "role");
+  if (field(row, "pattern").find("::") == std::string::npos) {
     return bad(path, row.source(), "'pattern' must be namespace::name, for example \"dc::release_param\"");
   }
   if (role != "gather" && role != "wait" && role != "persist" && role != "release") {
     return bad(path, row.source(), "'role' must be gather, wait, persist or release");
   }
-  if (field("key").empty()) return bad(path, row.source(), "'key' (the argument that names the parameter) is missing");
-  if (role != "release" && !field("count").empty()) return bad(path, row.source(), "only a release has a 'count'");
-  return field("pattern") + '\t' + role + '\t' + field("graph") + '\t' + field("key") + '\t' + field("count") + '\t' +
-         field("tensor") + '\n';
+  if (field(row, "key").empty()) {
+    return bad(path, row.source(), "'key' (the argument that names the parameter) is missing");
+  }
+  if (role != "release" && !field(row, "count").empty()) return bad(path, row.source(), "only a release has a 'count'");
+  tables.agent += line_of(row, {"pattern", "role", "graph", "key", "count", "tensor"});
+  return {};
 }
+
+Status add_function(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(
+      path, row, {"file", "function", "role", "event", "mechanism", "key", "persistent", "owner", "name"}));
+  const std::string role = field(row, "role");
+  const std::string event = field(row, "event");
+  for (const char* name : {"file", "function", "mechanism"}) {
+    if (field(row, name).empty()) return bad(path, row.source(), "'" + std::string(name) + "' is missing");
+  }
+  if (role != "gather" && role != "release") return bad(path, row.source(), "'role' must be gather or release");
+  if (event != "move" && event != "resize" && event != "birth") {
+    return bad(path, row.source(), "'event' must be move, resize or birth");
+  }
+  if (event == "birth" && role == "release") return bad(path, row.source(), "a birth releases nothing");
+  if (event == "move" && field(row, "key").empty()) {
+    return bad(path, row.source(), "'key' (the tensor's attribute that numbers the parameter) is missing");
+  }
+  if (field(row, "owner").empty() != field(row, "name").empty()) {
+    return bad(path, row.source(), "'owner' (a variable) and 'name' (its attribute) come together");
+  }
+  tables.agent += "function\t" + line_of(row, {"file", "function", "role", "event", "mechanism", "key", "persistent",
+                                               "owner", "name"});
+  return {};
+}
+
+Status add_origin(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"origin", "operator", "file", "function"}));
+  if (field(row, "origin").empty()) return bad(path, row.source(), "'origin' (what it is called) is missing");
+  if (field(row, "operator").empty() == field(row, "file").empty()) {
+    return bad(path, row.source(), "an origin is known by its 'operator' or by a 'file'");
+  }
+  if (field(row, "file").empty() && !field(row, "function").empty()) {
+    return bad(path, row.source(), "'function' needs its 'file'");
+  }
+  tables.origins += line_of(row, {"origin", "operator", "file", "function"});
+  return {};
+}
+
+using AddRow = Status (*)(const std::string&, const toml::table&, OperatorTables&);
+const std::map<std::string_view, AddRow> kKinds = {
+    {"operator", add_operator}, {"function", add_function}, {"origin", add_origin}};
 
 }  // namespace
 
-Expected<std::string> compile_operator_tables(const std::vector<std::string>& paths) {
-  std::string lines;
+Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>& paths) {
+  OperatorTables tables;
   for (const std::string& path : paths) {
     std::ifstream file(path);
     if (!file) return Error{ErrorCode::kBadInput, path + ": the table of operators cannot be read"};
     std::stringstream text;
     text << file.rdbuf();
-    toml::table table;
+    toml::table document;
     try {
-      table = toml::parse(text.str(), path);
+      document = toml::parse(text.str(), path);
     } catch (const toml::parse_error& error) {
       return bad(path, error.source(), std::string(error.description()));
     }
-    for (const auto& [name, value] : table) {
-      if (name.str() != "operator" || !value.is_array_of_tables()) {
-        return bad(path, name.source(), "expected [[operator]] tables, found '" + std::string(name.str()) + "'");
+    for (const auto& [name, value] : document) {
+      const auto kind = kKinds.find(name.str());
+      if (kind == kKinds.end() || !value.is_array_of_tables()) {
+        return bad(path, name.source(),
+                   "expected [[operator]], [[function]] or [[origin]] tables, found '" + std::string(name.str()) + "'");
       }
       for (const auto& row : *value.as_array()) {
-        Expected<std::string> line = line_of(path, *row.as_table());
-        if (!line.ok()) return line.error();
-        lines += *line;
+        DCMT_RETURN_IF_ERROR(kind->second(path, *row.as_table(), tables));
       }
     }
   }
-  return lines;
+  return tables;
 }
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// The tables of gather, wait, persist and release operators: TOML for people, lines for the agent.
+// The tables of what gathers, waits, persists and releases: TOML for people, lines for the agent and for the analyzer.
 #pragma once
 
 #include <string>
@@ -8,15 +8,13 @@
 
 namespace dcmt::recorder {
 
-/// Reads TOML tables in order (earlier rows win) and returns the lines that collector/torch/operator_table.h reads.
-/// An error names file, line and what is wrong. Format:
-///   [[operator]]
-///   pattern = "dc::release_param"   # namespace::name; * and ? match
-///   role = "release"                # gather | wait | persist | release
-///   graph = "graph_id"              # names of the operator's arguments; leave out what it does not have
-///   key = "id"
-///   count = "n_users"               # release only
-///   tensor = "a"                    # gather, wait: the argument that carries the storage; default: the output
-Expected<std::string> compile_operator_tables(const std::vector<std::string>& paths);
+struct OperatorTables {
+  std::string agent;    ///< read by collector/torch/operator_table.h and collector/python/functions.h
+  std::string origins;  ///< read by analyzer/origins.h, through the trace
+};
+
+/// Reads TOML tables in order; earlier rows win. An error names file, line and what is wrong. docs/operators.md
+/// explains the fields of [[operator]], [[function]] and [[origin]].
+Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>& paths);
 
 }  // namespace dcmt::recorder

@@ -15,12 +15,12 @@ class OperatorToml : public testing::Test {
     path_ = std::filesystem::temp_directory_path().string() + "/dcmt-operators-" + std::to_string(getpid()) + ".toml";
   }
   void TearDown() override { std::filesystem::remove(path_); }
-  Expected<std::string> compile(const std::string& text) {
+  Expected<OperatorTables> compile(const std::string& text) {
     std::ofstream(path_) << text;
     return compile_operator_tables({path_});
   }
   std::string error_of(const std::string& text) {
-    const Expected<std::string> lines = compile(text);
+    const Expected<OperatorTables> lines = compile(text);
     EXPECT_FALSE(lines.ok());
     return lines.ok() ? "" : lines.error().message;
   }
@@ -32,7 +32,7 @@ TEST_F(OperatorToml, RowsBecomeLinesInOrder) {
       "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n"
       "[[operator]]\npattern='a::r*'\nrole='release'\ngraph='g'\nkey='id'\ncount='n'\n");
   ASSERT_TRUE(lines.ok());
-  EXPECT_EQ(*lines, "a::g\tgather\t\tid\t\t\na::r*\trelease\tg\tid\tn\t\n");
+  EXPECT_EQ(lines->agent, "a::g\tgather\t\tid\t\t\na::r*\trelease\tg\tid\tn\t\n");
 }
 
 TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
@@ -44,6 +44,26 @@ TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\nkey=3\n"), path_ + ":4: 'key' must be a string");
   EXPECT_EQ(error_of("a = = 1\n").find(path_ + ":1: "), 0u);
   EXPECT_EQ(error_of("[operators]\n").find(path_ + ":1: expected [[operator]]"), 0u);
+}
+
+TEST_F(OperatorToml, FunctionsAndOriginsBecomeLines) {
+  const auto lines = compile(
+      "[[function]]\nfile='a/b.py'\nfunction='C.f'\nrole='gather'\nevent='move'\nmechanism='M'\nkey='n'\n"
+      "[[origin]]\norigin='hook'\nfile='a/c.py'\n[[origin]]\norigin='compiled'\noperator='a::*'\n");
+  ASSERT_TRUE(lines.ok());
+  EXPECT_EQ(lines->agent, "function\ta/b.py\tC.f\tgather\tmove\tM\tn\t\t\t\n");
+  EXPECT_EQ(lines->origins, "hook\t\ta/c.py\t\ncompiled\ta::*\t\t\n");
+}
+
+TEST_F(OperatorToml, AFunctionThatCannotBeFollowedIsAnError) {
+  const std::string row = "[[function]]\nfile='b.py'\nfunction='f'\nmechanism='M'\n";
+  EXPECT_EQ(error_of(row + "role='wait'\nevent='move'\nkey='n'\n"), path_ + ":1: 'role' must be gather or release");
+  EXPECT_EQ(error_of(row + "role='release'\nevent='birth'\n"), path_ + ":1: a birth releases nothing");
+  EXPECT_EQ(error_of(row + "role='gather'\nevent='move'\n"),
+            path_ + ":1: 'key' (the tensor's attribute that numbers the parameter) is missing");
+  EXPECT_EQ(error_of(row + "role='gather'\nevent='resize'\nowner='self'\n"),
+            path_ + ":1: 'owner' (a variable) and 'name' (its attribute) come together");
+  EXPECT_EQ(error_of("[[origin]]\norigin='hook'\n"), path_ + ":1: an origin is known by its 'operator' or by a 'file'");
 }
 
 TEST_F(OperatorToml, AMissingFileIsOneLine) {

@@ -74,21 +74,18 @@ ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, 
       last_commit_(std::chrono::steady_clock::now()) {}
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
-                                                                  const std::string& trace_path,
-                                                                  const std::vector<std::string>& command,
+                                                                  const std::string& trace_path, const RunFacts& run,
                                                                   const RetentionOptions& retention) {
-  return open(spool_path, trace_path, command, retention, false);
+  return open(spool_path, trace_path, run, retention, false);
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
-                                                                   const std::string& trace_path,
-                                                                   const std::vector<std::string>& command) {
-  return open(spool_path, trace_path, command, {}, std::filesystem::exists(trace_path));
+                                                                   const std::string& trace_path, const RunFacts& run) {
+  return open(spool_path, trace_path, run, {}, std::filesystem::exists(trace_path));
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
-                                                                 const std::string& trace_path,
-                                                                 const std::vector<std::string>& command,
+                                                                 const std::string& trace_path, const RunFacts& run,
                                                                  const RetentionOptions& retention, bool resume) {
   Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path);
   if (!reader.ok()) return reader.error();
@@ -107,16 +104,17 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::stri
   if (resume) {
     recorder->reader_.skip_to(recorder->assembler_->last_seq());
   } else {
-    DCMT_RETURN_IF_ERROR(recorder->write_start_meta(command));
+    DCMT_RETURN_IF_ERROR(recorder->write_start_meta(run));
   }
   return recorder;
 }
 
-Status ProcessRecorder::write_start_meta(const std::vector<std::string>& command) {
+Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   const spool::ProcessFacts& facts = reader_.facts();
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kState, "recording"));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kToolVersion, kToolVersion));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(command)));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(run.command)));
+  if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kOrigins, run.origins));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{facts.rank}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kWorldSize, std::int64_t{facts.world_size}));

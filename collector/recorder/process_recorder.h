@@ -13,16 +13,21 @@
 
 namespace dcmt::recorder {
 
+/// What a trace is told of the run.
+struct RunFacts {
+  std::vector<std::string> command;
+  std::string origins;  ///< OperatorTables::origins
+};
+
 class ProcessRecorder {
  public:
   /// Opens `spool_path` and creates `trace_path` for it.
   static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
-                                                          const std::vector<std::string>& command,
-                                                          const RetentionOptions& retention = {});
+                                                          const RunFacts& run, const RetentionOptions& retention = {});
   /// Opens `spool_path` and continues the unfinished trace at `trace_path` after its last commit; creates it if the
   /// earlier recorder did not get to it.
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
-                                                           const std::vector<std::string>& command);
+                                                           const RunFacts& run);
 
   /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
   /// records there were.
@@ -46,13 +51,13 @@ class ProcessRecorder {
  private:
   ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
   static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
-                                                         const std::vector<std::string>& command,
-                                                         const RetentionOptions& retention, bool resume);
+                                                         const RunFacts& run, const RetentionOptions& retention,
+                                                         bool resume);
   Status apply_sequenced();
   Status skip_gap();
   Status wait_or_skip_gap();
   Status commit();
-  Status write_start_meta(const std::vector<std::string>& command);
+  Status write_start_meta(const RunFacts& run);
 
   spool::SpoolReader reader_;
   TraceWriter writer_;

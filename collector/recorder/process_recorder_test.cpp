@@ -37,7 +37,7 @@ class ProcessRecorderTest : public ::testing::Test {
     for (const std::size_t seq : seqs) spool_->publish(chunk, stream_.records.at(seq - 1));
   }
   std::unique_ptr<ProcessRecorder> start() {
-    auto recorder = ProcessRecorder::start(spool_->path(), trace(), {"program"});
+    auto recorder = ProcessRecorder::start(spool_->path(), trace(), {{"program"}, {}});
     EXPECT_TRUE(recorder.ok());
     return recorder.ok() ? std::move(*recorder) : nullptr;
   }

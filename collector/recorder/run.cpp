@@ -61,11 +61,12 @@ std::string unused_trace_name(const spool::ProcessFacts& facts, IsUsed&& is_used
 /// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
 class Session {
  public:
-  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, RunState& run,
-          bool shows_status)
+  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
+          RunState& run, bool shows_status)
       : folder_(std::move(folder)),
         spool_folder_(std::move(spool_folder)),
         retention_(retention),
+        origins_(std::move(origins)),
         run_(run),
         shows_status_(shows_status) {}
 
@@ -173,7 +174,7 @@ class Session {
     finish_earlier_image(facts.pid);
     const std::string name = trace_name(facts);
     Expected<std::unique_ptr<ProcessRecorder>> process =
-        ProcessRecorder::start(path, folder_ + "/" + name, command_of(facts.pid), retention_);
+        ProcessRecorder::start(path, folder_ + "/" + name, {command_of(facts.pid), origins_}, retention_);
     if (!process.ok()) {
       notes_.push_back(process.error().message);
       return;
@@ -277,6 +278,7 @@ class Session {
   std::string folder_;
   std::string spool_folder_;
   RetentionOptions retention_;
+  const std::string origins_;
   RunState& run_;
   bool shows_status_;
   std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
@@ -367,7 +369,8 @@ Status recover(const std::string& folder, const std::string& spool, RunState& ru
     });
     DCMT_RETURN_IF_ERROR(save_run(folder, run));  // another report goes on with this name
   }
-  Expected<std::unique_ptr<ProcessRecorder>> process = ProcessRecorder::resume(spool, folder + "/" + name, run.command);
+  Expected<std::unique_ptr<ProcessRecorder>> process =
+      ProcessRecorder::resume(spool, folder + "/" + name, {run.command, {}});
   if (!process.ok()) return process.error();
   DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
   std::error_code error;
@@ -387,7 +390,7 @@ Expected<RunResult> run(const RunOptions& options) {
   }
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
-  Expected<std::string> operators = compile_operator_tables(tables);
+  Expected<OperatorTables> operators = compile_operator_tables(tables);
   if (!operators.ok()) return operators.error();
   DCMT_RETURN_IF_ERROR(prepare_run_folder(options.folder, options.replace));
   DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
@@ -396,7 +399,7 @@ Expected<RunResult> run(const RunOptions& options) {
   if (!spool_folder.ok()) return spool_folder.error();
   const std::string operators_file = *spool_folder + "/operators";
   std::ofstream operators_out(operators_file);
-  operators_out << *operators;
+  operators_out << operators->agent;
   operators_out.close();
   if (!operators_out) {
     remove_spool_folder(options.folder, *spool_folder);
@@ -425,7 +428,7 @@ Expected<RunResult> run(const RunOptions& options) {
   if (!job.ok()) return job.error();
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
-  Session session(options.folder, *spool_folder, options.retention, state, show);
+  Session session(options.folder, *spool_folder, options.retention, operators->origins, state, show);
   std::map<pid_t, int> exits;
   auto last_status = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point job_ended{};

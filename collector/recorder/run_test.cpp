@@ -142,7 +142,7 @@ TEST_F(InterruptedRunTest, TwoSpoolsOfOnePidAreTwoTraces) {
 TEST_F(InterruptedRunTest, TracesWhoseSpoolsAreGoneAreFinished) {
   leave_spool(5, 1);
   const std::string trace = folder_ + "/pid5.dcmt";
-  ASSERT_TRUE(ProcessRecorder::start(run_.spool_folder + "/5-a.spool", trace, {"program"}).ok());
+  ASSERT_TRUE(ProcessRecorder::start(run_.spool_folder + "/5-a.spool", trace, {{"program"}, {}}).ok());
   run_.traces = {{"5-a", "pid5.dcmt"}, {"6-a", "never made.dcmt"}};
   fs::remove_all(run_.spool_folder);
   ASSERT_TRUE(finish().ok());

@@ -49,6 +49,11 @@ inline std::uint64_t data_of(const void* storage) noexcept {
   return storage != nullptr ? word(storage, kStorageData) : 0;
 }
 
+/// The tensor's Python object, nullptr if it has none.
+inline const void* python_object_of(const void* tensor) noexcept {
+  return reinterpret_cast<const void*>(word(tensor, kTensorPyObject));
+}
+
 /// Bytes of memory that a storage has: 0 for none, for a meta, fake or functional one and for a symbolic size.
 inline std::uint64_t bytes_of(const void* storage) noexcept {
   if (data_of(storage) == 0) return 0;

@@ -13,6 +13,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
 #include "collector/torch/elf_patch.h"
+#include "collector/torch/function_cycles.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/operator_events.h"
@@ -146,7 +147,10 @@ void tensor_born(const void* tensor) noexcept {
   }
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   if (storage != nullptr) sharing_add(tensor, storage);
-  if (follow_begin(storage)) write_tensor(wire::RecordType::kTensorBirth, tensor, stack_of_birth(storage));
+  if (!follow_begin(storage)) return;
+  const std::uint64_t stack = stack_of_birth(storage);
+  write_tensor(wire::RecordType::kTensorBirth, tensor, stack);
+  if (storage != nullptr && layout::strong_count(storage) == 1) born_in_function(tensor, stack);
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -311,6 +315,7 @@ class Move {
 };
 
 void on_copy_from(void* tensor, const void* other) {
+  const MovedByFunction function(tensor);
   const Move move(tensor);
   g_copy_from(tensor, other);
 }
@@ -359,6 +364,7 @@ void* on_make_storage(void** result, const void* bytes, void* data, void* alloca
 }
 
 void resize(ResizeStorage real, void* storage, std::size_t bytes) {
+  const ResizedByFunction function(storage);
   const std::uint64_t before = layout::bytes_of(storage);
   const bool was_followed = agent::recording() && follow_begin(storage);
   {

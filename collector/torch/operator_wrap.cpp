@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/layout.h"
 #include "collector/torch/operator_events.h"
 #include "collector/torch/operator_table.h"
 #include "collector/torch/release_keys.h"
@@ -125,10 +126,10 @@ class CycleKernel final : public c10::OperatorKernel {
     }
     switch (row_.role) {
       case OperatorRole::kGather:
-        if (tensor != nullptr) key_gathered(key, tensor, name_id(), flags);
+        if (tensor != nullptr) key_gathered(key, {tensor, layout::storage_of(tensor)}, name_id(), flags);
         break;
       case OperatorRole::kWait:
-        if (tensor != nullptr) key_waited(key, tensor, name_id(), flags);
+        if (tensor != nullptr) key_waited(key, {tensor, layout::storage_of(tensor)}, name_id(), flags);
         break;
       case OperatorRole::kPersist:
         key_persistent(key, name_id(), flags);

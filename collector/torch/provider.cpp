@@ -37,14 +37,16 @@ void gather(std::int64_t graph, std::int64_t key, void* tensor, void* object) no
   agent::Inside inside;
   note_explicit();
   const void* impl = tensor_of(tensor, object);
-  if (impl != nullptr) key_gathered({graph, key}, impl, mark_name("gather"), wire::kKeyExplicit);
+  if (impl == nullptr) return;
+  key_gathered({graph, key}, {impl, layout::storage_of(impl)}, mark_name("gather"), wire::kKeyExplicit);
 }
 
 void wait(std::int64_t graph, std::int64_t key, void* tensor, void* object) noexcept {
   agent::Inside inside;
   note_explicit();
   const void* impl = tensor_of(tensor, object);
-  if (impl != nullptr) key_waited({graph, key}, impl, mark_name("wait"), wire::kKeyExplicit);
+  if (impl == nullptr) return;
+  key_waited({graph, key}, {impl, layout::storage_of(impl)}, mark_name("wait"), wire::kKeyExplicit);
 }
 
 void persist(std::int64_t graph, std::int64_t key) noexcept {

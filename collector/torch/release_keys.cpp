@@ -233,8 +233,7 @@ void write_last_touch(const KeySlot& slot) noexcept {
   agent::commit_record(record);
 }
 
-void take_storage(KeySlot& slot, std::uint32_t index, const void* tensor) noexcept {
-  const void* storage = tensor != nullptr ? layout::storage_of(tensor) : nullptr;
+void take_storage(KeySlot& slot, std::uint32_t index, const void* storage) noexcept {
   const void* before = slot.storage.load(std::memory_order_relaxed);
   if (before == storage) return;
   slot.storage.store(nullptr, std::memory_order_release);
@@ -271,7 +270,7 @@ bool make_key_table() noexcept {
   return g_slots != nullptr && g_watched != nullptr && g_moved != nullptr;
 }
 
-void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept {
+void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
   settle_releases();
   const std::uint32_t index = find_slot(name, true);
   if (index == kNoSlot) return;
@@ -295,23 +294,23 @@ void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint3
     slot.kernel_reads.store(0, std::memory_order_relaxed);
     slot.touches.store(0, std::memory_order_relaxed);
   }
-  take_storage(slot, index, tensor);
+  take_storage(slot, index, what.storage);
   end_earlier_claims(slot.storage.load(std::memory_order_relaxed), index);
   watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
-  write_key(wire::RecordType::kGather, slot, tensor, op, 0, flags);
+  write_key(wire::RecordType::kGather, slot, what.tensor, op, 0, flags);
 }
 
-void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept {
+void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
   const std::uint32_t index = find_slot(name, true);
   if (index == kNoSlot) return;
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) return;
   if (slot.gathered) {
-    take_storage(slot, index, tensor);
+    take_storage(slot, index, what.storage);
     watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
   }
-  write_key(wire::RecordType::kWait, slot, tensor, op, 0, flags);
+  write_key(wire::RecordType::kWait, slot, what.tensor, op, 0, flags);
 }
 
 void key_persistent(KeyName name, std::uint64_t op, std::uint32_t flags) noexcept {
@@ -357,7 +356,10 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   if (!final) return;
   slot.gathered = false;
   const void* storage = slot.storage.load(std::memory_order_acquire);
-  if (storage != nullptr && !slot.released.exchange(true)) {
+  // Of a framework that gives the bytes back itself and gathers anew before each use, an empty storage is not looked at
+  // any more: every operator's inputs would be, all the time.
+  const bool gone = (flags & wire::kKeyFunction) != 0 && layout::bytes_of(storage) == 0;
+  if (storage != nullptr && !gone && !slot.released.exchange(true)) {
     g_released_alive.fetch_add(1, std::memory_order_relaxed);
     watch_gpu_memory(storage);
   }
@@ -375,13 +377,29 @@ void settle_releases() noexcept {
     KeySlot& slot = g_slots[thread->pending[i]];
     SlotGuard guard(slot);
     if (!guard.owned || slot.gathered) continue;
-    write_key(wire::RecordType::kReleaseSettled, slot, nullptr, 0, 0, 0);
     const void* storage = slot.storage.load(std::memory_order_acquire);
-    if (layout::bytes_of(storage) != 0) {
+    // Parameters that were gathered together into one buffer leave it one by one.
+    const bool shared = storage != nullptr && claim_on(storage).gathered != nullptr;
+    write_key(wire::RecordType::kReleaseSettled, slot, nullptr, 0, 0, shared ? wire::kKeyShared : 0);
+    if (!shared && layout::bytes_of(storage) != 0) {
       take_census(wire::CensusTrigger::kRelease, storage, slot.name.graph, slot.name.key);
       expect_gpu_touches(storage);
     }
   }
+}
+
+bool key_is_gathered(KeyName name) noexcept {
+  const std::uint32_t index = find_slot(name, false);
+  return index != kNoSlot && g_slots[index].gathered;
+}
+
+bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexcept {
+  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+    if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
+    out = g_slots[entry.slot].name;
+    if (out.graph == graph) return true;
+  }
+  return false;
 }
 
 bool keys_exist() noexcept { return g_keys_exist.load(std::memory_order_relaxed); }

@@ -17,12 +17,24 @@ struct KeyName {
   std::int64_t key;
 };
 
-/// `op` is the string id of the operator or mark. `flags` may carry wire::kKeyExplicit and wire::kKeyUnwound.
-void key_gathered(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept;
-void key_waited(KeyName name, const void* tensor, std::uint64_t op, std::uint32_t flags) noexcept;
+/// What a gather or wait gives: a tensor, or (`tensor` nullptr) a storage.
+struct Gathered {
+  const void* tensor;
+  const void* storage;
+};
+
+/// `op` is the string id of the operator, function or mark. `flags` may carry wire::kKeyExplicit, kKeyFunction and
+/// kKeyUnwound.
+void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept;
+void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept;
 void key_persistent(KeyName name, std::uint64_t op, std::uint32_t flags) noexcept;
 void key_release_begins(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept;
 void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept;
+
+/// True if a cycle of this key is open.
+bool key_is_gathered(KeyName name) noexcept;
+/// The key of that graph which this storage has served, gathered or not. False if there is none.
+bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexcept;
 
 /// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
 void settle_releases() noexcept;

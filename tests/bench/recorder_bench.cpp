@@ -152,7 +152,7 @@ int record(const Job& job, const std::string& folder) {
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(trace + suffix);
   recorder::RetentionOptions everything;  // what costs most
   everything.max_disk = std::int64_t{1} << 50;
-  auto recorder = recorder::ProcessRecorder::start(spool, trace, {"recorder_bench"}, everything);
+  auto recorder = recorder::ProcessRecorder::start(spool, trace, {{"recorder_bench"}, {}}, everything);
   std::filesystem::remove_all(spools);
   if (!recorder.ok()) return fail(recorder.error().message);
 

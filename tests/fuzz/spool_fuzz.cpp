@@ -99,7 +99,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   const std::string trace = folder + "/trace.dcmt";
   const SpoolFile file(spool, image);
 
-  auto recorder = ProcessRecorder::start(spool, trace, {"fuzz"});
+  auto recorder = ProcessRecorder::start(spool, trace, {{"fuzz"}, {}});
   if (!recorder.ok()) {
     const std::string& message = recorder.error().message;
     if (pristine || message.empty() || message.find('\n') != std::string::npos) {
@@ -115,7 +115,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   if (random.chance(25)) {
     // The recorder is killed here and a later report goes on.
     recorder->reset();
-    recorder = ProcessRecorder::resume(spool, trace, {"fuzz"});
+    recorder = ProcessRecorder::resume(spool, trace, {{"fuzz"}, {}});
     if (!recorder.ok()) {
       // What is left of the spool may be refused by then.
       return pristine ? wrong("resume: " + recorder.error().message) : Outcome::kRefused;

@@ -59,7 +59,7 @@ void write_by_hand(const std::string& path, fuzz::Random& random) {
 bool write_by_recorder(const std::string& path, fuzz::Random& random) {
   const std::string spool = path + ".spool";
   std::ofstream(spool, std::ios::binary) << image_of(fuzz::story(random), random);
-  auto recorder = recorder::ProcessRecorder::start(spool, path, {"fuzz"});
+  auto recorder = recorder::ProcessRecorder::start(spool, path, {{"fuzz"}, {}});
   return recorder.ok() && (*recorder)->finish("exit 0", "finished").ok();
 }
 

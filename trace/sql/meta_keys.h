@@ -22,7 +22,9 @@ inline constexpr char kLastSeq[] = "last_seq";             // every record up to
 inline constexpr char kRecords[] = "records";
 inline constexpr char kUnseenBirths[] = "unseen_births";  // ends without a begin; in detail 'full' there is none
 inline constexpr char kUnseenChanges[] =
-    "unseen_changes";                    // of a tensor's storage or a storage's bytes, seen at the end
-inline constexpr char kExit[] = "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown'
+    "unseen_changes";  // of a tensor's storage or a storage's bytes, seen at the end
+inline constexpr char kExit[] =
+    "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown'
+inline constexpr char kOrigins[] = "origins";  // a row a line, as collector/recorder/operator_toml.h writes them
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

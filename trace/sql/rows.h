@@ -179,6 +179,13 @@ struct KeySumRow {
   std::int64_t kernel_reads = 0;
 };
 
+/// Of a key that a Python function gathers.
+struct ParameterRow {
+  std::int64_t graph = 0, key = 0;
+  RowId name = 0;
+  RowId mechanism = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

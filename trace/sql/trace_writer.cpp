@@ -109,6 +109,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " reserved_end_bytes) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
     " kernel_reads) VALUES(?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO parameter(graph, key, name, mechanism) VALUES(?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -413,6 +414,15 @@ Status TraceWriter::write(const KeySumRow& row) {
       .value(row.reads)
       .value(row.empty_reads)
       .value(row.kernel_reads)
+      .run();
+}
+
+Status TraceWriter::write(const ParameterRow& row) {
+  return Binder(statements_[kParameter])
+      .value(row.graph)
+      .value(row.key)
+      .reference(row.name)
+      .reference(row.mechanism)
       .run();
 }
 

@@ -44,6 +44,7 @@ class TraceWriter {
   Status write(const IntervalRow& row);
   Status write(const IntervalCurveRow& row);
   Status write(const KeySumRow& row);
+  Status write(const ParameterRow& row);
 
   /// Removes what was written under the id of this row; nothing happens if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
@@ -122,6 +123,7 @@ class TraceWriter {
     kInterval,
     kIntervalCurve,
     kKeySum,
+    kParameter,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,

@@ -56,6 +56,7 @@ enum class RecordType : std::uint16_t {
   kBlockStream,     ///< BlockStreamRecord, after the kBlockAlloc of a block that is not the default stream's
   kBlockFreeDone,   ///< BlockFreeDoneRecord: the streams that a freed block waited for are through with it
   kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
+  kParameter,       ///< ParameterRecord, before the first kGather of a key that a Python function gathers
 };
 
 /// 24 bytes before every record's own fields.
@@ -245,6 +246,8 @@ inline constexpr std::uint32_t kKeyNoGather = 1u << 3;     ///< a release withou
 inline constexpr std::uint32_t kKeyExplicit = 1u << 4;     ///< from an explicit mark, not a wrapped operator
 inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had died when this was written
 inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator threw
+inline constexpr std::uint32_t kKeyFunction = 1u << 7;     ///< by a Python function, not an operator
+inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: another key's gather still uses the storage
 
 /// A gather, wait, persist or release of one key = (graph, parameter).
 struct KeyRecord {
@@ -263,6 +266,16 @@ struct KeyRecord {
   std::uint64_t ordinal;  ///< the thread's operator number
 };
 static_assert(sizeof(KeyRecord) == 112);
+
+/// What is known of a key that a Python function gathers.
+struct ParameterRecord {
+  RecordHeader header;
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t name;       ///< string id of the parameter's name, 0 if it is not known
+  std::uint64_t mechanism;  ///< string id
+};
+static_assert(sizeof(ParameterRecord) == 56);
 
 /// Flag of a ReadRecord: a kernel (or a copy) got an address in the storage; `op` is its name as the compiler made it,
 /// `tensor` is 0.

@@ -1,0 +1,50 @@
+#include "analyzer/origins.h"
+
+#include <fnmatch.h>
+
+#include <sstream>
+
+#include "analyzer/stacks.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+bool matches(const std::string& pattern, std::string_view text) {
+  return fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
+}
+
+bool ends_with_path(std::string_view path, std::string_view end) {
+  if (!path.ends_with(end)) return false;
+  return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
+}
+
+}  // namespace
+
+Origins::Origins(const TraceData& data) : data_(data) {
+  std::istringstream lines(data.meta_text(meta::kOrigins));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    Row row;
+    for (std::string* field : {&row.origin, &row.operator_pattern, &row.file, &row.function_pattern}) {
+      std::getline(fields, *field, '\t');
+    }
+    rows_.push_back(std::move(row));
+  }
+}
+
+std::string Origins::of(const Mark& gather) const {
+  const std::string_view by = data_.text(gather.name);
+  for (const Row& row : rows_) {
+    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return row.origin;
+  }
+  for (const FrameText& frame : frames_of(data_, gather.by.stack)) {
+    for (const Row& row : rows_) {
+      if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;
+      if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return row.origin;
+    }
+  }
+  return std::string(by);
+}
+
+}  // namespace dcmt::analyzer

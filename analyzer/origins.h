@@ -1,0 +1,34 @@
+// Where gathers come from: compiled code, a hook of the framework, an eager fallback, a user's context. Which is which
+// says the table that the run was recorded with (docs/operators.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/trace_data.h"
+
+namespace dcmt::analyzer {
+
+/// Belongs to one TraceData, which must outlive it.
+class Origins {
+ public:
+  explicit Origins(const TraceData& data);
+
+  /// The origin of a gather: the first row that knows its operator, else the row that knows the innermost frame of its
+  /// stack that any knows, else the gathering operator or function itself.
+  [[nodiscard]] std::string of(const Mark& gather) const;
+
+ private:
+  struct Row {
+    std::string origin;
+    std::string operator_pattern;  ///< empty: the row is about frames
+    std::string file;              ///< how the path ends
+    std::string function_pattern;  ///< empty: any
+  };
+
+  const TraceData& data_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace dcmt::analyzer

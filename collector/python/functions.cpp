@@ -1,0 +1,181 @@
+#include "collector/python/functions.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "collector/agent/environment.h"
+#include "collector/python/codes.h"
+#include "collector/python/interpreter.h"
+#include "collector/python/text.h"
+
+namespace dcmt::python_provider {
+namespace {
+
+constexpr std::size_t kMaxRows = 64;
+constexpr std::size_t kMaxText = 32768;
+/// How far out the function may be: helpers that it calls, comprehensions.
+constexpr unsigned kMaxDepth = 6;
+
+/// One row, its texts in g_text. Attributes: empty if there is none.
+struct Row {
+  const char* file;      ///< how the file's path ends
+  const char* function;  ///< qualified name
+  agent::FunctionRole role;
+  agent::FunctionEvent event;
+  std::int64_t graph;
+  const char* mechanism;
+  const char* key;      ///< attribute of the tensor: the parameter's number
+  const char* persist;  ///< attribute of the tensor: true if it is kept for good
+  const char* owner;    ///< the function's variable ...
+  const char* name;     ///< ... and its attribute that is the parameter's name
+};
+
+constinit char g_text[kMaxText] = {};
+constinit Row g_rows[kMaxRows] = {};
+constinit std::size_t g_row_count = 0;
+constinit std::atomic<bool> g_births{false};
+
+/// Cuts the next field off a line that ends with a zero byte.
+char* next_field(char*& at) noexcept {
+  char* const field = at;
+  char* const tab = std::strchr(at, '\t');
+  at = tab != nullptr ? tab + 1 : at + std::strlen(at);
+  if (tab != nullptr) *tab = '\0';
+  return field;
+}
+
+bool is(const char* text, const char* other) noexcept { return std::strcmp(text, other) == 0; }
+
+/// Rows of one mechanism share a number below zero, where no graph of an operator is.
+std::int64_t graph_of(const char* mechanism) noexcept {
+  std::int64_t lowest = 0;
+  for (std::size_t i = 0; i < g_row_count; ++i) {
+    if (is(g_rows[i].mechanism, mechanism)) return g_rows[i].graph;
+    if (g_rows[i].graph < lowest) lowest = g_rows[i].graph;
+  }
+  return lowest - 1;
+}
+
+void load_row(char* line) noexcept {
+  if (!is(next_field(line), "function") || g_row_count == kMaxRows) return;
+  Row row{};
+  row.file = next_field(line);
+  row.function = next_field(line);
+  row.role = is(next_field(line), "gather") ? agent::FunctionRole::kGather : agent::FunctionRole::kRelease;
+  const char* const event = next_field(line);
+  row.event = is(event, "move")     ? agent::FunctionEvent::kMove
+              : is(event, "resize") ? agent::FunctionEvent::kResize
+                                    : agent::FunctionEvent::kBirth;
+  row.mechanism = next_field(line);
+  row.graph = graph_of(row.mechanism);
+  row.key = next_field(line);
+  row.persist = next_field(line);
+  row.owner = next_field(line);
+  row.name = next_field(line);
+  g_rows[g_row_count++] = row;
+}
+
+bool ends_with_path(const Text& path, const char* end) noexcept {
+  const std::size_t length = std::strlen(end);
+  if (path.size() < length || std::memcmp(path.data() + path.size() - length, end, length) != 0) return false;
+  return path.size() == length || path.data()[path.size() - length - 1] == '/';
+}
+
+bool equals(const Text& text, const char* other) noexcept {
+  return text.size() == std::strlen(other) && std::memcmp(text.data(), other, text.size()) == 0;
+}
+
+/// The value of a variable of the frame, nullptr if it has none. Borrowed.
+PyObject* variable(const dcmt_py_frame& frame, const char* name) noexcept {
+  for (std::int32_t i = 0; i < frame.locals; ++i) {
+    if (!equals(Text(PyTuple_GET_ITEM(frame.code->co_localsplusnames, i)), name)) continue;
+    PyObject* const value = frame.slots[i];
+    const bool cell = dcmt_py_slot_kind(frame.code, i) != DCMT_PY_LOCAL && value != nullptr && PyCell_Check(value);
+    return cell ? PyCell_GET(value) : value;
+  }
+  return nullptr;
+}
+
+/// The attributes of the parameter that its row names. The caller holds the GIL.
+void read_attributes(const Row& row, const dcmt_py_frame& frame, PyObject* tensor, agent::FunctionCall& call) noexcept {
+  if (tensor != nullptr && *row.key != '\0') {
+    PyObject* const key = dcmt_py_attribute(tensor, row.key);
+    int overflow = 0;
+    if (key != nullptr && PyLong_Check(key)) {
+      call.number = PyLong_AsLongLongAndOverflow(key, &overflow);
+      call.numbered = overflow == 0;
+    }
+    Py_XDECREF(key);
+  }
+  if (tensor != nullptr && *row.persist != '\0') {
+    PyObject* const persist = dcmt_py_attribute(tensor, row.persist);
+    call.persistent = persist == Py_True;
+    Py_XDECREF(persist);
+  }
+  if (*row.owner != '\0') {
+    PyObject* const owner = variable(frame, row.owner);
+    PyObject* const name = owner != nullptr ? dcmt_py_attribute(owner, row.name) : nullptr;
+    if (name != nullptr && PyUnicode_Check(name)) call.name = Text(name).intern();
+    Py_XDECREF(name);
+  }
+}
+
+}  // namespace
+
+void load_functions() noexcept {
+  const char* const path = std::getenv(agent::kEnvOperators);
+  const int file = path != nullptr ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0) return;
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size<kMaxText - 1; size += got> 0 ? static_cast<std::size_t>(got) : 0) {
+    got = read(file, g_text + size, kMaxText - 1 - size);
+  }
+  close(file);
+  // A line that does not end here was cut.
+  for (char *line = g_text, *end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
+    *end = '\0';
+    load_row(line);
+  }
+}
+
+std::uint32_t function_row(const PyCodeObject* code) noexcept {
+  if (g_row_count == 0) return 0;
+  const Text function(code->co_qualname);
+  for (std::size_t i = 0; i < g_row_count; ++i) {
+    if (!equals(function, g_rows[i].function) || !ends_with_path(Text(code->co_filename), g_rows[i].file)) continue;
+    if (g_rows[i].event == agent::FunctionEvent::kBirth) g_births.store(true, std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(i + 1);
+  }
+  return 0;
+}
+
+agent::FunctionCall function_here(agent::FunctionEvent event, const void* object) noexcept {
+  agent::FunctionCall call;
+  PyThreadState* const thread = g_row_count != 0 ? dcmt_py_thread() : nullptr;
+  if (thread == nullptr) return call;
+  dcmt_py_frame frame;
+  int more = dcmt_py_first_frame(thread, &frame);
+  for (unsigned depth = 0; more != 0 && depth < kMaxDepth; ++depth, more = dcmt_py_next_frame(&frame, &frame)) {
+    const std::uint32_t number = identify(frame.code).function;
+    if (number == 0 || g_rows[number - 1].event != event) continue;
+    const Row& row = g_rows[number - 1];
+    call.role = row.role;
+    call.graph = row.graph;
+    call.function = Text(frame.code->co_qualname).intern();
+    call.mechanism = agent::intern(row.mechanism, std::strlen(row.mechanism));
+    // Operators run without the GIL, so a birth has no attributes; a later event of the same parameter does.
+    auto* const tensor = static_cast<PyObject*>(const_cast<void*>(object));
+    if (dcmt_py_holds_gil(thread) != 0) read_attributes(row, frame, tensor, call);
+    return call;
+  }
+  return call;
+}
+
+bool births_by_functions() noexcept { return g_births.load(std::memory_order_relaxed); }
+
+}  // namespace dcmt::python_provider

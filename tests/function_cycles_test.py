@@ -1,0 +1,183 @@
+"""Parameters that Python functions gather and release without an operator: rows [[function]] and [[origin]]."""
+
+from __future__ import annotations
+
+import collections
+import json
+
+import pytest
+import recorded
+
+# A sharding library of a hundred lines, as people have them. 40,000 elements are 160,000 bytes.
+LIBRARY = """
+import torch
+
+N = 40_000
+kept = []
+
+
+class Parameters:
+    def __init__(self, count):
+        self.all = [torch.nn.Parameter(torch.ones(N)) for _ in range(count)]
+        for number, parameter in enumerate(self.all):
+            parameter.number = number
+            parameter.kept_for_good = number == 3
+            free(parameter)  # partitioned before it was ever gathered
+
+    def gather(self, *numbers):
+        buffer = torch.ones(N * len(numbers))
+        for i, number in enumerate(numbers):
+            self.all[number].data = buffer.narrow(0, i * N, N)
+
+
+def free(parameter):
+    parameter.data = torch.empty(0)
+
+
+def hook(parameters, *numbers):
+    parameters.gather(*numbers)
+"""
+
+TABLE = """
+[[function]]
+file = "sharding/library.py"
+function = "Parameters.gather"
+role = "gather"
+event = "move"
+mechanism = "mine"
+key = "number"
+persistent = "kept_for_good"
+
+[[function]]
+file = "sharding/library.py"
+function = "free"
+role = "release"
+event = "move"
+mechanism = "mine"
+key = "number"
+
+[[origin]]
+origin = "hook"
+file = "sharding/library.py"
+function = "hook"
+"""
+
+
+@pytest.fixture
+def recorded_program(tmp_path):
+    def run(program: str, detail: str = "lifetimes"):
+        library = tmp_path / "sharding" / "library.py"
+        library.parent.mkdir()
+        library.write_text(LIBRARY)
+        table = tmp_path / "table.toml"
+        table.write_text(TABLE)
+        script = tmp_path / "program.py"
+        head = "import torch, dc_memtrace as dm\nfrom sharding.library import *\ntorch.set_num_threads(1)\n"
+        script.write_text(head + program)
+        folder = tmp_path / "out"
+        command = ["run", "-o", folder, "--detail", detail, "--operators", table, "--", recorded.sys.executable, script]
+        result = recorded.tool(*command)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return folder
+
+    return run
+
+
+def verdicts(folder) -> list[tuple[int, str, bool]]:
+    return [(row["key"]["key"], row["verdict"], row["residual"]) for row in recorded.releases(folder)]
+
+
+def test_freed_kept_and_never_gathered(recorded_program):
+    folder = recorded_program("""
+def step(p):
+    p.gather(0); free(p.all[0]); torch.ones(2)
+    p.gather(1); alias = p.all[1].data; free(p.all[1]); torch.ones(2)
+    p.gather(2); free(p.all[2]); torch.ones(2)
+
+step(Parameters(3))
+""")
+    # The partition before the first gather is no release.
+    assert verdicts(folder) == [(0, "freed", False), (1, "late", True), (2, "freed", False)]
+    rows = recorded.releases(folder)
+    assert [row["bytes_before"] for row in rows] == [160_000] * 3
+    assert rows[1]["metadata_only"] and rows[1]["function"]
+    (trace,) = recorded.report(folder)
+    (finding,) = trace["findings"]
+    (holder,) = finding["holders"]["paths"]
+    assert [name["name"] for name in holder["names"]] == ["alias"]
+    assert "id 1 of mine" in recorded.tool("report", folder).stdout
+
+
+def test_parameters_of_one_buffer_leave_it_one_by_one(recorded_program):
+    folder = recorded_program("""
+p = Parameters(3)
+p.gather(0, 1, 2)
+for parameter in p.all:
+    free(parameter)
+    torch.ones(2)
+""")
+    # The last of them is the one that must give the bytes back, and does.
+    assert verdicts(folder) == [(0, "shared", False), (1, "shared", False), (2, "freed", False)]
+
+
+def test_the_last_one_of_a_buffer_that_is_held_is_the_one_that_is_named(recorded_program):
+    folder = recorded_program("""
+p = Parameters(2)
+p.gather(0, 1)
+view = p.all[0].data
+for parameter in p.all:
+    free(parameter)
+    torch.ones(2)
+""")
+    assert [row[1:] for row in verdicts(folder)] == [("shared", False), ("late", True)]
+
+
+def test_what_is_kept_for_good_is_not_missed(recorded_program):
+    folder = recorded_program("""
+p = Parameters(4)
+p.gather(3); torch.ones(2)
+p.gather(2); torch.ones(2)
+""")
+    (trace,) = recorded.report(folder)
+    assert [(f["rule"], [i["key"]["key"] for i in f["items"]]) for f in trace["findings"]] == [("never_released", [2])]
+
+
+def test_origins_are_told_by_the_innermost_frame_that_is_known(recorded_program):
+    folder = recorded_program("""
+p = Parameters(3)
+hook(p, 0)
+p.gather(1, 2)
+torch.ones(2)
+dm.mark("here")
+""")
+    shown = recorded.tool("show", "live", "--json", "--by", "origin", "--at", "here", folder)
+    (trace,) = json.loads(shown.stdout)["traces"]
+    bytes_by_origin = {group["name"]: group["bytes"] for group in trace["by_origin"]}
+    assert bytes_by_origin["hook"] == 160_000
+    assert bytes_by_origin["Parameters.gather"] == 320_000
+
+
+def test_fsdp2_is_known_out_of_the_box(tmp_path):
+    counted = tmp_path / "counted.json"
+    folder = tmp_path / "out"
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    recorded.record(folder, *launch, recorded.PROGRAMS / "fsdp2.py", counted)
+    plain = tmp_path / "plain.json"
+    assert recorded.python(*launch, recorded.PROGRAMS / "fsdp2.py", plain).returncode == 0
+    said = json.loads(counted.read_text())
+    assert said == json.loads(plain.read_text())
+
+    (trace,) = [t for t in recorded.report(folder) if t["path"].endswith("rank0.dcmt")]
+    assert trace["findings"] == []
+    shown = recorded.tool("show", "releases", "--json", "--rank", "0", folder)
+    (rows,) = [t["releases"] for t in json.loads(shown.stdout)["traces"]]
+    assert {row["verdict"] for row in rows} == {"freed"}
+    names = dict(
+        recorded.query(folder / "rank0.dcmt", "SELECT key, text FROM parameter JOIN string ON string.id = name")
+    )
+    seen = collections.defaultdict(list)
+    for row in rows:
+        seen[names[row["key"]["key"]]].append(row["bytes_before"])
+    # Where a buffer is smaller than what is followed by its size, it is followed once it has shrunk.
+    expected = {name: sizes if sizes[0] >= 65_536 else sizes[1:] for name, sizes in said["freed"].items()}
+    assert len(expected) == 6 and dict(seen) == expected
