@@ -15,12 +15,18 @@ constexpr std::int64_t kSegment = 20 * 1024 * 1024;
 /// The device has the bytes, and the allocator may not take them.
 bool is_limited(const OutOfMemory& oom) { return oom.free && oom.free->value >= oom.requested.value + kSegment; }
 
-/// The last operator's begin on each thread.
-std::map<ThreadId, Sequence> last_operators(const TraceData& data) {
+/// When each thread was last seen at work. With detail `lifetimes` few operators are observed, and none before the
+/// first gather: what a thread allocates tells, too. What ends does not: an error's way out ends things as well.
+std::map<ThreadId, Sequence> last_work(const TraceData& data) {
   std::map<ThreadId, Sequence> last;
-  for (const Operator& op : data.operators) {
-    Sequence& begin = last[op.thread];
-    begin = std::max(begin, op.span.from_seq);
+  const auto see = [&last](ThreadId thread, Sequence at) {
+    Sequence& latest = last[thread];
+    latest = std::max(latest, at);
+  };
+  for (const Operator& op : data.operators) see(op.thread, op.span.from_seq);
+  for (const Block& block : data.blocks) see(block.birth.thread, block.span.from_seq);
+  for (const Storage& storage : data.storages) {
+    if (!storage.first_seen) see(storage.birth.thread, storage.span.from_seq);  // else it may be its end
   }
   return last;
 }
@@ -46,7 +52,7 @@ std::vector<OomVerdict> judge_out_of_memory(const TraceData& data, const Release
   std::vector<OomVerdict> verdicts;
   if (data.out_of_memory.empty()) return verdicts;
   const std::vector<Gap> gaps = gaps_at_release(data, releases.residual());
-  const std::map<ThreadId, Sequence> last = last_operators(data);
+  const std::map<ThreadId, Sequence> last = last_work(data);
   const bool ended_well = data.meta_text(meta::kExit) == "exit 0";
   for (const OutOfMemory& oom : data.out_of_memory) {
     OomVerdict& verdict = verdicts.emplace_back();
