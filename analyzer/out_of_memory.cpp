@@ -4,16 +4,18 @@
 #include <map>
 
 #include "analyzer/live_set.h"
+#include "trace/base/oom_figures.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 namespace {
 
-/// The CUDA allocator asks for whole segments; a small one is as large.
-constexpr std::int64_t kSegment = 20 * 1024 * 1024;
-
-/// The device has the bytes, and the allocator may not take them.
-bool is_limited(const OutOfMemory& oom) { return oom.free && oom.free->value >= oom.requested.value + kSegment; }
+OomFigures figures_of(const OutOfMemory& oom, Bytes allocated) {
+  const auto known = [](const std::optional<Bytes>& bytes) {
+    return bytes ? std::optional(bytes->value) : std::nullopt;
+  };
+  return {oom.requested.value, allocated.value, known(oom.reserved), known(oom.free)};
+}
 
 /// When each thread was last seen at work. With detail `lifetimes` few operators are observed, and none before the
 /// first gather: what a thread allocates tells, too. What ends does not: an error's way out ends things as well.
@@ -37,13 +39,10 @@ Bytes bytes_alive(const TraceData& data, StringId device, Sequence at) {
   return bytes;
 }
 
-OomCause cause_of(const OomVerdict& verdict) {
-  const OutOfMemory& oom = *verdict.oom;
+OomCause cause_of(const OomVerdict& verdict, const OomFigures& figures) {
   if (verdict.fits_without_dead) return OomCause::kHeld;
-  if (oom.reserved && oom.reserved->value - verdict.allocated.value >= oom.requested.value) {
-    return OomCause::kFragmented;
-  }
-  return is_limited(oom) ? OomCause::kLimited : OomCause::kNeeded;
+  if (figures.is_fragmented()) return OomCause::kFragmented;
+  return figures.is_limited() ? OomCause::kLimited : OomCause::kNeeded;
 }
 
 }  // namespace
@@ -59,10 +58,10 @@ std::vector<OomVerdict> judge_out_of_memory(const TraceData& data, const Release
     verdict.oom = &oom;
     verdict.allocated = oom.allocated ? *oom.allocated : bytes_alive(data, oom.device, oom.seq);
     verdict.dead = bytes_in_gaps(gaps, oom.device, oom.seq);
-    const Bytes had = is_limited(oom) ? Bytes(0) : oom.free.value_or(Bytes(0));
-    verdict.missing = Bytes(std::max<std::int64_t>(0, oom.requested.value - had.value));
+    const OomFigures figures = figures_of(oom, verdict.allocated);
+    verdict.missing = Bytes(figures.missing());
     verdict.fits_without_dead = verdict.dead.value > 0 && verdict.dead >= verdict.missing;
-    verdict.cause = cause_of(verdict);
+    verdict.cause = cause_of(verdict, figures);
     const auto after = last.find(oom.by.thread);
     verdict.went_on = ended_well || (after != last.end() && after->second > oom.seq);
     verdict.step = step_at(releases.steps, oom.seq);

@@ -63,10 +63,7 @@ Status OutOfMemory::look(const OutOfMemoryRow& row) {
   OomFacts facts;
   facts.device = Device::from_row(row.gpu)->name();
   facts.number = count_;
-  facts.requested = row.requested;
-  facts.allocated = row.allocated;
-  facts.reserved = row.reserved;
-  facts.free = row.free;
+  facts.figures = {row.requested, row.allocated, row.reserved, row.free};
   facts.total = row.total;
   Expected<std::string> name = text(operators_.running_name());
   if (!name.ok()) return name.error();
