@@ -15,8 +15,7 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return "-";
   std::set<Key> keys;
   for (const Mark* mark : data.marks_by_storage.of(storage)) {
-    const bool gives = mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
-    if (gives && mark->key) keys.insert(*mark->key);
+    if (mark->gives_storage() && mark->key) keys.insert(*mark->key);
   }
   std::string name;
   for (const Key& key : keys) {
@@ -74,8 +73,7 @@ std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Se
 bool is_gathered(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return false;
   const auto marks = data.marks_by_storage.of(storage);
-  return std::any_of(marks.begin(), marks.end(),
-                     [](const Mark* mark) { return mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait; });
+  return std::any_of(marks.begin(), marks.end(), [](const Mark* mark) { return mark->gives_storage(); });
 }
 
 std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,

@@ -24,8 +24,7 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
     ++parameter.final_releases;
     if (!row.residual) continue;
     ++parameter.residual;
-    const Bytes left = mark.bytes_settled.value_or(mark.bytes_after.value_or(mark.bytes.value_or(Bytes(0))));
-    parameter.residual_bytes = std::max(parameter.residual_bytes, left);
+    parameter.residual_bytes = std::max(parameter.residual_bytes, row.bytes_left());
   }
   // What the recorder counted covers steps without rows too; the rows, a last release that was never settled.
   for (const KeySum& sum : analysis.data->key_sums) {
