@@ -17,8 +17,6 @@ constexpr std::int64_t kMostLooked = 3;
 constexpr std::int64_t kMostRows = 10'000;
 /// Places are looked up for the stacks with most bytes.
 constexpr std::size_t kMostStacks = 300;
-/// Of any device.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
 /// Zero stands for what nobody said.
 std::optional<std::int64_t> known(std::uint64_t bytes) {
@@ -36,7 +34,7 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
   const auto figures = {record.allocated, record.reserved, record.free, record.total};
   if (!device || record.requested > static_cast<std::uint64_t>(kLargest) ||
-      std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostBytes; })) {
+      std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostDeviceBytes; })) {
     return journal_.bad_record("an out-of-memory error");
   }
   if (++count_ > kMostRows) return {};
