@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer/stacks.h"
+#include "trace/base/followed_bytes.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
@@ -24,9 +25,6 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   }
   return name.empty() ? "-" : name;
 }
-
-/// With detail `lifetimes`, the storages of smaller blocks are not followed.
-constexpr std::int64_t kFollowedBytes = 64 * 1024;
 
 std::string kind_of(const TraceData& data, const Block& block) {
   if (is_gathered(data, block.storage)) return "gathered parameter";

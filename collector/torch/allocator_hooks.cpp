@@ -8,8 +8,8 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
-#include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {

@@ -19,6 +19,7 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
