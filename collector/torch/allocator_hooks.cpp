@@ -14,6 +14,10 @@
 namespace dcmt::torch_provider {
 namespace {
 
+using elf::find;
+using elf::ImportPatch;
+using elf::pointer;
+
 using AllocCpu = void* (*)(std::size_t);
 using FreeCpu = void (*)(void*);
 /// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/elf_patch.h"
 #include "collector/torch/allocator_hooks.h"
-#include "collector/torch/elf_patch.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/operator_events.h"
@@ -23,6 +23,12 @@
 
 namespace dcmt::torch_provider {
 namespace {
+
+using elf::find;
+using elf::ImportPatch;
+using elf::patch_virtual;
+using elf::pointer;
+using elf::symbol_in_use;
 
 using Construct4 = void (*)(void*, void*, std::uint64_t, std::uint16_t, std::uint32_t);
 using ConstructView = void (*)(void*, int, void*, std::uint64_t, std::uint16_t);
@@ -502,7 +508,7 @@ std::size_t patch_new_objects() noexcept {
     groups[2] = kCudaImports;
     groups[3] = block_owner_imports(cuda);
   }
-  const Patched patched = patch_imports(groups);
+  const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
   follow_cuda_allocator();
