@@ -229,11 +229,9 @@ void* symbol_in_use(void* library, const char* symbol) noexcept {
   return found != nullptr ? found : dlsym(library, symbol);
 }
 
-void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
-  void** slot = table + index;
-  void* original = *slot;
+bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
   Mapping around;
-  return write_slot(slot, replacement, around) ? original : nullptr;
+  return write_slot(table + index, replacement, around);
 }
 
 }  // namespace dcmt::elf

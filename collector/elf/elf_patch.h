@@ -42,7 +42,8 @@ void* pointer(Function function) noexcept {
 /// library can have a copy, which then is the one in use (a copy relocation).
 void* symbol_in_use(void* library, const char* symbol) noexcept;
 
-/// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`; returns the old value.
-void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept;
+/// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`. False if its page cannot
+/// be written.
+bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept;
 
 }  // namespace dcmt::elf

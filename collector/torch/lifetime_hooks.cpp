@@ -475,15 +475,19 @@ bool install_lifetime_hooks(const char** why) noexcept {
   g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
   g_delete_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotDelete]);
   g_release_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotRelease]);
-  patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor));
-  patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach));
-  patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move));
-  patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from));
-  patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage));
-  patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage));
-  patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional));
-  patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional));
-  patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  const bool patched = patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
+                       patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
+                       patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
+                       patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
+                       patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)) &&
+                       patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  if (!patched) {
+    *why = "the virtual tables of torch's objects cannot be written";
+    return false;
+  }
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;

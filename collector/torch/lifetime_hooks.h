@@ -6,7 +6,7 @@
 namespace dcmt::torch_provider {
 
 /// Installs all hooks, those of the allocators included. False, with the reason in `why`, if torch does not export what
-/// they need; nothing is hooked then.
+/// they need, or it cannot be hooked; a hook that was installed passes everything on while nothing is recorded.
 bool install_lifetime_hooks(const char** why) noexcept;
 
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.
