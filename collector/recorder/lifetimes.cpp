@@ -439,7 +439,8 @@ Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) {
 
 Status Lifetimes::reserved(const wire::ReservedRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || !device->gpu() || record.reserved > kMostDeviceBytes) return journal_.bad_record("an allocator's reserve");
+  if (!device || !device->gpu() || record.reserved > kMostDeviceBytes)
+    return journal_.bad_record("an allocator's reserve");
   const bool traced = record.traced == 1;
   if (traced) traced_.insert(device->name());
   journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);
