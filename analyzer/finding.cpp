@@ -66,6 +66,10 @@ FindingItem item_of_release(const ReleaseRow& row) {
   item.release = row.mark;
   item.row = &row;
   item.gone = row.gone;
+  if (row.gone) {
+    item.until = row.gone->seq;
+    item.until_ns = row.gone->ns;
+  }
   return item;
 }
 

@@ -76,7 +76,7 @@ struct Finding {
 
 [[nodiscard]] std::string_view name_of(Confidence confidence);
 
-/// The item of a release, without what its rule has to say: bytes and until.
+/// The item of a release, to the moment when its bytes went; how many they are is its rule's to say.
 [[nodiscard]] FindingItem item_of_release(const ReleaseRow& row);
 
 /// Fills what follows from the items of a finding: bytes, byte·seconds, evidence of marks, reads.

@@ -7,6 +7,7 @@
 #include "analyzer/origins.h"
 #include "analyzer/parameters.h"
 #include "analyzer/stacks.h"
+#include "trace/base/followed_bytes.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
@@ -17,8 +18,7 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return "-";
   std::set<Key> keys;
   for (const Mark* mark : data.marks_by_storage.of(storage)) {
-    const bool gives = mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
-    if (gives && mark->key) keys.insert(*mark->key);
+    if (mark->gives_storage() && mark->key) keys.insert(*mark->key);
   }
   std::string name;
   for (const Key& key : keys) {
@@ -27,9 +27,6 @@ std::string owner_of(const TraceData& data, StorageId storage) {
   }
   return name.empty() ? "-" : name;
 }
-
-/// With detail `lifetimes`, the storages of smaller blocks are not followed.
-constexpr std::int64_t kFollowedBytes = 64 * 1024;
 
 std::string kind_of(const TraceData& data, const Block& block) {
   if (is_gathered(data, block.storage)) return "gathered parameter";
@@ -92,8 +89,7 @@ std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Se
 bool is_gathered(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return false;
   const auto marks = data.marks_by_storage.of(storage);
-  return std::any_of(marks.begin(), marks.end(),
-                     [](const Mark* mark) { return mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait; });
+  return std::any_of(marks.begin(), marks.end(), [](const Mark* mark) { return mark->gives_storage(); });
 }
 
 std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,

@@ -4,23 +4,31 @@
 #include <map>
 
 #include "analyzer/live_set.h"
+#include "trace/base/oom_figures.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 namespace {
 
-/// The CUDA allocator asks for whole segments; a small one is as large.
-constexpr std::int64_t kSegment = 20 * 1024 * 1024;
+OomFigures figures_of(const OutOfMemory& oom, Bytes allocated) {
+  const auto known = [](const std::optional<Bytes>& bytes) {
+    return bytes ? std::optional(bytes->value) : std::nullopt;
+  };
+  return {oom.requested.value, allocated.value, known(oom.reserved), known(oom.free)};
+}
 
-/// The device has the bytes, and the allocator may not take them.
-bool is_limited(const OutOfMemory& oom) { return oom.free && oom.free->value >= oom.requested.value + kSegment; }
-
-/// The last operator's begin on each thread.
-std::map<ThreadId, Sequence> last_operators(const TraceData& data) {
+/// When each thread was last seen at work. With detail `lifetimes` few operators are observed, and none before the
+/// first gather: what a thread allocates tells, too. What ends does not: an error's way out ends things as well.
+std::map<ThreadId, Sequence> last_work(const TraceData& data) {
   std::map<ThreadId, Sequence> last;
-  for (const Operator& op : data.operators) {
-    Sequence& begin = last[op.thread];
-    begin = std::max(begin, op.span.from_seq);
+  const auto see = [&last](ThreadId thread, Sequence at) {
+    Sequence& latest = last[thread];
+    latest = std::max(latest, at);
+  };
+  for (const Operator& op : data.operators) see(op.thread, op.span.from_seq);
+  for (const Block& block : data.blocks) see(block.birth.thread, block.span.from_seq);
+  for (const Storage& storage : data.storages) {
+    if (!storage.first_seen) see(storage.birth.thread, storage.span.from_seq);  // else it may be its end
   }
   return last;
 }
@@ -31,13 +39,10 @@ Bytes bytes_alive(const TraceData& data, StringId device, Sequence at) {
   return bytes;
 }
 
-OomCause cause_of(const OomVerdict& verdict) {
-  const OutOfMemory& oom = *verdict.oom;
+OomCause cause_of(const OomVerdict& verdict, const OomFigures& figures) {
   if (verdict.fits_without_dead) return OomCause::kHeld;
-  if (oom.reserved && oom.reserved->value - verdict.allocated.value >= oom.requested.value) {
-    return OomCause::kFragmented;
-  }
-  return is_limited(oom) ? OomCause::kLimited : OomCause::kNeeded;
+  if (figures.is_fragmented()) return OomCause::kFragmented;
+  return figures.is_limited() ? OomCause::kLimited : OomCause::kNeeded;
 }
 
 }  // namespace
@@ -46,17 +51,17 @@ std::vector<OomVerdict> judge_out_of_memory(const TraceData& data, const Release
   std::vector<OomVerdict> verdicts;
   if (data.out_of_memory.empty()) return verdicts;
   const std::vector<Gap> gaps = gaps_at_release(data, releases.residual());
-  const std::map<ThreadId, Sequence> last = last_operators(data);
+  const std::map<ThreadId, Sequence> last = last_work(data);
   const bool ended_well = data.meta_text(meta::kExit) == "exit 0";
   for (const OutOfMemory& oom : data.out_of_memory) {
     OomVerdict& verdict = verdicts.emplace_back();
     verdict.oom = &oom;
     verdict.allocated = oom.allocated ? *oom.allocated : bytes_alive(data, oom.device, oom.seq);
     verdict.dead = bytes_in_gaps(gaps, oom.device, oom.seq);
-    const Bytes had = is_limited(oom) ? Bytes(0) : oom.free.value_or(Bytes(0));
-    verdict.missing = Bytes(std::max<std::int64_t>(0, oom.requested.value - had.value));
+    const OomFigures figures = figures_of(oom, verdict.allocated);
+    verdict.missing = Bytes(figures.missing());
     verdict.fits_without_dead = verdict.dead.value > 0 && verdict.dead >= verdict.missing;
-    verdict.cause = cause_of(verdict);
+    verdict.cause = cause_of(verdict, figures);
     const auto after = last.find(oom.by.thread);
     verdict.went_on = ended_well || (after != last.end() && after->second > oom.seq);
     verdict.step = step_at(releases.steps, oom.seq);

@@ -93,6 +93,20 @@ TEST(OutOfMemory, AProgramThatCatchesItGoesOn) {
   EXPECT_TRUE(judge_out_of_memory(data, analyze_releases(data)).front().went_on) << "exit 0";
 }
 
+TEST(OutOfMemory, WithoutOperatorsWhatIsAllocatedTellsThatItGoesOn) {
+  for (const bool goes_on : {false, true}) {
+    TestTrace trace;
+    trace.meta_texts["exit"] = "exit 1";
+    trace.meta_texts["detail"] = "lifetimes";
+    const TestTrace::Handle before = trace.allocate(kMiB);
+    trace.out_of_memory({.requested = 100 * kMiB});
+    trace.drop(before);  // on the error's way out
+    if (goes_on) trace.allocate(kMiB);
+    const TraceData data = trace.load();
+    EXPECT_EQ(judge_out_of_memory(data, analyze_releases(data)).front().went_on, goes_on);
+  }
+}
+
 TEST(OutOfMemory, AlikeErrorsAreOneFindingAndComeFirst) {
   TestTrace trace;
   held(trace, 3);

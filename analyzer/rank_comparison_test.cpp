@@ -49,7 +49,9 @@ class RankComparisonTest : public ::testing::Test {
     trace.meta_integers["world_size"] = world_size;
     train(trace);
     const TraceData data = trace.load();
-    facts.push_back(rank_facts(analyze(data)));  // texts of its own: the trace goes
+    const Analysis analysis = analyze(data);
+    facts.push_back(rank_facts(analysis));  // texts of its own: the trace goes
+    facts.back().devices = rank_peaks(analysis);
   }
   RankComparison compare() {
     Expected<RankComparison> result = compare_ranks(facts);

@@ -10,19 +10,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-std::vector<RankPeak> peaks_of(const Analysis& analysis) {
-  const TraceData& data = *analysis.data;
-  std::vector<RankPeak> peaks;
-  for (const StringId device : devices_of(data)) {
-    const WhatIf own =
-        device == analysis.device ? analysis.what_if : what_if(data, device, analysis.releases.residual());
-    const Step* step = step_at(analysis.releases.steps, own.measured.seq);
-    peaks.push_back({std::string(data.text(device)), own.measured.bytes, own.measured.seq, own.measured.ns,
-                     step != nullptr ? std::optional(step->number) : std::nullopt, own.predicted.bytes});
-  }
-  return peaks;
-}
-
 std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
   std::map<Key, RankParameter> parameters;
   for (const Cycle& cycle : analysis.releases.cycles) {
@@ -37,8 +24,7 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
     ++parameter.final_releases;
     if (!row.residual) continue;
     ++parameter.residual;
-    const Bytes left = mark.bytes_settled.value_or(mark.bytes_after.value_or(mark.bytes.value_or(Bytes(0))));
-    parameter.residual_bytes = std::max(parameter.residual_bytes, left);
+    parameter.residual_bytes = std::max(parameter.residual_bytes, row.bytes_left());
   }
   // What the recorder counted covers steps without rows too; the rows, a last release that was never settled.
   for (const KeySum& sum : analysis.data->key_sums) {
@@ -145,12 +131,24 @@ Bytes RankFacts::residual_bytes() const {
   return bytes;
 }
 
+std::vector<RankPeak> rank_peaks(const Analysis& analysis) {
+  const TraceData& data = *analysis.data;
+  std::vector<RankPeak> peaks;
+  for (const StringId device : devices_of(data)) {
+    const WhatIf own =
+        device == analysis.device ? analysis.what_if : what_if(data, device, analysis.releases.residual());
+    const Step* step = step_at(analysis.releases.steps, own.measured.seq);
+    peaks.push_back({std::string(data.text(device)), own.measured.bytes, own.measured.seq, own.measured.ns,
+                     step != nullptr ? std::optional(step->number) : std::nullopt, own.predicted.bytes});
+  }
+  return peaks;
+}
+
 RankFacts rank_facts(const Analysis& analysis) {
   RankFacts facts;
   facts.path = analysis.data->path;
   facts.rank = analysis.facts.rank;
   facts.world_size = analysis.facts.world_size;
-  facts.devices = peaks_of(analysis);
   facts.parameters = parameters_of(analysis);
   facts.steps_ended = analysis.facts.steps;
   facts.lost = analysis.facts.lost;

@@ -55,7 +55,7 @@ struct RankParameter {
 struct RankFacts {
   std::string path;
   std::int64_t rank = -1, world_size = -1;
-  std::vector<RankPeak> devices;  ///< the highest peak first
+  std::vector<RankPeak> devices;  ///< the highest peak first; told beside each other, not compared
   std::map<Key, RankParameter> parameters;
   std::vector<RankStep> steps;             ///< those with all their rows, by number
   std::optional<std::int64_t> first_step;  ///< its number; nullopt: the trace has none
@@ -70,6 +70,10 @@ struct RankFacts {
   [[nodiscard]] Bytes residual_bytes() const;
 };
 
+/// All but `devices`, whose predictions take passes over all blocks.
 [[nodiscard]] RankFacts rank_facts(const Analysis& analysis);
+
+/// For RankFacts::devices.
+[[nodiscard]] std::vector<RankPeak> rank_peaks(const Analysis& analysis);
 
 }  // namespace dcmt::analyzer

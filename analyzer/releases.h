@@ -59,6 +59,10 @@ struct ReleaseRow {
   /// Where "at the release" is: the end of the release operator.
   [[nodiscard]] Sequence at() const { return mark->span.ended() ? mark->span.to_seq : mark->span.from_seq; }
   [[nodiscard]] TimeNs at_ns() const { return mark->span.ended() ? mark->span.to_ns : mark->span.from_ns; }
+  /// Of the storage, as they were read last: at the next operator, after the release or before it.
+  [[nodiscard]] Bytes bytes_left() const {
+    return mark->bytes_settled.value_or(mark->bytes_after.value_or(mark->bytes.value_or(Bytes(0))));
+  }
 };
 
 /// From a gather of a key to the next one.

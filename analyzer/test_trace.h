@@ -319,7 +319,6 @@ class TestTrace {
     bool has_handle = false;
     std::optional<std::int64_t> key, bytes, bytes_after, settled_bytes, declared, remaining, value;
   };
-  std::vector<LaunchesRow> launches_;
   struct CensusState {
     std::int64_t mark;
     Handle handle;
@@ -522,6 +521,7 @@ class TestTrace {
   std::vector<std::size_t> unsettled_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cycles_;
   std::vector<CensusState> censuses_;
+  std::vector<LaunchesRow> launches_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<std::pair<std::string, std::int64_t>> losses_;
   std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;

@@ -142,6 +142,9 @@ struct Mark {
   std::optional<std::int64_t> declared, remaining, ordinal, value;
   Actor by;
   Span span;
+
+  /// A key's storage is the one that its latest gather or wait gave.
+  [[nodiscard]] bool gives_storage() const { return kind == MarkKind::kGather || kind == MarkKind::kWait; }
 };
 
 enum class Subject : std::uint8_t { kStorage, kTensor, kObject };

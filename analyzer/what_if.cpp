@@ -9,8 +9,7 @@ namespace {
 std::vector<Gap> gaps_from(const TraceData& data, const ReleaseRow& release, Sequence from) {
   Sequence again;
   for (const Mark* mark : data.marks_by_storage.of(release.mark->storage)) {
-    const bool gives = mark->kind == MarkKind::kGather || mark->kind == MarkKind::kWait;
-    if (gives && mark->span.from_seq > from && (!again.valid() || mark->span.from_seq < again)) {
+    if (mark->gives_storage() && mark->span.from_seq > from && (!again.valid() || mark->span.from_seq < again)) {
       again = mark->span.from_seq;
     }
   }

@@ -99,6 +99,15 @@ TEST_F(Process, FindingsFailOnlyWhereAsked) {
   EXPECT_EQ(run("report --fail-on-findings " + clean.save()).exit, 0);
 }
 
+TEST_F(Process, PathsMayFollowDashes) {
+  const std::string path = defect();
+  const Outcome plain = run("report " + path);
+  const Outcome dashed = run("report -- " + path);
+  EXPECT_EQ(dashed.exit, 0) << dashed.err;
+  EXPECT_EQ(dashed.out, plain.out);
+  expect_error("report -- --json", 3, "--json");
+}
+
 TEST_F(Process, EveryViewRunsAndWritesJson) {
   const std::string path = defect();
   for (const std::string arguments : {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",

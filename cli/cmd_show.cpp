@@ -89,20 +89,21 @@ Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const St
   return Shown{releases_json(trace), releases_text(trace, style)};
 }
 
-/// The sequences before and after an interval without rows at which the trace knows what is alive.
+/// The sequences before and after an interval without rows at which the trace knows what is alive; nothing if it knows
+/// none.
 std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Interval& interval) {
   std::string before;
   for (const analyzer::Interval& other : data.intervals) {
     if (other.kept == Kept::kNo) continue;
     if (other.span.from_seq < interval.span.from_seq) {
-      before = "Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
+      before = " Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
     } else {
       const std::string after = "--at " + std::to_string(other.span.from_seq.value + 1);
-      return before.empty() ? "A moment that was kept lies after: " + after + "."
+      return before.empty() ? " A moment that was kept lies after: " + after + "."
                             : before + ", and after: " + after + ".";
     }
   }
-  return before + ".";
+  return before.empty() ? before : before + ".";
 }
 
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -115,7 +116,7 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
   }
   if (const analyzer::Interval* interval = trace.data->sums_only_at(*at); interval != nullptr) {
     return Error{ErrorCode::kUsage, trace.path + ": what was alive at '" + options.at +
-                                        "' was not kept, only sums of that part of the run. " +
+                                        "' was not kept, only sums of that part of the run." +
                                         nearest_windows(*trace.data, *interval)};
   }
   // Of an out-of-memory error, what was alive where it was; else where there was most.

@@ -142,6 +142,25 @@ TEST(GoldenText, OutOfMemory) {
   expect_golden("report_oom.txt", report_of(trace));
 }
 
+TEST(ReportText, HowLongWasHeldIsSaidOfWhatWentOnly) {
+  TestTrace trace;
+  const auto release = [&](std::int64_t key) {
+    const TestTrace::Handle handle = trace.allocate(kBytes);
+    trace.gather(key, handle);
+    trace.release(key, handle);
+    return handle;
+  };
+  release(1);  // alive to the end
+  for (int i = 0; i < 9; ++i) trace.op("aten::relu");
+  const TestTrace::Handle second = release(2);
+  trace.op("aten::relu");
+  trace.drop(second);
+  trace.op("aten::relu");
+  const std::string text = report_of(trace);
+  EXPECT_NE(text.find("by the last reference: 1 operator, "), std::string::npos) << text;
+  EXPECT_NE(text.find("1 not freed to the end of the trace"), std::string::npos) << text;
+}
+
 TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   TestTrace trace;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, kBytes, false); });

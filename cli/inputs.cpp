@@ -106,6 +106,7 @@ Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std
     const Expected<LoadedTrace> loaded = load(std::move(trace));
     if (!loaded.ok()) return loaded.error();
     ranks.push_back(analyzer::rank_facts(loaded->analysis));
+    ranks.back().devices = analyzer::rank_peaks(loaded->analysis);
   }
   return ranks;
 }

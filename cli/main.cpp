@@ -65,7 +65,9 @@ int dispatch(int argc, char** argv) {
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
   }
 #ifdef DCMT_HAVE_RUN
-  if (char** dashes = std::find(argv, argv + argc, std::string_view("--")); dashes != argv + argc) {
+  // What follows is the job's own; to the other commands the parser's "no more options" is right.
+  if (argv[1] == std::string_view("run")) {
+    char** dashes = std::find(argv, argv + argc, std::string_view("--"));
     words_from_dashes().assign(dashes, argv + argc);
     argc = static_cast<int>(dashes - argv);
   }

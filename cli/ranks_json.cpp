@@ -14,21 +14,12 @@ using analyzer::RankFacts;
 using analyzer::RankPeak;
 using analyzer::ResidualDifference;
 
-template <class Value>
-Json optional_json(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }
-
-Json key_json(const Key& key) { return {{"graph", key.graph}, {"key", key.key}}; }
-
 Json rank_json(const RankFacts& facts) {
   Json devices = Json::array();
   for (const RankPeak& peak : facts.devices) {
     devices.push_back({{"device", peak.device},
                        {"peak_bytes", peak.bytes.value},
-                       {"at", peak.at.valid() ? Json({{"seq", peak.at.value}, {"ns", peak.at_ns.value}}) : Json()},
+                       {"at", moment_json(peak.at, peak.at_ns)},
                        {"step", optional_json(peak.step)},
                        {"predicted_bytes", peak.predicted.value}});
   }

@@ -30,7 +30,6 @@ using analyzer::HolderName;
 using analyzer::HolderPath;
 using analyzer::Holders;
 using analyzer::is_gathered;
-using analyzer::Key;
 using analyzer::kNoThread;
 using analyzer::LaunchCoverage;
 using analyzer::live_blocks;
@@ -60,20 +59,6 @@ Json id_json(Id id) {
 }
 
 Json text_json(const TraceData& data, StringId id) { return id.valid() ? Json(data.text(id)) : Json(); }
-
-template <class Value>
-Json optional_json(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }
-
-Json moment_json(Sequence seq, TimeNs ns) {
-  if (!seq.valid()) return {};
-  return {{"seq", seq.value}, {"ns", ns.value}};
-}
-
-Json key_json(const Key& key) { return {{"graph", key.graph}, {"key", key.key}}; }
 
 Json stack_json(const TraceData& data, StackId stack) {
   Json frames = Json::array();

@@ -1,20 +1,17 @@
 // The machine-readable face. Its keys are documented in docs/json.md; a test compares the two.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "analyzer/curve_overview.h"
 #include "analyzer/live_set.h"
 #include "analyzer/storage_story.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
+#include "cli/json_values.h"
 
 namespace dcmt::cli {
-
-using Json = nlohmann::ordered_json;
 
 /// The version of these documents: it grows when a key changes its meaning or goes; new keys do not change it.
 inline constexpr int kJsonVersion = 1;

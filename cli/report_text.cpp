@@ -120,10 +120,6 @@ std::string bytes_text(const Finding& finding) {
   return fmt::format("{}, {}", counted(keys, "storage"), exact_bytes(finding.bytes.value));
 }
 
-std::string interval(std::int64_t low, std::int64_t high, std::string (*text)(std::int64_t)) {
-  return low == high ? text(low) : text(low) + " to " + text(high);
-}
-
 std::string operators_text(const OperatorCount& count) {
   if (count.exact()) return counted(count.at_least, "operator");
   if (count.at_most) return fmt::format("{} to {} operators", grouped(count.at_least), grouped(*count.at_most));
@@ -163,31 +159,28 @@ std::string readers_text(const Finding& finding) {
   return joined(parts, " and ");
 }
 
-/// How long the storages of a finding lived past their release.
+/// How long the storages of a finding that went at last had lived past their release.
 std::string held_for(const Finding& finding) {
-  OperatorCount operators = finding.items.front().row->operators_held;
-  bool known = operators.exact();
+  bool known = true;
+  std::int64_t least = INT64_MAX;  // operators
+  std::int64_t most = 0;
   std::int64_t shortest = INT64_MAX;
   std::int64_t longest = 0;
-  std::int64_t most = operators.at_least;
   for (const FindingItem& item : finding.items) {
     if (!item.gone) continue;
     const OperatorCount& held = item.row->operators_held;
     known = known && held.exact();
-    operators.at_least = std::min(operators.at_least, held.at_least);
+    least = std::min(least, held.at_least);
     most = std::max(most, held.at_least);
     const std::int64_t ns = item.until_ns.value - item.since_ns.value;
     shortest = std::min(shortest, ns);
     longest = std::max(longest, ns);
   }
-  std::string text;
-  if (known && operators.at_least == most) {
-    text = counted(most, "operator");
-  } else {
-    text = fmt::format("{}{} operators", known ? "" : "at least ",
-                       interval(operators.at_least, most, [](std::int64_t n) { return grouped(n); }));
-  }
-  return text + ", " + interval(shortest, longest, duration) + " after the release";
+  const std::string operators =
+      least == most ? counted(most, "operator") : fmt::format("{} to {} operators", grouped(least), grouped(most));
+  const std::string time =
+      shortest == longest ? duration(shortest) : fmt::format("{} to {}", duration(shortest), duration(longest));
+  return fmt::format("{}{}, {} after the release", known ? "" : "at least ", operators, time);
 }
 
 std::string lines_of_residual(const TraceData& data, const Finding& finding, const Style& style) {

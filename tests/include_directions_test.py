@@ -19,6 +19,10 @@ ALLOWED = {
     "analyzer": ("trace",),
     "collector": ("collector", "trace"),
     "collector/agent": ("collector/include", "trace"),
+    "collector/elf": (),
+    "collector/torch": ("collector/agent", "collector/elf", "collector/include", "trace"),
+    "collector/cuda": ("collector/agent", "collector/elf", "collector/include", "trace"),
+    "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
     "cli": ("analyzer", "collector/recorder", "trace"),
     "gui": ("analyzer", "trace"),
@@ -27,7 +31,9 @@ ALLOWED = {
 }
 
 # These build and run without torch, CUDA and Python, so no header of theirs may appear.
-WITHOUT_TORCH = ("trace", "analyzer", "cli", "collector/agent", "collector/recorder", "collector/include")
+WITHOUT_TORCH = (
+    "trace", "analyzer", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/include"
+)
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -83,6 +89,7 @@ def test_a_planted_violation_is_found(tmp_path):
         "collector/agent/torch.cpp": "#include <c10/core/Storage.h>\n",
         "collector/agent/python.cpp": "#include <Python.h>\n",
         "collector/agent/provider_inside.cpp": '#include "collector/torch/census.h"\n',
+        "collector/cuda/other_provider.cpp": '#include "collector/torch/layout.h"\n',
         "collector/recorder/back.cpp": '#include "cli/main.h"\n',
         "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
         "trace/base/near.h": '#include "up.h"\n',

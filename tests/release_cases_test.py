@@ -229,6 +229,23 @@ torch.ones(2)
                                  " (SELECT id FROM storage WHERE bytes = 400000)") == [(0,)]  # fmt: skip
 
 
+def test_more_releases_in_a_row_than_are_looked_at_again_are_said_to_be(run):
+    trace, _ = run("""
+weights = [torch.empty(20_000) for _ in range(40)]
+for key, weight in enumerate(weights):
+    dm.gather(key, weight)
+for key in range(40):
+    dm.release(key)
+torch.ones(2)
+""")
+    releases = recorded.query(trace, "SELECT settled_seq IS NULL, count(*) FROM mark WHERE kind = 'release' GROUP BY 1")
+    assert releases == [(0, 32), (1, 8)]
+    notes = recorded.query(
+        trace, "SELECT s.text FROM diagnostic d JOIN string s ON s.id = d.text WHERE code = 'note' AND s.text LIKE '%in a row%'"
+    )
+    assert len(notes) == 1
+
+
 def test_tensors_without_a_storage_are_not_a_keys(run):
     trace, _ = run("""
 lib.impl("gather", lambda shard, graph, id: shard.repeat(2), "CPU")

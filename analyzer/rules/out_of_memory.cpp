@@ -27,10 +27,6 @@ std::vector<FindingItem> held_at(const TraceData& data, const Releases& releases
     if (bytes.value == 0) continue;
     FindingItem item = item_of_release(*row);
     item.bytes = bytes;
-    if (row->gone) {
-      item.until = row->gone->seq;
-      item.until_ns = row->gone->ns;
-    }
     items.push_back(std::move(item));
   }
   return items;

@@ -31,11 +31,7 @@ Alike alike(const ReleaseRow& row) {
 
 FindingItem item_of(const ReleaseRow& row) {
   FindingItem item = item_of_release(row);
-  item.bytes = row.mark->bytes_settled.value_or(row.mark->bytes_after.value_or(row.mark->bytes.value_or(Bytes(0))));
-  if (row.gone) {
-    item.until = row.gone->seq;
-    item.until_ns = row.gone->ns;
-  }
+  item.bytes = row.bytes_left();
   return item;
 }
 

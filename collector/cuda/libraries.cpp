@@ -2,16 +2,14 @@
 
 #include <dlfcn.h>
 
+#include "collector/elf/elf_patch.h"
+
 namespace dcmt::cuda_provider {
 namespace {
 
-void* loaded(const char* library) noexcept { return dlopen(library, RTLD_NOLOAD | RTLD_LAZY); }
+using elf::find;
 
-template <class Function>
-bool find(void* library, const char* symbol, Function& out) noexcept {
-  out = reinterpret_cast<Function>(dlsym(library, symbol));
-  return out != nullptr;
-}
+void* loaded(const char* library) noexcept { return dlopen(library, RTLD_NOLOAD | RTLD_LAZY); }
 
 }  // namespace
 

@@ -12,13 +12,14 @@
 #include "collector/cuda/gpu_calls.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/libraries.h"
-#include "collector/torch/elf_patch.h"
+#include "collector/elf/elf_patch.h"
 
 namespace dcmt::cuda_provider {
 namespace {
 
-using torch_provider::ImportPatch;
-using torch_provider::patch_imports;
+using elf::ImportPatch;
+using elf::patch_imports;
+using elf::pointer;
 
 enum class State : int {
   kOff,       ///< not subscribed; free to try
@@ -126,11 +127,6 @@ CUptiResult CUPTIAPI on_finalize() {
   const CUptiResult result = g_cupti.finalize();
   may_come_back();
   return result;
-}
-
-template <class Function>
-void* pointer(Function function) noexcept {
-  return reinterpret_cast<void*>(function);
 }
 
 const ImportPatch kImports[] = {

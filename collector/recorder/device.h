@@ -7,6 +7,9 @@
 
 namespace dcmt::recorder {
 
+/// No block is larger, and no device has more.
+inline constexpr std::uint64_t kMostDeviceBytes = std::uint64_t{1} << 46;
+
 /// The CPU or one of CUDA's devices.
 class Device {
  public:

@@ -9,9 +9,6 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Of a block, or a device.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
-
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 Place place_of(const Statement& row, int column) {
@@ -375,7 +372,7 @@ Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool wait
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || record.address == 0 || record.bytes > kMostBytes) {
+  if (!device || record.address == 0 || record.bytes > kMostDeviceBytes) {
     return journal_.bad_record("a block's allocation");
   }
   if (blocks_.find(record.address) != nullptr) {
@@ -442,7 +439,8 @@ Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) {
 
 Status Lifetimes::reserved(const wire::ReservedRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || !device->gpu() || record.reserved > kMostBytes) return journal_.bad_record("an allocator's reserve");
+  if (!device || !device->gpu() || record.reserved > kMostDeviceBytes)
+    return journal_.bad_record("an allocator's reserve");
   const bool traced = record.traced == 1;
   if (traced) traced_.insert(device->name());
   journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);

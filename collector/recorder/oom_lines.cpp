@@ -11,40 +11,33 @@ namespace {
 
 constexpr std::size_t kMostLines = 10;
 constexpr std::size_t kMostGroups = 3;
-/// The CUDA allocator asks for whole segments; a small one is as large.
-constexpr std::int64_t kSegment = 20 * 1024 * 1024;
-
-/// The device has the bytes, and the allocator may not take them.
-bool is_limited(const OomFacts& facts) { return facts.free.value_or(0) >= facts.requested + kSegment; }
 
 std::string head(const OomFacts& facts, const std::string& who) {
   std::string text =
-      fmt::format("out of memory on {}{}: {} asked for", facts.device, who, human_bytes(facts.requested));
+      fmt::format("out of memory on {}{}: {} asked for", facts.device, who, human_bytes(facts.figures.requested));
   if (!facts.operator_name.empty()) text += " by " + facts.operator_name;
   if (!facts.site.empty()) text += " at " + facts.site;
   return text;
 }
 
 std::string figures(const OomFacts& facts) {
+  const OomFigures& figures = facts.figures;
   std::vector<std::string> parts;
-  if (facts.allocated) parts.push_back("allocated " + human_bytes(*facts.allocated));
-  if (facts.reserved) parts.push_back("reserved " + human_bytes(*facts.reserved));
-  if (facts.free && facts.total) {
-    parts.push_back(fmt::format("free {} of the device's {}", human_bytes(*facts.free), human_bytes(*facts.total)));
+  if (figures.allocated) parts.push_back("allocated " + human_bytes(*figures.allocated));
+  if (figures.reserved) parts.push_back("reserved " + human_bytes(*figures.reserved));
+  if (figures.free && facts.total) {
+    parts.push_back(fmt::format("free {} of the device's {}", human_bytes(*figures.free), human_bytes(*facts.total)));
   }
   if (parts.empty()) return fmt::format("allocated {} by torch's tensors", human_bytes(facts.alive));
   std::string text = fmt::format("{} (by torch and CUDA)", fmt::join(parts, ", "));
-  return is_limited(facts) ? text + "; a limit of the process keeps it from the rest" : text;
+  return figures.is_limited() ? text + "; a limit of the process keeps it from the rest" : text;
 }
 
-/// Empty if scattered free bytes are not what is missing.
-std::string fragmentation(const OomFacts& facts) {
-  const std::int64_t unused = facts.reserved.value_or(0) - facts.allocated.value_or(0);
-  if (unused < facts.requested) return {};
+std::string fragmentation(const OomFigures& figures) {
   return fmt::format(
       "fragmented: {} of the reserved bytes are free but scattered; PYTORCH_CUDA_ALLOC_CONF="
       "expandable_segments:True may help",
-      human_bytes(unused));
+      human_bytes(figures.unused()));
 }
 
 std::string group_line(const OomGroup& group) {
@@ -55,9 +48,9 @@ std::string group_line(const OomGroup& group) {
 std::string held_line(const OomFacts& facts) {
   std::string text = fmt::format("{} of it is released and still held, by {} storage{}", human_bytes(facts.held),
                                  facts.held_storages, facts.held_storages == 1 ? "" : "s");
-  if (facts.held >= missing_bytes(facts)) return text + ": with it gone, the request fits";
-  return text + fmt::format("; {} more would have to go for the request to fit",
-                            human_bytes(missing_bytes(facts) - facts.held));
+  const std::int64_t missing = facts.figures.missing();
+  if (facts.held >= missing) return text + ": with it gone, the request fits";
+  return text + fmt::format("; {} more would have to go for the request to fit", human_bytes(missing - facts.held));
 }
 
 std::string holder_line(const OomHolder& holder) {
@@ -79,13 +72,9 @@ std::string fix_line(const OomHolder& holder) {
 
 }  // namespace
 
-std::int64_t missing_bytes(const OomFacts& facts) {
-  return facts.requested - (is_limited(facts) ? 0 : facts.free.value_or(0));
-}
-
 std::string oom_lines(const OomFacts& facts, const std::string& who, const std::string& folder) {
   std::vector<std::string> lines{head(facts, who), figures(facts)};
-  if (std::string line = fragmentation(facts); !line.empty()) lines.push_back(std::move(line));
+  if (facts.figures.is_fragmented()) lines.push_back(fragmentation(facts.figures));
   for (std::size_t i = 0; i < std::min(kMostGroups, facts.groups.size()); ++i) {
     lines.push_back(group_line(facts.groups[i]));
   }

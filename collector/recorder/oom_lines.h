@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/base/oom_figures.h"
+
 namespace dcmt::recorder {
 
 /// Blocks that were allocated at one place.
@@ -26,18 +28,15 @@ struct OomHolder {
 struct OomFacts {
   std::int64_t number = 1;  ///< in its process, from 1
   std::string device, operator_name, site;
-  std::int64_t requested = 0;
-  std::optional<std::int64_t> allocated, reserved, free, total;
-  std::int64_t alive = 0;        ///< bytes of the blocks that the recorder knows
-  std::vector<OomGroup> groups;  ///< most bytes first
-  bool has_releases = false;     ///< some parameter was released in this run
-  std::int64_t held = 0;         ///< bytes released and still held
+  OomFigures figures;
+  std::optional<std::int64_t> total;  ///< of the device
+  std::int64_t alive = 0;             ///< bytes of the blocks that the recorder knows
+  std::vector<OomGroup> groups;       ///< most bytes first
+  bool has_releases = false;          ///< some parameter was released in this run
+  std::int64_t held = 0;              ///< bytes released and still held
   std::int64_t held_storages = 0;
   std::vector<OomHolder> holders;  ///< most bytes first
 };
-
-/// Bytes beyond what could be had: those that would have to be gone for the request to fit.
-[[nodiscard]] std::int64_t missing_bytes(const OomFacts& facts);
 
 /// At most ten lines, each ended.
 /// @param who  ", rank 0", or nothing  @param folder  of the run

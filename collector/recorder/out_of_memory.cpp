@@ -17,8 +17,6 @@ constexpr std::int64_t kMostLooked = 3;
 constexpr std::int64_t kMostRows = 10'000;
 /// Places are looked up for the stacks with most bytes.
 constexpr std::size_t kMostStacks = 300;
-/// Of any device.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
 /// Zero stands for what nobody said.
 std::optional<std::int64_t> known(std::uint64_t bytes) {
@@ -36,7 +34,7 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
   const auto figures = {record.allocated, record.reserved, record.free, record.total};
   if (!device || record.requested > static_cast<std::uint64_t>(kLargest) ||
-      std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostBytes; })) {
+      std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostDeviceBytes; })) {
     return journal_.bad_record("an out-of-memory error");
   }
   if (++count_ > kMostRows) return {};
@@ -63,10 +61,7 @@ Status OutOfMemory::look(const OutOfMemoryRow& row) {
   OomFacts facts;
   facts.device = Device::from_row(row.gpu)->name();
   facts.number = count_;
-  facts.requested = row.requested;
-  facts.allocated = row.allocated;
-  facts.reserved = row.reserved;
-  facts.free = row.free;
+  facts.figures = {row.requested, row.allocated, row.reserved, row.free};
   facts.total = row.total;
   Expected<std::string> name = text(operators_.running_name());
   if (!name.ok()) return name.error();

@@ -8,11 +8,15 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
-#include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
+
+using elf::find;
+using elf::ImportPatch;
+using elf::pointer;
 
 using AllocCpu = void* (*)(std::size_t);
 using FreeCpu = void (*)(void*);

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "collector/torch/elf_patch.h"
+#include "collector/elf/elf_patch.h"
 
 namespace dcmt::torch_provider {
 
@@ -15,10 +15,10 @@ bool find_allocators(void* c10) noexcept;
 void follow_cuda_allocator() noexcept;
 
 /// The import slots to redirect.
-std::span<const ImportPatch> allocator_imports() noexcept;
+std::span<const elf::ImportPatch> allocator_imports() noexcept;
 
 /// Those of functions that keep CUDA blocks without a tensor, as far as this torch has them.
 /// @param cuda  handle of libtorch_cuda
-std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept;
+std::span<const elf::ImportPatch> block_owner_imports(void* cuda) noexcept;
 
 }  // namespace dcmt::torch_provider

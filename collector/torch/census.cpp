@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "collector/agent/provider.h"
-#include "collector/torch/elf_patch.h"
+#include "collector/elf/elf_patch.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
@@ -125,8 +125,9 @@ void write_tensor(std::uint64_t census, const void* tensor, const TensorFacts& f
 bool prepare_census() noexcept {
   void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
   void* const* table =
-      cpu != nullptr ? static_cast<void* const*>(symbol_in_use(cpu, "_ZTVN5torch8autograd22DifferentiableViewMetaE"))
-                     : nullptr;
+      cpu != nullptr
+          ? static_cast<void* const*>(elf::symbol_in_use(cpu, "_ZTVN5torch8autograd22DifferentiableViewMetaE"))
+          : nullptr;
   if (table == nullptr) return false;
   g_view_table = reinterpret_cast<std::uint64_t>(table + layout::kTableFunctions);
   return true;

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/elf_patch.h"
 #include "collector/torch/allocator_hooks.h"
-#include "collector/torch/elf_patch.h"
 #include "collector/torch/function_cycles.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
@@ -20,9 +20,16 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
+
+using elf::find;
+using elf::ImportPatch;
+using elf::patch_virtual;
+using elf::pointer;
+using elf::symbol_in_use;
 
 using Construct4 = void (*)(void*, void*, std::uint64_t, std::uint16_t, std::uint32_t);
 using ConstructView = void (*)(void*, int, void*, std::uint64_t, std::uint16_t);
@@ -474,15 +481,19 @@ bool install_lifetime_hooks(const char** why) noexcept {
   g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
   g_delete_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotDelete]);
   g_release_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotRelease]);
-  patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor));
-  patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach));
-  patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move));
-  patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from));
-  patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage));
-  patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage));
-  patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional));
-  patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional));
-  patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  const bool patched = patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
+                       patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
+                       patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
+                       patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
+                       patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
+                       patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)) &&
+                       patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  if (!patched) {
+    *why = "the virtual tables of torch's objects cannot be written";
+    return false;
+  }
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;
@@ -507,7 +518,7 @@ std::size_t patch_new_objects() noexcept {
     groups[2] = kCudaImports;
     groups[3] = block_owner_imports(cuda);
   }
-  const Patched patched = patch_imports(groups);
+  const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();
   busy.store(false, std::memory_order_release);
   follow_cuda_allocator();

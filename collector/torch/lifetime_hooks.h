@@ -2,16 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace dcmt::torch_provider {
 
-/// In `lifetimes`, storages below this size are not followed unless they belong to a key, and blocks below it count for
-/// the curve only.
-inline constexpr std::uint64_t kFollowedBytes = 64 * 1024;
-
 /// Installs all hooks, those of the allocators included. False, with the reason in `why`, if torch does not export what
-/// they need; nothing is hooked then.
+/// they need, or it cannot be hooked; a hook that was installed passes everything on while nothing is recorded.
 bool install_lifetime_hooks(const char** why) noexcept;
 
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.

@@ -33,7 +33,6 @@ struct ArgumentPlaces {
 struct WantedOperator {
   c10::OperatorHandle handle;
   const OperatorRow* row;
-  ArgumentPlaces places;
   bool cpu_wrapped = false;
   bool cuda_wrapped = false;
 };
@@ -157,7 +156,7 @@ class Listener final : public c10::OpRegistrationListener {
     if (row == nullptr) return;
     {
       const std::lock_guard<std::mutex> lock(state.mutex);
-      state.wanted.push_back(std::make_shared<WantedOperator>(WantedOperator{op, row, {}}));
+      state.wanted.push_back(std::make_shared<WantedOperator>(WantedOperator{op, row}));
     }
     g_begun_since.store(0, std::memory_order_relaxed);
     g_wanted.store(true, std::memory_order_relaxed);
@@ -176,15 +175,15 @@ class QuietWarnings final : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-bool wrap_for(WantedOperator& wanted, c10::DispatchKey key) {
+bool wrap_for(const WantedOperator& wanted, c10::DispatchKey key) {
   if (!wanted.handle.hasSchema()) return false;
   // A backend kernel of ours in front of a composite one would take autograd and vmap away from it.
   const bool direct = wanted.handle.hasKernelForDispatchKey(key) ||
                       wanted.handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
   if (!direct || !wanted.handle.hasComputedKernelForDispatchKey(key)) return false;
   const auto& schema = wanted.handle.schema();
-  wanted.places = {place_of(schema, wanted.row->graph), place_of(schema, wanted.row->key),
-                   place_of(schema, wanted.row->count), place_of(schema, wanted.row->tensor)};
+  const ArgumentPlaces places{place_of(schema, wanted.row->graph), place_of(schema, wanted.row->key),
+                              place_of(schema, wanted.row->count), place_of(schema, wanted.row->tensor)};
   const std::string full_name = schema.operator_name().name;
   const std::size_t colon = full_name.find("::");
   if (colon == std::string::npos) return false;
@@ -195,9 +194,8 @@ bool wrap_for(WantedOperator& wanted, c10::DispatchKey key) {
   const c10::WarningUtils::WarningHandlerGuard warnings(&quiet);
   auto library =
       std::make_unique<torch::Library>(torch::Library::IMPL, full_name.substr(0, colon), key, "dc-memtrace", 0);
-  library->impl(name.c_str(),
-                torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
-                    wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, wanted.places, full_name)));
+  library->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
+                                  wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, places, full_name)));
   wrapping().libraries.push_back(std::move(library));
   return true;
 }

@@ -34,9 +34,9 @@ struct KeySlot {
   std::int32_t declared;
   std::int32_t remaining;
   bool persistent;
-  bool gathered;               ///< a cycle is open: gathered and not finally released
+  std::atomic<bool> gathered;  ///< a cycle is open: gathered and not finally released
   std::atomic<bool> released;  ///< the storage outlived its final release
-  std::uint32_t reads;
+  std::atomic<std::uint32_t> reads;
   std::atomic<std::uint32_t> kernel_reads;
   std::atomic<std::uint64_t> touches;     ///< in `full`: launches that got the storage since it was gathered
   std::atomic<std::uint64_t> touch_name;  ///< string id of the last one's kernel
@@ -71,6 +71,7 @@ constinit std::atomic<bool> g_keys_exist{false};
 constinit std::atomic<std::int32_t> g_watched_count{0};
 constinit std::atomic<std::int32_t> g_released_alive{0};
 constinit std::atomic<std::int32_t> g_moved_count{0};
+constinit std::atomic<bool> g_said_full{false};
 
 std::uint32_t spread(const void* pointer, std::uint32_t bits) noexcept {
   const auto hash = (reinterpret_cast<std::uint64_t>(pointer) >> 4) * 0x9E3779B97F4A7C15u;
@@ -100,11 +101,14 @@ std::uint32_t find_slot(KeyName name, bool create) noexcept {
   return kNoSlot;
 }
 
-/// Keeps a slot to one thread. Gives up after a bounded number of tries: the host must not wait for us.
+/// Keeps a slot to one thread. Gives up after a bounded number of tries, and says so: the host must not wait for us.
 class SlotGuard {
  public:
   explicit SlotGuard(KeySlot& slot) noexcept : slot_(slot) {
     for (int i = 0; i < 4096 && !owned; ++i) owned = slot_.busy.exchange(1, std::memory_order_acquire) == 0;
+    if (owned) return;
+    agent::diagnose(wire::DiagnosticCode::kNote,
+                    "a moment of a parameter's cycle was not followed: another thread was busy with its key");
   }
   ~SlotGuard() {
     if (owned) slot_.busy.store(0, std::memory_order_release);
@@ -168,7 +172,7 @@ Claim claim_on(const void* storage) noexcept {
   for (const auto& entry : g_watched[spread(storage, 13)].entries) {
     if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
     KeySlot& slot = g_slots[entry.slot];
-    if (slot.gathered) return {nullptr, &slot};
+    if (slot.gathered.load(std::memory_order_acquire)) return {nullptr, &slot};
     if (claim.released == nullptr && slot.released.load(std::memory_order_acquire)) claim.released = &slot;
   }
   return claim;
@@ -278,19 +282,16 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   if (!keys_exist() && !g_keys_exist.exchange(true, std::memory_order_relaxed)) switch_operator_events();
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
-  if (!guard.owned) {
-    agent::diagnose(wire::DiagnosticCode::kNote, "a gather was not followed: another thread was busy with its key");
-    return;
-  }
+  if (!guard.owned) return;
   no_longer_released(slot, slot.storage.load(std::memory_order_relaxed));
   forget_moved(slot);
   // A gather of what is still gathered hands out the same buffer: the cycle goes on.
-  if (!slot.gathered) {
-    slot.gathered = true;
+  if (!slot.gathered.load(std::memory_order_relaxed)) {
+    slot.gathered.store(true, std::memory_order_release);
     ++slot.cycle;
     slot.remaining = 0;
     slot.declared = 0;
-    slot.reads = 0;
+    slot.reads.store(0, std::memory_order_relaxed);
     slot.kernel_reads.store(0, std::memory_order_relaxed);
     slot.touches.store(0, std::memory_order_relaxed);
   }
@@ -306,7 +307,7 @@ void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t fla
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) return;
-  if (slot.gathered) {
+  if (slot.gathered.load(std::memory_order_relaxed)) {
     take_storage(slot, index, what.storage);
     watch_gpu_memory_in_use(slot.storage.load(std::memory_order_relaxed));
   }
@@ -337,7 +338,7 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
   if (!guard.owned) return;
-  if (!slot.gathered) flags |= wire::kKeyNoGather;
+  if (!slot.gathered.load(std::memory_order_relaxed)) flags |= wire::kKeyNoGather;
   if (slot.remaining == 0) {
     slot.remaining = slot.declared = declared > 0 ? declared : 1;
   } else if (declared != slot.declared) {
@@ -354,7 +355,7 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   }
   write_key(wire::RecordType::kRelease, slot, nullptr, op, declared, flags);
   if (!final) return;
-  slot.gathered = false;
+  slot.gathered.store(false, std::memory_order_release);
   const void* storage = slot.storage.load(std::memory_order_acquire);
   // Of a framework that gives the bytes back itself and gathers anew before each use, an empty storage is not looked at
   // any more: every operator's inputs would be, all the time.
@@ -364,7 +365,15 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
     watch_gpu_memory(storage);
   }
   TorchThread* thread = torch_thread();
-  if (thread == nullptr || thread->pending_count == TorchThread::kMaxPending) return;
+  if (thread == nullptr) return;
+  if (thread->pending_count == TorchThread::kMaxPending) {
+    if (!g_said_full.exchange(true, std::memory_order_relaxed)) {
+      agent::diagnose(wire::DiagnosticCode::kNote,
+                      "a thread released more parameters in a row, without an operator in between, than are looked at "
+                      "again: of some it is not known what their release left and who held it");
+    }
+    return;
+  }
   thread->pending[thread->pending_count++] = index;
 }
 
@@ -376,7 +385,7 @@ void settle_releases() noexcept {
   for (std::uint32_t i = 0; i < count; ++i) {
     KeySlot& slot = g_slots[thread->pending[i]];
     SlotGuard guard(slot);
-    if (!guard.owned || slot.gathered) continue;
+    if (!guard.owned || slot.gathered.load(std::memory_order_relaxed)) continue;
     const void* storage = slot.storage.load(std::memory_order_acquire);
     // Parameters that were gathered together into one buffer leave it one by one.
     const bool shared = storage != nullptr && claim_on(storage).gathered != nullptr;
@@ -390,7 +399,7 @@ void settle_releases() noexcept {
 
 bool key_is_gathered(KeyName name) noexcept {
   const std::uint32_t index = find_slot(name, false);
-  return index != kNoSlot && g_slots[index].gathered;
+  return index != kNoSlot && g_slots[index].gathered.load(std::memory_order_relaxed);
 }
 
 bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexcept {
@@ -456,7 +465,7 @@ void write_read_record(const ReleasedKey& key, const void* tensor, const char* r
 
 void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
   const std::uint32_t index = find_slot(key.name, false);
-  if (index == kNoSlot || g_slots[index].reads++ >= kReadsPerRelease) return;
+  if (index == kNoSlot || g_slots[index].reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
   write_read_record(key, tensor, op, ordinal, 0);
 }
 

@@ -45,12 +45,13 @@ bool keys_exist() noexcept;
 /// True while a released storage or a re-pointed tensor is still alive: operators' inputs must be looked at.
 bool reads_wanted() noexcept;
 
-/// The key whose released storage or re-pointed tensor this is, or nullptr.
+/// A key after its final release, with what is left of its storage.
 struct ReleasedKey {
   KeyName name;
   const void* storage;
   std::uint64_t bytes;
 };
+/// False if the tensor neither lies on a released storage nor was re-pointed by a release.
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
 
 void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept;

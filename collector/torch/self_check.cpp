@@ -8,7 +8,7 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
-#include "collector/torch/elf_patch.h"
+#include "collector/elf/elf_patch.h"
 #include "collector/torch/layout.h"
 
 namespace dcmt::torch_provider {
@@ -73,8 +73,8 @@ const char* self_check() {
   // Virtual tables: the slots that are hooked must hold the functions we think they hold.
   void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
   if (c10 == nullptr) return wrong("libraries");
-  void* const* table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
-  void* const* storage_table = static_cast<void* const*>(symbol_in_use(c10, "_ZTVN3c1011StorageImplE"));
+  void* const* table = static_cast<void* const*>(elf::symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
+  void* const* storage_table = static_cast<void* const*>(elf::symbol_in_use(c10, "_ZTVN3c1011StorageImplE"));
   if (table == nullptr || layout::word(impl, 0) != address(table + layout::kTableFunctions) ||
       storage_table == nullptr || layout::word(storage, 0) != address(storage_table + layout::kTableFunctions) ||
       table[layout::kTensorSlotRelease] != dlsym(c10, "_ZN3c1010TensorImpl17release_resourcesEv")) {

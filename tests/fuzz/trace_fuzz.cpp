@@ -100,6 +100,7 @@ void print_ranks(const std::vector<cli::LoadedTrace>& traces, std::ostream& out)
   std::vector<analyzer::RankFacts> ranks;
   for (const cli::LoadedTrace& trace : traces) {
     ranks.push_back(analyzer::rank_facts(trace.analysis));
+    ranks.back().devices = analyzer::rank_peaks(trace.analysis);
     ranks.back().rank = static_cast<std::int64_t>(ranks.size());  // or most would be refused
     ranks.back().world_size = 4;
   }

@@ -154,10 +154,6 @@ Expected<Statement> Database::prepare(std::string_view sql) {
   return Statement(statement);
 }
 
-std::int64_t Database::last_insert_rowid() const { return sqlite3_last_insert_rowid(connection_.get()); }
-
-int Database::last_error() const { return sqlite3_extended_errcode(connection_.get()); }
-
 Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit) {
   Expected<Statement> query = database.prepare(sql);
   if (!query.ok()) return query.error();

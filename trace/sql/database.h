@@ -93,9 +93,6 @@ class Database {
   Expected<Statement> prepare(std::string_view sql);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::int64_t last_insert_rowid() const;
-  /// The SQLite result code of the last failure, for callers that explain it better than SQLite does.
-  [[nodiscard]] int last_error() const;
 
  private:
   struct Close {

@@ -24,7 +24,6 @@ TEST(Database, BindsAndReadsEveryKind) {
   insert->bind(4, std::optional<std::int64_t>(9));
   insert->bind_blob(5, std::string_view("\0x", 2));
   ASSERT_TRUE(insert->run().ok());
-  EXPECT_EQ(database.last_insert_rowid(), 1);
 
   Expected<Statement> select = database.prepare("SELECT a, b, c, d, e, 1.5 FROM t");
   ASSERT_TRUE(select.ok());

@@ -1,4 +1,4 @@
-#include "collector/torch/elf_patch.h"
+#include "collector/elf/elf_patch.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace dcmt::torch_provider {
+namespace dcmt::elf {
 namespace {
 
 /// What has been looked at: by address, which an object that is unloaded leaves to the next one. Leaked on purpose:
@@ -229,11 +229,9 @@ void* symbol_in_use(void* library, const char* symbol) noexcept {
   return found != nullptr ? found : dlsym(library, symbol);
 }
 
-void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
-  void** slot = table + index;
-  void* original = *slot;
+bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
   Mapping around;
-  return write_slot(slot, replacement, around) ? original : nullptr;
+  return write_slot(table + index, replacement, around);
 }
 
-}  // namespace dcmt::torch_provider
+}  // namespace dcmt::elf

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace dcmt::torch_provider {
+namespace dcmt::elf {
 
 /// One import to redirect in loaded objects.
 struct ImportPatch {
@@ -26,7 +26,7 @@ struct Patched {
 /// only.
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
-/// What a hook passes on to. False if the library has no such function.
+/// A function of a loaded library, as what a hook passes on to. False if the library has no such function.
 template <class Function>
 bool find(void* library, const char* symbol, Function& out) noexcept {
   out = reinterpret_cast<Function>(dlsym(library, symbol));
@@ -42,7 +42,8 @@ void* pointer(Function function) noexcept {
 /// library can have a copy, which then is the one in use (a copy relocation).
 void* symbol_in_use(void* library, const char* symbol) noexcept;
 
-/// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`; returns the old value.
-void* patch_virtual(void** table, std::size_t index, void* replacement) noexcept;
+/// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`. False if its page cannot
+/// be written.
+bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept;
 
-}  // namespace dcmt::torch_provider
+}  // namespace dcmt::elf

@@ -1,0 +1,27 @@
+// How values that can be missing are written in every document: missing is null.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "analyzer/trace_data.h"
+
+namespace dcmt::cli {
+
+using Json = nlohmann::ordered_json;
+
+template <class Value>
+[[nodiscard]] Json optional_json(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+[[nodiscard]] inline Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }
+
+[[nodiscard]] inline Json moment_json(Sequence seq, TimeNs ns) {
+  if (!seq.valid()) return {};
+  return {{"seq", seq.value}, {"ns", ns.value}};
+}
+
+[[nodiscard]] inline Json key_json(const analyzer::Key& key) { return {{"graph", key.graph}, {"key", key.key}}; }
+
+}  // namespace dcmt::cli

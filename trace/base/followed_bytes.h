@@ -1,0 +1,12 @@
+// Which storages the default detail follows.
+#pragma once
+
+#include <cstdint>
+
+namespace dcmt {
+
+/// With detail `lifetimes`, storages below this size are not followed unless they belong to a key, and blocks below it
+/// count for the curve only.
+inline constexpr std::int64_t kFollowedBytes = 64 * 1024;
+
+}  // namespace dcmt
