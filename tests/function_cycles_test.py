@@ -161,9 +161,9 @@ def test_fsdp2_is_known_out_of_the_box(tmp_path):
     counted = tmp_path / "counted.json"
     folder = tmp_path / "out"
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    recorded.record(folder, *launch, recorded.PROGRAMS / "fsdp2.py", counted)
+    recorded.record(folder, *launch, recorded.PROGRAMS / "fsdp2.py", counted, 3, 192, "cpu")
     plain = tmp_path / "plain.json"
-    assert recorded.python(*launch, recorded.PROGRAMS / "fsdp2.py", plain).returncode == 0
+    assert recorded.python(*launch, recorded.PROGRAMS / "fsdp2.py", plain, 3, 192, "cpu").returncode == 0
     said = json.loads(counted.read_text())
     assert said == json.loads(plain.read_text())
 

@@ -1,6 +1,8 @@
-"""Real DeepSpeed, ZeRO-3 with DeepCompile on two GPUs: the defect of 0.19.1, its fix in 0.19.2, the peak foretold.
+"""Real DeepSpeed on two GPUs. ZeRO-3 with DeepCompile: the defect of 0.19.1, its fix in 0.19.2, the peak foretold, frames
+that the compiler skips. ZeRO-3 by module hooks.
 
-DCMT_DEEPSPEED_WHEELS names a folder with the wheels (samples/deepspeed/README.md).
+DCMT_DEEPSPEED_WHEELS names a folder with the wheels (samples/deepspeed/README.md); DCMT_DEEPSPEED_INSTALLED, if set, one
+where `variants.py` has installed them already.
 """
 
 from __future__ import annotations
@@ -27,17 +29,23 @@ pytestmark = [
 ]
 STEPS = 3
 VARIANTS = ("0.19.1", "0.19.1-logged", "0.19.2", "0.19.2-unresized")
+EAGER = ("--eager",)
+EAGER_INIT = ("--eager", "--zero-init")
+SKIPPED = ("--skipped", "2")
+WIDTH = 1024
 
 
 class Run:
     """Two ranks of the sample, recorded or not, beside others."""
 
-    def __init__(self, folder: pathlib.Path, variant: str, name: str, with_tool: bool = True) -> None:
+    def __init__(
+        self, folder: pathlib.Path, variant: str, name: str, *options: str, with_tool: bool = True
+    ) -> None:
         self.out = folder / name
         self.log = folder / f"{name}-releases"
         prefix = [recorded.TOOL, "run", "-q", "-o", self.out, "--"] if with_tool else []
         command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d",
-                   "--rdzv-endpoint", "localhost:0", SAMPLE / "train.py", "--steps", STEPS]  # fmt: skip
+                   "--rdzv-endpoint", "localhost:0", SAMPLE / "train.py", "--steps", STEPS, *options]  # fmt: skip
         self.process = subprocess.Popen(
             [str(part) for part in [*prefix, *command]],
             env={**variants.environment(folder, variant), "DC_RELEASE_LOG": str(self.log)},
@@ -59,8 +67,10 @@ class Run:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> pathlib.Path:
+    if already := os.environ.get("DCMT_DEEPSPEED_INSTALLED"):
+        return pathlib.Path(already)
     folder = tmp_path_factory.mktemp("deepspeed")
-    variants.prepare(pathlib.Path(WHEELS), folder, list(VARIANTS))
+    variants.prepare(pathlib.Path(WHEELS), folder, [*VARIANTS, "0.19.3"])
     return folder
 
 
@@ -147,8 +157,66 @@ def test_peaks_are_torchs_own(runs):
         assert runs[variant].report(0)["peak"]["bytes"] == max(runs[variant].printed["peaks"]), variant
 
 
-@pytest.mark.parametrize("variant", ["0.19.1", "0.19.2"])
-def test_numbers_are_the_same_without_the_tool(installed, variant):
+@pytest.mark.parametrize(
+    ("variant", "options"), [("0.19.1", ()), ("0.19.2", ()), ("0.19.2", EAGER), ("0.19.2", EAGER_INIT)]
+)
+def test_numbers_are_the_same_without_the_tool(installed, variant, options):
     # One after the other: with six jobs on the same GPUs, losses of one variant differed in the fourth digit.
-    plain = Run(installed, variant, f"{variant}-plain", with_tool=False).wait().printed
-    assert Run(installed, variant, f"{variant}-alone").wait().printed == plain
+    plain = Run(installed, variant, f"{variant}{''.join(options)}-plain", *options, with_tool=False).wait().printed
+    assert Run(installed, variant, f"{variant}{''.join(options)}-alone", *options).wait().printed == plain
+
+
+@pytest.fixture(scope="module")
+def others(installed) -> dict[str, Run]:
+    """Recorded side by side: by module hooks, and with frames that the compiler skips."""
+    started = {
+        "eager": Run(installed, "0.19.2", "eager", *EAGER),
+        "eager-init": Run(installed, "0.19.2", "eager-init", *EAGER_INIT),
+        "skipped-0.19.2": Run(installed, "0.19.2", "skipped-0.19.2", *SKIPPED),
+        "skipped-0.19.3": Run(installed, "0.19.3", "skipped-0.19.3", *SKIPPED),
+    }
+    return {name: run.wait() for name, run in started.items()}
+
+
+@pytest.mark.parametrize("name", ["eager", "eager-init"])
+def test_module_hooks_gather_and_release(others, name):
+    """What is residual is what autograd itself has still saved after the forward, and no more."""
+    rows = releases(others[name], 0)
+    assert rows and all(row["function"] and row["key"]["graph"] < 0 for row in rows)
+    assert {row["verdict"] for row in rows} <= {"freed", "shared", "late"}
+    left = collections.Counter()
+    for row in rows:
+        if row["residual"]:
+            left[row["step"]["number"]] += row["bytes_settled"]
+    rounded = {step: size for step, size in enumerate(others[name].printed["saved"]) if size}
+    assert {step: size for step, size in left.items() if size} == rounded
+    assert others[name].report(0)["peak"]["bytes"] == max(others[name].printed["peaks"])
+
+
+def test_the_framework_s_own_linear_leaves_nothing(others):
+    assert sum(others["eager-init"].printed["saved"]) == 0
+    assert [finding["title"] for finding in others["eager-init"].report(0)["findings"]] == []
+
+
+def live_by_origin(run: Run, at: str) -> dict[str, int]:
+    shown = recorded.tool("show", "live", "--json", "--by", "origin", "--at", at, run.out / "rank0.dcmt")
+    assert shown.returncode == 0, shown.stderr
+    (trace,) = json.loads(shown.stdout)["traces"]
+    return {group["name"]: group["bytes"] for group in trace["by_origin"]}
+
+
+def test_skipped_frames_gather_by_themselves(others):
+    """0.19.2 leaves the weights of a frame that the compiler skips gathered for good, 0.19.3 gives them back."""
+    weights = 2 * 2 * (2 * 4 * WIDTH * WIDTH + 5 * WIDTH)  # two blocks, two bytes each
+    for name, stays in (("skipped-0.19.2", True), ("skipped-0.19.3", False)):
+        run = others[name]
+        at_peak = live_by_origin(run, "peak")
+        assert at_peak["eager fallback"] == pytest.approx(weights, rel=0.001), (name, at_peak)
+        at_end = live_by_origin(run, f"step:{STEPS - 1}")
+        assert ("eager fallback" in at_end) == stays, (name, at_end)
+        unreleased = [f for f in run.report(0)["findings"] if f["rule"] == "never_released"]
+        assert bool(unreleased) == stays
+        if stays:
+            (finding,) = unreleased
+            assert finding["bytes"] == pytest.approx(weights, rel=0.001)
+            assert len({item["key"]["key"] for item in finding["items"]}) == 8

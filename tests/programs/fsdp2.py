@@ -1,6 +1,11 @@
-"""Two ranks of FSDP2 on the CPU, three steps. Rank 0 writes how often each parameter was freed, by the framework's own
-function, and how many bytes its buffers had: argument 1."""
+"""Two ranks of FSDP2, three steps, on GPUs if there are two of them and `cuda` is asked for. Rank 0 writes the losses, a
+hash of its shards, its highest allocated bytes, and how many bytes of each parameter's buffers were freed, each time, by
+the framework's own function.
 
+    fsdp2.py OUT LAYERS WIDTH cpu|cuda
+"""
+
+import hashlib
 import json
 import os
 import sys
@@ -10,8 +15,10 @@ import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
 
+out, layers, width, device = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 torch.set_num_threads(1)
 torch.manual_seed(0)
+torch.use_deterministic_algorithms(True)
 freed: dict[str, list[int]] = {}
 free = FSDPParam.free_unsharded_param
 
@@ -30,7 +37,7 @@ FSDPParam.free_unsharded_param = counting_free
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = torch.nn.ModuleList(torch.nn.Linear(192, 192) for _ in range(3))
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(layers))
 
     def forward(self, x):
         for layer in self.layers:
@@ -38,21 +45,28 @@ class Model(torch.nn.Module):
         return x.square().mean()
 
 
-dist.init_process_group("gloo")
-model = Model()
+if device == "cuda":
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl" if device == "cuda" else "gloo")
+model = Model().to(device)
 for layer in model.layers:
     fully_shard(layer)
 fully_shard(model)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
 losses = []
 for _ in range(3):
-    loss = model(torch.randn(4, 192))
+    loss = model(torch.randn(4, width, device=device))
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
     losses.append(loss.item().hex())
 if dist.get_rank() == 0:
-    with open(sys.argv[1], "w") as out:
-        json.dump({"freed": freed, "losses": losses}, out)
+    shards = hashlib.sha256()
+    for parameter in model.parameters():
+        shards.update(parameter.to_local().detach().cpu().numpy().tobytes())
+    peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+    with open(out, "w") as file:
+        json.dump({"freed": freed, "losses": losses, "shards": shards.hexdigest(), "peak": peak}, file)
 dist.destroy_process_group()
+sys.stdout.flush()
 os._exit(0)  # gloo's threads may outlive the interpreter
