@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/origins.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
@@ -75,10 +76,13 @@ FindingItem item_of_release(const ReleaseRow& row) {
 
 void complete_from_items(const TraceData& data, Finding& finding) {
   const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
+  const Origins origins(data);
+  std::set<std::string> gathered_by;
   std::map<Key, Bytes> largest;
   for (const FindingItem& item : finding.items) {
     Bytes& bytes = largest[item.key];
     bytes = std::max(bytes, item.bytes);
+    if (item.gather != nullptr) gathered_by.insert(origins.of(*item.gather));
     const std::int64_t until_ns = item.until.valid() ? item.until_ns.value : end_ns;
     const std::int64_t ns = std::max<std::int64_t>(0, until_ns - item.since_ns.value);
     finding.byte_seconds += static_cast<double>(item.bytes.value) * static_cast<double>(ns) * 1e-9;
@@ -94,6 +98,7 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     if (item.row->operators_held.at_least >= finding.coverage.at_least) finding.coverage = item.row->operators_held;
     add_launches(item.row->launches, finding.launches);
   }
+  finding.origins.assign(gathered_by.begin(), gathered_by.end());
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
 }
 

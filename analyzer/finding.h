@@ -47,6 +47,7 @@ struct Finding {
   std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string rule;                  ///< name of the rule that made it
   std::string title;
+  std::vector<std::string> origins;             ///< of the items' gathers, distinct (origins.h)
   std::vector<FindingItem> items;               ///< in order of time; empty only for an out-of-memory error
   std::vector<OomVerdict> out_of_memory;        ///< alike errors, for the rule of that name; else empty
   Bytes bytes;                                  ///< of the distinct parameters, each at its largest

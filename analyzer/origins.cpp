@@ -34,15 +34,15 @@ Origins::Origins(const TraceData& data) : data_(data) {
 }
 
 std::string Origins::of(const Mark& gather) const {
-  const std::string_view by = data_.text(gather.name);
-  for (const Row& row : rows_) {
-    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return row.origin;
-  }
   for (const FrameText& frame : frames_of(data_, gather.by.stack)) {
     for (const Row& row : rows_) {
       if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;
       if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return row.origin;
     }
+  }
+  const std::string_view by = data_.text(gather.name);
+  for (const Row& row : rows_) {
+    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return row.origin;
   }
   return std::string(by);
 }

@@ -15,8 +15,8 @@ class Origins {
  public:
   explicit Origins(const TraceData& data);
 
-  /// The origin of a gather: the first row that knows its operator, else the row that knows the innermost frame of its
-  /// stack that any knows, else the gathering operator or function itself.
+  /// The origin of a gather: by the innermost frame of its stack that a row knows, else by its operator, else the
+  /// gathering operator or function itself.
   [[nodiscard]] std::string of(const Mark& gather) const;
 
  private:

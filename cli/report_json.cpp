@@ -299,6 +299,7 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"rule", finding.rule},
           {"classes", finding.classes},
           {"title", finding.title},
+          {"origins", finding.origins},
           {"keys", finding.keys()},
           {"bytes", finding.bytes.value},
           {"bytes_each", bytes_json(finding.bytes_each())},

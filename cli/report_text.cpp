@@ -308,6 +308,18 @@ std::string lines_of_never(const TraceData& data, const Finding& finding, const 
   return text;
 }
 
+/// Where the gathers came from, if that says more than the name of what gathered.
+std::string origin_line(const TraceData& data, const Finding& finding, const Style& style) {
+  std::vector<std::string> origins;
+  for (const std::string& origin : finding.origins) {
+    const bool is_name = std::any_of(finding.items.begin(), finding.items.end(), [&](const FindingItem& item) {
+      return item.gather != nullptr && data.text(item.gather->name) == origin;
+    });
+    if (!is_name) origins.push_back(origin);
+  }
+  return origins.empty() ? "" : labelled("origin", "gathered by " + joined(origins, ", "), style);
+}
+
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
   if (is_rule(finding, "out_of_memory")) return out_of_memory_text(trace, finding, style);
   const TraceData& data = *trace.data;
@@ -319,6 +331,7 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
   if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
   if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
   if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, style);
+  text += origin_line(data, finding, style);
   text += labelled("fix", finding.fix, style);
   text += labelled(
       "next", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value), style);

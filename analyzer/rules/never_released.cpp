@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <string>
 
+#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/stacks.h"
 #include "trace/sql/meta_keys.h"
@@ -61,27 +63,30 @@ std::optional<FindingItem> judge(const TraceData& data, const std::vector<Step>&
   return item;
 }
 
-/// The origin of a gather: its operator and the place that called it.
-struct Origin {
+/// What makes two gathers alike.
+struct Alike {
+  std::string origin;
   StringId gather_operator;
   FrameId site;
-  bool counted = false;                                             ///< released at times, but never finally
-  friend auto operator<=>(const Origin&, const Origin&) = default;  // NOLINT(modernize-use-nullptr)
+  bool counted = false;                                           ///< released at times, but never finally
+  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace
 
 std::vector<Finding> never_released(const TraceData& data, const Releases& releases) {
-  std::map<Origin, Finding> groups;
+  std::map<Alike, Finding> groups;
+  const Origins origins(data);
   const Sequence work_end = end_of_work(data);
   for (const Cycle& cycle : releases.cycles) {
     std::optional<FindingItem> item = judge(data, releases.steps, cycle, work_end);
     if (!item) continue;
-    const Origin origin{cycle.gather->name, site_of(data, cycle.gather->by.stack), item->release != nullptr};
-    groups[origin].items.push_back(std::move(*item));
+    const Alike key{origins.of(*cycle.gather), cycle.gather->name, site_of(data, cycle.gather->by.stack),
+                    item->release != nullptr};
+    groups[key].items.push_back(std::move(*item));
   }
   std::vector<Finding> findings;
-  for (auto& [origin, finding] : groups) {
+  for (auto& [key, finding] : groups) {
     std::stable_sort(finding.items.begin(), finding.items.end(),
                      [](const FindingItem& a, const FindingItem& b) { return a.since < b.since; });
     finding.rule = "never_released";
@@ -89,9 +94,9 @@ std::vector<Finding> never_released(const TraceData& data, const Releases& relea
     finding.classes.emplace_back("D16");
     finding.confidence = Confidence::kCertain;
     complete_from_items(data, finding);
-    finding.why = origin.counted ? "the use count never came to zero: fewer releases ran than were declared"
-                                 : "no release of the parameter ran before the end of the step";
-    finding.fix = origin.counted
+    finding.why = key.counted ? "the use count never came to zero: fewer releases ran than were declared"
+                              : "no release of the parameter ran before the end of the step";
+    finding.fix = key.counted
                       ? "declare as many uses as there are releases"
                       : "release the parameter after its last use, or sweep what is left before the next forward";
     findings.push_back(std::move(finding));

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <string>
 
+#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
 
 namespace dcmt::analyzer::rules {
@@ -8,6 +10,7 @@ namespace {
 
 /// What makes two residual releases alike. A release nobody looked at joins those of the same parameter.
 struct Alike {
+  std::string origin;
   StringId release_operator, function, file;
   bool looked = false, explained = false, generated_local = false;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
@@ -15,8 +18,9 @@ struct Alike {
 
 bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
 
-Alike alike(const ReleaseRow& row) {
+Alike alike(const Origins& origins, const ReleaseRow& row) {
   Alike key;
+  if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
   if (!row.holders) return key;
   key.looked = true;
@@ -78,20 +82,22 @@ void add_holders(Finding& finding) {
 
 std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   // A read after the release is a release too early, not one that keeps too long: see use_after_release.
+  const Origins origins(data);
   std::vector<const ReleaseRow*> rows;
   std::map<Key, Alike> known;
   for (const ReleaseRow* row : releases.residual()) {
     if (!row->reads.empty()) continue;
     rows.push_back(row);
-    if (row->holders) known.try_emplace(row->key, alike(*row));
+    if (row->holders) known.try_emplace(row->key, alike(origins, *row));
   }
   std::map<Alike, Finding> groups;
   std::vector<Alike> order;
   for (const ReleaseRow* row : rows) {
-    Alike key = alike(*row);
+    Alike key = alike(origins, *row);
     if (!key.looked) {
-      if (const auto same = known.find(row->key);
-          same != known.end() && same->second.release_operator == key.release_operator) {
+      if (const auto same = known.find(row->key); same != known.end() &&
+                                                  same->second.release_operator == key.release_operator &&
+                                                  same->second.origin == key.origin) {
         key = same->second;
       }
     }

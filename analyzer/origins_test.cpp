@@ -1,0 +1,83 @@
+#include "analyzer/origins.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/parameters.h"
+#include "analyzer/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::StackOf;
+using testing::TestTrace;
+
+constexpr char kTable[] = "hook\t\tlib/hooks.py\t\nuser context\t\tlib/shards.py\tContext.*\ncompiled\tzero3::*\t\t\n";
+
+std::string origin_of_gather(const StackOf& stack, const std::string& gatherer) {
+  TestTrace trace;
+  trace.meta_texts["origins"] = kTable;
+  trace.stack = stack;
+  trace.gather(0, trace.allocate(100'000), gatherer);
+  const TraceData data = trace.load();
+  for (const Mark& mark : data.marks) {
+    if (mark.kind == MarkKind::kGather) return Origins(data).of(mark);
+  }
+  return "no gather";
+}
+
+TEST(Origins, TheInnermostKnownFrameSaysThenTheOperatorThenItsName) {
+  const StackOf hook = {{"/site-packages/lib/shards.py", "gather", 1}, {"/site-packages/lib/hooks.py", "pre", 2}};
+  const StackOf context = {{"/x/lib/shards.py", "Context.enter", 1}, {"/x/lib/hooks.py", "pre", 2}};
+  EXPECT_EQ(origin_of_gather(hook, "gather"), "hook");
+  EXPECT_EQ(origin_of_gather(context, "gather"), "user context");
+  EXPECT_EQ(origin_of_gather(hook, "zero3::allgather_param"), "hook");
+  EXPECT_EQ(origin_of_gather({{"/x/train.py", "main", 1}}, "zero3::allgather_param"), "compiled");
+  EXPECT_EQ(origin_of_gather({{"/x/mylib/hooks.py", "pre", 1}}, "gather"), "gather");  // another file's end
+}
+
+TEST(Origins, FindingsOfDifferentOriginsAreApart) {
+  TestTrace trace;
+  trace.meta_texts["origins"] = kTable;
+  std::int64_t key = 0;
+  for (const char* file : {"/x/lib/hooks.py", "/x/train.py"}) {
+    trace.stack = {{file, "pre", 2}};
+    const auto buffer = trace.allocate(100'000);
+    trace.gather(key, buffer, "zero3::allgather_param");
+    trace.stack = {};
+    trace.release(key++, buffer);
+  }
+  trace.op("aten::add");
+  const TraceData data = trace.load();
+  std::vector<std::vector<std::string>> origins;
+  for (const Finding& finding : analyze(data).findings) origins.push_back(finding.origins);
+  EXPECT_EQ(origins, (std::vector<std::vector<std::string>>{{"hook"}, {"compiled"}}));
+}
+
+TEST(Parameters, HaveTheNamesOfTheirMechanism) {
+  TestTrace trace;
+  trace.allocate(1);
+  const std::string path = trace.save();
+  {
+    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(
+        database
+            ->execute("INSERT INTO string(id, text) VALUES(900, 'FSDP2'), (901, 'head.weight'), (902, 'ZeRO-3');"
+                      "INSERT INTO parameter VALUES(-2, 0, 901, 900), (-1, 7, NULL, 902)")
+            .ok());
+  }
+  Expected<Database> database = open_trace(path);
+  ASSERT_TRUE(database.ok());
+  const Expected<TraceData> data = TraceData::load(*database);
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(describe_key(*data, {-2, 0}), "head.weight (FSDP2)");
+  EXPECT_EQ(describe_key(*data, {-1, 7}), "ZeRO-3 id 7");
+  EXPECT_EQ(describe_key(*data, {0, 7}), "graph 0 id 7");
+  EXPECT_EQ(describe_graph(*data, -2), "FSDP2");
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer
