@@ -1,0 +1,161 @@
+"""Runs a list of units whose parameters live in shards: gathered for a unit's forward and backward, released after."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from . import ops
+
+# Every rank's graph has a number of its own; a process is one simulated world at a time.
+FIRST_GRAPH = 0
+
+
+@dataclasses.dataclass
+class _Parameter:
+    id: int
+    shape: torch.Size
+    shard: nn.Parameter  # its .grad is the partition that reductions fill
+
+
+@dataclasses.dataclass
+class _Unit:
+    module: nn.Module  # without data: its parameters come as arguments
+    parameters: dict[str, _Parameter]
+
+
+class ShardedUnits:
+    """Call it for a forward; call end_backward after the backward of its output.
+
+    A unit keeps its input, gathers again for its backward, and computes its forward once more there. `prefetch` units
+    are gathered ahead, each in one group. Parameters of fewer than `persistent_below` elements stay gathered.
+    `offload` keeps inputs of units in host buffers between forward and backward.
+    """
+
+    def __init__(self, units: list[nn.Module], *, prefetch: int = 0, persistent_below: int = 0, offload: bool = False):
+        self._graph = FIRST_GRAPH + ops.rank()
+        self._prefetch = prefetch
+        self._offload = offload
+        self._results: list[torch.Tensor] = []
+        # What makes autograd call the backward of a unit whose input needs no gradient.
+        self._anchor = torch.zeros(0, requires_grad=True)
+        ids = iter(range(sum(len(list(unit.parameters())) for unit in units)))
+        self._units = [self._shard(unit, ids, persistent_below) for unit in units]
+        ops.register_graph_z3(self._graph, [one.id for unit in self._units for one in unit.parameters.values()])
+
+    def _shard(self, unit: nn.Module, ids, persistent_below: int) -> _Unit:
+        parameters = {}
+        rank, size = ops.rank(), ops.world_size()
+        for name, full in unit.named_parameters():
+            p = math.ceil(full.numel() / size)
+            flat = full.new_zeros(p * size)
+            flat[: full.numel()].copy_(full.detach().view(-1))
+            shard = nn.Parameter(flat[rank * p : (rank + 1) * p].clone())
+            shard.grad = torch.zeros_like(shard)
+            one = parameters[name] = _Parameter(next(ids), full.shape, shard)
+            ops.register_param(one.id, list(full.shape), shard, shard.grad, full.numel() < persistent_below)
+        return _Unit(unit.to("meta"), parameters)
+
+    def shards(self) -> list[nn.Parameter]:
+        return [one.shard for unit in self._units for one in unit.parameters.values()]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        ops.start_forward()
+        for index in range(len(self._units)):
+            x = _RunUnit.apply(self._anchor, x, self, index)
+        ops.end_forward()
+        return x
+
+    def start_backward(self, updates: bool) -> None:
+        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
+        ops.start_backward(updates)
+
+    def end_backward(self) -> None:
+        """All gradients are in the partitions afterwards."""
+        ops.end_backward(self._results, self._graph, True)
+        self._results.clear()
+
+    def full_parameters(self) -> list[torch.Tensor]:
+        """Copies, for looking at. Every rank must call it."""
+        copies = []
+        for unit in self._units:
+            for one in unit.parameters.values():
+                copies.append(ops.gather_across(one.shard).view(-1)[: one.shape.numel()].view(one.shape))
+        return copies
+
+    # --- one unit ---
+
+    def _gather(self, index: int, ahead: int) -> dict[str, torch.Tensor]:
+        """The weights of a unit; those of the next ones in the direction `ahead` are on their way."""
+        unit = self._units[index]
+        weights = {
+            name: ops.allgather_param(one.shard, self._graph, one.id) for name, one in unit.parameters.items()
+        }  # fmt: skip
+        for step in range(1, self._prefetch + 1):
+            if 0 <= index + step * ahead < len(self._units):
+                following = list(self._units[index + step * ahead].parameters.values())
+                ops.prefetch_params_fused(
+                    self._graph, [one.shard for one in following], [one.id for one in following]
+                )  # fmt: skip
+        return {
+            name: ops.wait_allgather(weights[name], self._graph, one.id) for name, one in unit.parameters.items()
+        }  # fmt: skip
+
+    def _release(self, index: int, result: torch.Tensor) -> torch.Tensor:
+        for one in self._units[index].parameters.values():
+            result = ops.release_param(result, self._graph, one.id, 1)
+        return result
+
+    def forward_unit(self, index: int, x: torch.Tensor) -> torch.Tensor:
+        weights = self._gather(index, +1)
+        return self._release(index, functional_call(self._units[index].module, weights, (x,)))
+
+    def backward_unit(self, index: int, x: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor | None:
+        weights = self._gather(index, -1)
+        inputs = [weight.requires_grad_() for weight in weights.values()]
+        x = x.detach()
+        if x.is_floating_point():
+            inputs.append(x.requires_grad_())
+        with torch.enable_grad():
+            result = functional_call(self._units[index].module, weights, (x,))
+        gradients = list(torch.autograd.grad(result, inputs, gradient))
+        of_x = gradients.pop() if x.is_floating_point() else None
+        for one, of_weight in zip(self._units[index].parameters.values(), gradients, strict=True):
+            self._results.append(ops.reduce_grad(of_weight, self._graph, one.id))
+        self._release(index, gradient)
+        return of_x
+
+    # --- its input, between forward and backward ---
+
+    def keep(self, index: int, x: torch.Tensor) -> torch.Tensor | None:
+        """Takes the input of a unit; what it returns is to be saved."""
+        if not self._offload:
+            return x
+        ops.offload_tensor(x, self._graph, index)
+        ops.wait_offload(x, self._graph, index)
+        return None
+
+    def kept(self, index: int, saved: torch.Tensor | None) -> torch.Tensor:
+        if saved is not None:
+            return saved
+        ops.reload_tensor(self._anchor, self._graph, index)
+        return ops.wait_reload(self._anchor, self._graph, index)
+
+
+class _RunUnit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, anchor: torch.Tensor, x: torch.Tensor, units: ShardedUnits, index: int) -> torch.Tensor:
+        ctx.units, ctx.index = units, index
+        result = units.forward_unit(index, x)
+        ctx.save_for_backward(units.keep(index, x))
+        return result
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor):
+        (saved,) = ctx.saved_tensors
+        x = ctx.units.kept(ctx.index, saved)
+        return None, ctx.units.backward_unit(ctx.index, x, gradient.contiguous()), None, None

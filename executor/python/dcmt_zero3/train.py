@@ -1,0 +1,119 @@
+"""Trains a small GPT whose parameters live in shards, on simulated ranks.
+
+    python -m dcmt_zero3.train --ranks 3 --steps 5 --switch release_clears_tensor_only
+
+Prints one JSON line: the loss of each rank in each step, in hexadecimal, the norms of the gradients, a digest of the
+trained parameters, and what the executor noticed about releases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+
+import torch
+import torch.nn.functional as F
+
+from . import model, ops, world
+from .sharded import ShardedUnits
+
+BATCH = 2
+MAX_NORM = 0.5
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="dcmt_zero3.train", description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--micro-batches", type=int, default=2, help="backwards whose gradients one step adds up")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--width", type=int, default=24, help="a multiple of 4")
+    parser.add_argument("--vocabulary", type=int, default=61)
+    parser.add_argument("--tokens", type=int, default=7)
+    parser.add_argument("--bucket", type=int, default=world.BUCKET_ELEMENTS, help="elements of a reduce bucket")
+    parser.add_argument("--prefetch", type=int, default=0, help="units gathered ahead")
+    parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
+    parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
+    parser.add_argument("--as-published", action="store_true", help="turn all defects of the published version on")
+    return parser.parse_args()
+
+
+def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for everybody who asks: inputs and labels of a rank's micro-batch."""
+    generator = torch.Generator().manual_seed(step * 10_000 + micro * 100 + rank)
+    ids = torch.randint(arguments.vocabulary, (BATCH, arguments.tokens + 1), generator=generator)
+    return ids[:, :-1], ids[:, 1:]
+
+
+def make_units(arguments: argparse.Namespace) -> list[torch.nn.Module]:
+    torch.manual_seed(0)
+    return model.gpt(arguments.layers, arguments.width, 4, arguments.vocabulary, arguments.tokens)
+
+
+def clip(shards: list[torch.nn.Parameter]) -> float:
+    """Scales the gradients down to a norm of MAX_NORM; the ranks' shares of its square are added in their order."""
+    mine = torch.stack([shard.grad.square().sum() for shard in shards]).sum()
+    total = torch.zeros(())
+    for share in ops.gather_across(mine):
+        total = total + share
+    norm = total.sqrt()
+    scale = (MAX_NORM / (norm + 1e-6)).clamp(max=1.0)
+    for shard in shards:
+        shard.grad.mul_(scale)
+    return norm.item()
+
+
+def train(rank: int, arguments: argparse.Namespace) -> dict:
+    torch.set_num_threads(1)
+    units = ShardedUnits(
+        make_units(arguments),
+        prefetch=arguments.prefetch,
+        persistent_below=arguments.persistent_below,
+        offload=arguments.offload,
+    )
+    optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
+    losses, norms, events = [], [], []
+    for step in range(arguments.steps):
+        for micro in range(arguments.micro_batches):
+            inputs, labels = batch(arguments, step, micro, rank)
+            loss = F.cross_entropy(units(inputs).flatten(0, 1), labels.flatten())
+            units.start_backward(updates=micro == arguments.micro_batches - 1)
+            loss.backward()
+            units.end_backward()
+            losses.append(loss.item().hex())
+        norms.append(clip(units.shards()).hex())
+        optimizer.step()
+        events += world.take_events()
+    return {"losses": losses, "norms": norms, "events": events, "parameters": units.full_parameters()}
+
+
+def digest(parameters: list[torch.Tensor]) -> str:
+    """SHA-256 over the bytes of all of them."""
+    sha = hashlib.sha256()
+    for parameter in parameters:
+        sha.update(bytes(parameter.flatten().view(torch.uint8).tolist()))
+    return sha.hexdigest()
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    for name in arguments.switch + ["as_published"] * arguments.as_published:
+        ops.set_switch(name, True)
+    ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket)
+    print(
+        json.dumps(
+            {
+                "losses": [one["losses"] for one in ranks],
+                "norms": ranks[0]["norms"],
+                "sha256": digest(ranks[0]["parameters"]),
+                "events": [dataclasses.asdict(event) for one in ranks for event in one["events"]],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
