@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/include/dcmt/marks.h"
 #include "executor/switches.h"
 
 namespace dcmt::zero3 {
@@ -32,6 +33,11 @@ struct ThisThread {
 
 thread_local ThisThread t_this;
 
+/// Releases of a persistent parameter keep its bytes on purpose; no operator's arguments say so.
+void mark_persistent(std::int64_t graph, std::int64_t id) {
+  if (const dcmt_marks* marks = dcmt_get_marks_table()) marks->persist(graph, id);
+}
+
 }  // namespace
 
 Rank::Rank(std::shared_ptr<World> world, RankOptions options)
@@ -45,6 +51,9 @@ void Rank::register_graph(std::int64_t graph, const std::vector<std::int64_t>& i
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (!all.ranks.emplace(graph, this).second) fail(place, "a graph of this number is registered already");
   executors_.try_emplace(graph, graph, std::set<std::int64_t>(ids.begin(), ids.end()), *world_, registry_, log_);
+  for (const std::int64_t id : ids) {
+    if (registry_.at(id, place).persistent) mark_persistent(graph, id);
+  }
 }
 
 Executor& Rank::executor(std::int64_t graph, const Place& place) {
@@ -61,7 +70,9 @@ void Rank::set_profiling(bool on) {
 void Rank::set_persistent(std::int64_t id, const Place& place) {
   registry_.at(id, place).persistent = true;
   for (auto& [graph, executor] : executors_) {
-    if (executor.ids().contains(id)) executor.gather(id, std::nullopt, place);
+    if (!executor.ids().contains(id)) continue;
+    mark_persistent(graph, id);
+    executor.gather(id, std::nullopt, place);
   }
 }
 

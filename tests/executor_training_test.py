@@ -106,6 +106,25 @@ def test_no_option_changes_a_number(reference, options):
     assert_equal(sharded(3, steps=5, **options), reference)
 
 
+def test_options_do_what_they_say(reference):
+    """By the groups and all-gathers of the training; registration has one for each parameter, clipping one a step."""
+    parameters = len(reference[0]["parameters"])
+
+    def traffic(**options) -> tuple[int, int]:
+        groups, gathers, reductions = sharded(3, steps=5, **options)[0]["traffic"]
+        assert reductions == 5 * 2 * parameters
+        return groups, gathers - parameters - 5
+
+    groups, gathers = traffic()
+    assert gathers == 5 * 2 * 2 * parameters  # each micro-batch, forward and backward
+    fused_groups, fused_gathers = traffic(prefetch=1)
+    assert fused_gathers == gathers
+    # All units but the first of a pass come in one group instead of one a parameter.
+    first = {"forward": 2, "backward": 4}  # parameters of the embedding and of the head
+    assert groups - fused_groups == 5 * 2 * sum(parameters - first[way] - 3 for way in first)
+    assert traffic(persistent_below=10**9)[1] == 5 * parameters  # again only when the weights have changed
+
+
 @pytest.mark.parametrize(
     "switch", ["release_clears_tensor_only", "buckets_kept_into_optimizer", "reload_map_held_to_end_of_backward"]
 )

@@ -87,7 +87,7 @@ def train(rank: int, arguments: argparse.Namespace) -> dict:
         norms.append(clip(units.shards()).hex())
         optimizer.step()
         events += world.take_events()
-    return {"losses": losses, "norms": norms, "events": events, "parameters": units.full_parameters()}
+    return {"losses": losses, "norms": norms, "events": events, "traffic": ops.traffic(), "parameters": units.full_parameters()}
 
 
 def digest(parameters: list[torch.Tensor]) -> str:
