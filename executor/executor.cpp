@@ -1,6 +1,7 @@
 #include "executor/executor.h"
 
 #include <ATen/native/Resize.h>
+#include <ATen/ops/alias.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
@@ -31,6 +32,7 @@ void Executor::launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& 
 at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
   Parameter& one = parameter(id, place);
   const at::ScalarType type = dtype.value_or(one.dtype());
+  if (type != one.dtype() && switches().cast_cache_keeps_gathered) return cached_cast(id, one, type, place);
   const GatheredBuffer* known = one.buffer(type);
   if (known == nullptr || !known->valid) {
     const GatheredBuffer* other = one.valid_buffer();
@@ -38,6 +40,14 @@ at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
     known = one.buffer(type);
   }
   return known->flat.narrow(0, 0, one.elements).view(one.shape);
+}
+
+at::Tensor Executor::cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype,
+                                 const Place& place) {
+  at::Tensor& cast = casts_[id];
+  const at::Tensor full = gather(id, parameter.dtype(), place);
+  if (!cast.defined() || cast.scalar_type() != dtype) cast = full.to(dtype);
+  return cast.alias();
 }
 
 void Executor::wait(std::int64_t id, const Place& place) {
@@ -58,18 +68,23 @@ void Executor::release(std::int64_t id, std::int64_t users, const Place& place) 
   // A persistent parameter keeps its own buffer; copies in other dtypes are given back all the same.
   std::erase_if(one.gathered, [&](const GatheredBuffer& buffer) {
     if (one.persistent && buffer.flat.scalar_type() == one.dtype()) return false;
-    give_back(id, buffer.flat);
+    give_back(id, buffer.flat, place);
     return true;
   });
+  if (const auto cast = casts_.find(id); cast != casts_.end()) log_.watch(graph_, id, cast->second.storage());
 }
 
-void Executor::give_back(std::int64_t id, const at::Tensor& registered) {
+void Executor::give_back(std::int64_t id, const at::Tensor& registered, const Place& place) {
   const c10::Storage storage = registered.storage();
   const at::Tensor empty = at::empty({0}, registered.options());
   if (switches().release_clears_tensor_only) {
     log_.watch(graph_, id, storage);
   } else {
     at::native::resize_bytes_nocuda(storage, 0);
+    // Who reads it all the same gets an error instead of a null pointer. The next gather takes another storage.
+    storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
+        "dcmt_z3: parameter " + std::to_string(id) + " of graph " + std::to_string(graph_) +
+        " was given back by its final " + place.op);
   }
   registered.set_data(empty);
 }

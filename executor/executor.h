@@ -40,6 +40,9 @@ class Executor {
   /// The weights will change: what is gathered is stale.
   void invalidate();
 
+  /// Of the defect that caches converted weights: its cache ends with a pass.
+  void drop_casts() { casts_.clear(); }
+
   /// Activations. Ids are the caller's own and have nothing to do with parameters.
   at::Tensor offload(const at::Tensor& tensor, std::int64_t id, const Place& place);
   at::Tensor offloaded(std::int64_t id, const Place& place) const;
@@ -57,7 +60,8 @@ class Executor {
 
   Parameter& parameter(std::int64_t id, const Place& place);
   void launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place);
-  void give_back(std::int64_t id, const at::Tensor& registered);
+  void give_back(std::int64_t id, const at::Tensor& registered, const Place& place);
+  at::Tensor cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype, const Place& place);
 
   const std::int64_t graph_;
   const std::set<std::int64_t> ids_;
@@ -65,6 +69,7 @@ class Executor {
   Registry& registry_;
   EventLog& log_;
   std::map<std::int64_t, Uses> uses_;
+  std::map<std::int64_t, at::Tensor> casts_;
   std::map<std::int64_t, at::Tensor> host_;
   std::map<std::int64_t, at::Tensor> reloaded_;
 };

@@ -176,7 +176,7 @@ void set_persistent(std::int64_t id) {
 void enable_profiling(bool on) { Entered({"enable_profiling"}).rank.set_profiling(on); }
 bool is_profiling() { return Entered({"is_profiling"}).rank.profiling(); }
 void start_forward() { Entered({"start_forward"}).rank.start_forward(); }
-void end_forward() { const Entered op({"end_forward"}); }
+void end_forward() { Entered({"end_forward"}).rank.end_forward(); }
 void start_backward(bool updates) { Entered({"start_backward"}).rank.start_backward(updates); }
 
 void invalidate(std::int64_t id) {
@@ -295,6 +295,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("reloaded_count(int graph_id) -> int", reloaded_count);
   m.def("take_events() -> int[]", take_events);
   m.def("set_switch(str name, bool on) -> ()", set_switch_by_name);
+  m.def("switch_is_on(str name) -> bool", switch_is_on);
   m.def("switches_on() -> str[]", switches_on);
 }
 

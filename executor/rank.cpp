@@ -80,6 +80,10 @@ void Rank::start_forward() {
   for (auto& [graph, executor] : executors_) executor.forget_uses();
 }
 
+void Rank::end_forward() {
+  for (auto& [graph, executor] : executors_) executor.drop_casts();
+}
+
 void Rank::start_backward(bool updates) {
   for (auto& [graph, executor] : executors_) executor.forget_uses();
   if (updates_) {
@@ -92,6 +96,7 @@ void Rank::end_backward(Executor& executor, bool release_buckets, const Place& p
   reducer_.flush(place);
   if (updates_) executor.invalidate();
   executor.drop_reloaded();
+  executor.drop_casts();
   if (release_buckets && !switches().buckets_kept_into_optimizer) reducer_.drop_buckets();
 }
 

@@ -45,6 +45,7 @@ class Rank {
   void set_persistent(std::int64_t id, const Place& place);
 
   void start_forward();
+  void end_forward();
   /// `updates`: the optimizer steps after this backward.
   void start_backward(bool updates);
   void end_backward(Executor& executor, bool release_buckets, const Place& place);

@@ -1,5 +1,6 @@
 #include "executor/switches.h"
 
+#include <algorithm>
 #include <array>
 
 namespace dcmt::zero3 {
@@ -18,6 +19,10 @@ constexpr std::array kNamed = {
     Named{"padded_reduce_reads_past_its_slice", &Switches::padded_reduce_reads_past_its_slice, true},
     Named{"reload_map_held_to_end_of_backward", &Switches::reload_map_held_to_end_of_backward, true},
     Named{"buckets_kept_into_optimizer", &Switches::buckets_kept_into_optimizer, true},
+    Named{"cast_cache_keeps_gathered", &Switches::cast_cache_keeps_gathered, false},
+    Named{"wrapper_keeps_aliases", &Switches::wrapper_keeps_aliases, true},
+    Named{"eager_gather_without_owner", &Switches::eager_gather_without_owner, false},
+    Named{"early_release_before_backward", &Switches::early_release_before_backward, false},
 };
 
 }  // namespace
@@ -33,6 +38,11 @@ bool set_switch(const std::string& name, bool on) {
     }
   }
   return found;
+}
+
+bool switch_is_on(const std::string& name) {
+  return std::any_of(kNamed.begin(), kNamed.end(),
+                     [&](const Named& named) { return name == named.name && g_switches.*named.field; });
 }
 
 std::vector<std::string> switches_on() {

@@ -15,6 +15,18 @@ struct Switches {
   bool reload_map_held_to_end_of_backward = false;
   /// Reduce buckets stay allocated while the optimizer runs.
   bool buckets_kept_into_optimizer = false;
+  /// A gather in another dtype converts the gathered parameter; a cache that no release reaches keeps the copy to the
+  /// end of the pass.
+  bool cast_cache_keeps_gathered = false;
+
+  // Of the program that calls the operators: it asks for them.
+
+  /// Whoever runs the graph keeps a second name for each gathered weight until the pass is over.
+  bool wrapper_keeps_aliases = false;
+  /// Weights gathered in a frame outside of the graph are released by nobody.
+  bool eager_gather_without_owner = false;
+  /// They are released at the end of the forward; the backward reads them.
+  bool early_release_before_backward = false;
 };
 
 const Switches& switches();
@@ -22,6 +34,9 @@ const Switches& switches();
 /// Turns one on or off. "as_published" stands for all that the published version has.
 /// False if there is none of that name.
 bool set_switch(const std::string& name, bool on);
+
+/// False too if there is none of that name.
+bool switch_is_on(const std::string& name);
 
 /// The switches that are on, by name.
 std::vector<std::string> switches_on();

@@ -47,6 +47,24 @@ def test_i33_profiling_reduces_and_frees_nothing_and_leaves_nothing_gathered(siz
     run(size, test)
 
 
+@worlds
+def test_i38_reading_what_was_given_back_is_an_error_that_names_it(size):
+    def test(rank: Rank):
+        rank.add(6, numbered((5, 5)))
+        rank.graph_of(6)
+        weight = rank.gather(6)
+        product = weight + 1
+        rank.release(6)
+        for read in (lambda: weight + 1, lambda: weight.sum(), lambda: weight.clone(), lambda: weight.data_ptr()):
+            with pytest.raises(RuntimeError, match=f"parameter 6 of graph {rank.graph} was given back by its final release"):
+                read()
+        with pytest.raises(RuntimeError):
+            torch.mm(product, weight)
+        assert torch.equal(rank.gather(6) + 1, product)  # a gather takes another storage
+
+    run(size, test)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool])
 def test_i35_an_activation_comes_back_bit_for_bit(dtype):
     def test(rank: Rank):

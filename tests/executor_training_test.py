@@ -18,7 +18,7 @@ STEPS = 20
 def arguments_of(**options) -> argparse.Namespace:
     defaults = {
         "steps": STEPS, "micro_batches": 2, "layers": 2, "width": 12, "vocabulary": 29, "tokens": 7,
-        "prefetch": 0, "persistent_below": 0, "offload": False,
+        "prefetch": 0, "persistent_below": 0, "offload": False, "bf16": False, "skipped": [],
     }  # fmt: skip
     return argparse.Namespace(**{**defaults, **options})
 
@@ -96,6 +96,8 @@ def reference():
         {"persistent_below": 100},
         {"persistent_below": 10**9},
         {"offload": True},
+        {"skipped": [1]},
+        {"skipped": [0, 1, 2, 3], "prefetch": 1},
         {"bucket": 1},
         {"bucket": 10**6},
         {"prefetch": 2, "persistent_below": 50, "offload": True, "bucket": 700},

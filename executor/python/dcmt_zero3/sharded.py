@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
@@ -29,25 +30,39 @@ class _Unit:
 
 
 class ShardedUnits:
-    """Call it for a forward; call end_backward after the backward of its output.
+    """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
     A unit keeps its input, gathers again for its backward, and computes its forward once more there. `prefetch` units
     are gathered ahead, each in one group. Parameters of fewer than `persistent_below` elements stay gathered.
-    `offload` keeps inputs of units in host buffers between forward and backward.
+    `offload` keeps inputs of units in host buffers between forward and backward. Weights are gathered in `dtype`, and
+    their gradients reduced in the dtype of the shards. Units in `skipped` run outside of the graph, see _run_skipped.
     """
 
-    def __init__(self, units: list[nn.Module], *, prefetch: int = 0, persistent_below: int = 0, offload: bool = False):
+    def __init__(
+        self,
+        units: Sequence[nn.Module],
+        *,
+        prefetch: int = 0,
+        persistent_below: int = 0,
+        offload: bool = False,
+        dtype: torch.dtype | None = None,
+        skipped: frozenset[int] = frozenset(),
+    ):
         self._graph = FIRST_GRAPH + ops.rank()
         self._prefetch = prefetch
         self._offload = offload
+        self._dtype = dtype
+        self._skipped = skipped
         self._results: list[torch.Tensor] = []
+        self._owned: list[int] = []  # skipped units whose weights are gathered
+        self._second_names: list[dict[str, torch.Tensor]] = []
         # What makes autograd call the backward of a unit whose input needs no gradient.
         self._anchor = torch.zeros(0, requires_grad=True)
         ids = iter(range(sum(len(list(unit.parameters())) for unit in units)))
         self._units = [self._shard(unit, ids, persistent_below) for unit in units]
         ops.register_graph_z3(self._graph, [one.id for unit in self._units for one in unit.parameters.values()])
 
-    def _shard(self, unit: nn.Module, ids, persistent_below: int) -> _Unit:
+    def _shard(self, unit: nn.Module, ids: Iterator[int], persistent_below: int) -> _Unit:
         parameters = {}
         rank, size = ops.rank(), ops.world_size()
         for name, full in unit.named_parameters():
@@ -57,17 +72,27 @@ class ShardedUnits:
             shard = nn.Parameter(flat[rank * p : (rank + 1) * p].clone())
             shard.grad = torch.zeros_like(shard)
             one = parameters[name] = _Parameter(next(ids), full.shape, shard)
-            ops.register_param(one.id, list(full.shape), shard, shard.grad, full.numel() < persistent_below)
+            persistent = full.numel() < persistent_below
+            ops.register_param(one.id, list(full.shape), shard, shard.grad, persistent, shard.dtype)
         return _Unit(unit.to("meta"), parameters)
 
     def shards(self) -> list[nn.Parameter]:
         return [one.shard for unit in self._units for one in unit.parameters.values()]
 
+    def ids(self, index: int) -> list[int]:
+        """The parameters of a unit."""
+        return [one.id for one in self._units[index].parameters.values()]
+
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self._release_leftovers()
         ops.start_forward()
         for index in range(len(self._units)):
-            x = _RunUnit.apply(self._anchor, x, self, index)
+            if index in self._skipped:
+                x = self._run_skipped(index, x)
+            else:
+                x = _RunUnit.apply(self._anchor, x, self, index)
         ops.end_forward()
+        self._end_pass()
         return x
 
     def start_backward(self, updates: bool) -> None:
@@ -78,6 +103,7 @@ class ShardedUnits:
         """All gradients are in the partitions afterwards."""
         ops.end_backward(self._results, self._graph, True)
         self._results.clear()
+        self._end_pass()
 
     def full_parameters(self) -> list[torch.Tensor]:
         """Copies, for looking at. Every rank must call it."""
@@ -91,28 +117,42 @@ class ShardedUnits:
 
     def _gather(self, index: int, ahead: int) -> dict[str, torch.Tensor]:
         """The weights of a unit; those of the next ones in the direction `ahead` are on their way."""
-        unit = self._units[index]
-        weights = {
-            name: ops.allgather_param(one.shard, self._graph, one.id) for name, one in unit.parameters.items()
-        }  # fmt: skip
+        parameters = self._units[index].parameters
+        weights = {}
+        for name, one in parameters.items():
+            weights[name] = ops.allgather_param(one.shard, self._graph, one.id, self._dtype)
         for step in range(1, self._prefetch + 1):
             if 0 <= index + step * ahead < len(self._units):
-                following = list(self._units[index + step * ahead].parameters.values())
-                ops.prefetch_params_fused(
-                    self._graph, [one.shard for one in following], [one.id for one in following]
-                )  # fmt: skip
-        return {
-            name: ops.wait_allgather(weights[name], self._graph, one.id) for name, one in unit.parameters.items()
-        }  # fmt: skip
+                self._prefetch_unit(index + step * ahead)
+        for name, one in parameters.items():
+            weights[name] = ops.wait_allgather(weights[name], self._graph, one.id)
+        if ops.switch_is_on("wrapper_keeps_aliases"):
+            self._second_names.append(dict(weights))
+        return weights
+
+    def _prefetch_unit(self, index: int) -> None:
+        parameters = self._units[index].parameters.values()
+        dtypes = [self._dtype or one.shard.dtype for one in parameters]
+        ops.prefetch_params_fused(self._graph, [one.shard for one in parameters], self.ids(index), dtypes)
 
     def _release(self, index: int, result: torch.Tensor) -> torch.Tensor:
-        for one in self._units[index].parameters.values():
-            result = ops.release_param(result, self._graph, one.id, 1)
+        for id in self.ids(index):
+            result = ops.release_param(result, self._graph, id, 1)
         return result
+
+    def _reduce(self, index: int, gradients: Sequence[torch.Tensor]) -> None:
+        for id, gradient in zip(self.ids(index), gradients, strict=True):
+            self._results.append(ops.reduce_grad(gradient, self._graph, id))
+
+    def _compute(self, index: int, weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        return functional_call(self._units[index].module, weights, (x,))
+
+    def _end_pass(self) -> None:
+        self._second_names.clear()
 
     def forward_unit(self, index: int, x: torch.Tensor) -> torch.Tensor:
         weights = self._gather(index, +1)
-        return self._release(index, functional_call(self._units[index].module, weights, (x,)))
+        return self._release(index, self._compute(index, weights, x))
 
     def backward_unit(self, index: int, x: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor | None:
         weights = self._gather(index, -1)
@@ -121,18 +161,50 @@ class ShardedUnits:
         if x.is_floating_point():
             inputs.append(x.requires_grad_())
         with torch.enable_grad():
-            result = functional_call(self._units[index].module, weights, (x,))
+            result = self._compute(index, weights, x)
         gradients = list(torch.autograd.grad(result, inputs, gradient))
         of_x = gradients.pop() if x.is_floating_point() else None
-        for one, of_weight in zip(self._units[index].parameters.values(), gradients, strict=True):
-            self._results.append(ops.reduce_grad(of_weight, self._graph, one.id))
+        self._reduce(index, gradients)
         self._release(index, gradient)
         return of_x
 
-    # --- its input, between forward and backward ---
+    # --- a unit that fell out of the graph ---
+
+    def _run_skipped(self, index: int, x: torch.Tensor) -> torch.Tensor:
+        """Runs a unit under plain autograd, which keeps the weights for its backward.
+
+        The forward that gathers them owns them: they are released when the last of their gradients is there, after the
+        forward if there is no backward to come, and at the latest before the next forward.
+        """
+        weights = self._gather(index, +1)
+        self._owned.append(index)
+        if torch.is_grad_enabled():
+            leaves = [weight.requires_grad_() for weight in weights.values()]
+            torch.autograd.graph.register_multi_grad_hook(leaves, lambda gradients: self._skipped_done(index, gradients))
+        result = self._compute(index, weights, x)
+        if not torch.is_grad_enabled() or ops.switch_is_on("early_release_before_backward"):
+            self._release_owned(index, result.detach())
+        return result
+
+    def _skipped_done(self, index: int, gradients: Sequence[torch.Tensor]) -> None:
+        self._reduce(index, gradients)
+        self._release_owned(index, self._anchor.detach())
+
+    def _release_owned(self, index: int, place: torch.Tensor) -> None:
+        if index not in self._owned:
+            return
+        self._owned.remove(index)
+        if not ops.switch_is_on("eager_gather_without_owner"):
+            self._release(index, place)
+
+    def _release_leftovers(self) -> None:
+        for index in tuple(self._owned):
+            self._release_owned(index, self._anchor.detach())
+
+    # --- a unit's input, between forward and backward ---
 
     def keep(self, index: int, x: torch.Tensor) -> torch.Tensor | None:
-        """Takes the input of a unit; what it returns is to be saved."""
+        """What of the input of a unit is to be saved."""
         if not self._offload:
             return x
         ops.offload_tensor(x, self._graph, index)

@@ -36,6 +36,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--prefetch", type=int, default=0, help="units gathered ahead")
     parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
+    parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
+    parser.add_argument("--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
     parser.add_argument("--as-published", action="store_true", help="turn all defects of the published version on")
     return parser.parse_args()
@@ -73,13 +75,15 @@ def train(rank: int, arguments: argparse.Namespace) -> dict:
         prefetch=arguments.prefetch,
         persistent_below=arguments.persistent_below,
         offload=arguments.offload,
+        dtype=torch.bfloat16 if arguments.bf16 else None,
+        skipped=frozenset(arguments.skipped),
     )
     optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
     losses, norms, events = [], [], []
     for step in range(arguments.steps):
         for micro in range(arguments.micro_batches):
             inputs, labels = batch(arguments, step, micro, rank)
-            loss = F.cross_entropy(units(inputs).flatten(0, 1), labels.flatten())
+            loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
             units.start_backward(updates=micro == arguments.micro_batches - 1)
             loss.backward()
             units.end_backward()
