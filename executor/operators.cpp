@@ -315,6 +315,15 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
   m.impl("reload_parameter", reload_parameter);
 }
 
+// Nothing here is differentiable: programs say themselves what the gradients are.
+TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {
+  for (const char* name : {"allgather_param", "wait_allgather", "release_param", "prefetch_params_fused", "reduce_grad",
+                           "end_backward", "free_tensors", "offload_tensor", "wait_offload", "reload_tensor",
+                           "wait_reload", "offload_parameter", "reload_parameter"}) {
+    m.impl(name, torch::CppFunction::makeFallthrough());
+  }
+}
+
 // Without a tensor among the arguments there is no backend to go by.
 TORCH_LIBRARY_IMPL(dcmt_z3, Undefined, m) {
   m.impl("prefetch_params_fused", prefetch_params_fused);

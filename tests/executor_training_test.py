@@ -8,9 +8,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from zero3_ranks import switched, world
+from zero3_ranks import ops, switched, world
 
 from dcmt_zero3 import model, train
+from dcmt_zero3.sharded import ShardedUnits
 
 STEPS = 20
 
@@ -133,6 +134,29 @@ def test_options_do_what_they_say(reference):
 def test_the_defects_of_memory_change_no_number(reference, switch):
     with switched(switch):
         assert_equal(sharded(3, steps=5, offload=True), reference)
+
+
+def test_a_skipped_unit_is_released_without_a_backward_too():
+    def test(rank: int) -> None:
+        units = ShardedUnits([torch.nn.Linear(5, 5) for _ in range(3)], skipped=frozenset({1}))
+
+        def gathered() -> int:
+            return sum(len(ops.gathered_buffers(id)) for id in units.ids(1))
+
+        with torch.no_grad():
+            units(torch.ones(2, 5))
+        assert gathered() == 0
+        units(torch.ones(2, 5))
+        assert gathered() == 2  # a backward could come
+        before = ops.traffic()[1]
+        loss = units(torch.ones(2, 5)).sum()
+        assert ops.traffic()[1] == before + 3 * 2  # what was left has been released, and gathered again
+        units.start_backward(True)
+        loss.backward()
+        units.end_backward()
+        assert gathered() == 0 and world.take_events() == []
+
+    world.run_ranks(2, test)
 
 
 def test_the_padded_reduce_changes_norms_and_so_what_is_trained(reference):

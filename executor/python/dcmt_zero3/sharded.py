@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -54,7 +55,7 @@ class ShardedUnits:
         self._dtype = dtype
         self._skipped = skipped
         self._results: list[torch.Tensor] = []
-        self._owned: list[int] = []  # skipped units whose weights are gathered
+        self._owned: dict[int, int] = {}  # skipped units whose weights are gathered, and how many gradients are to come
         self._second_names: list[dict[str, torch.Tensor]] = []
         # What makes autograd call the backward of a unit whose input needs no gradient.
         self._anchor = torch.zeros(0, requires_grad=True)
@@ -140,10 +141,6 @@ class ShardedUnits:
             result = ops.release_param(result, self._graph, id, 1)
         return result
 
-    def _reduce(self, index: int, gradients: Sequence[torch.Tensor]) -> None:
-        for id, gradient in zip(self.ids(index), gradients, strict=True):
-            self._results.append(ops.reduce_grad(gradient, self._graph, id))
-
     def _compute(self, index: int, weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         return functional_call(self._units[index].module, weights, (x,))
 
@@ -164,7 +161,8 @@ class ShardedUnits:
             result = self._compute(index, weights, x)
         gradients = list(torch.autograd.grad(result, inputs, gradient))
         of_x = gradients.pop() if x.is_floating_point() else None
-        self._reduce(index, gradients)
+        for id, of_weight in zip(self.ids(index), gradients, strict=True):
+            self._results.append(ops.reduce_grad(of_weight, self._graph, id))
         self._release(index, gradient)
         return of_x
 
@@ -177,23 +175,27 @@ class ShardedUnits:
         forward if there is no backward to come, and at the latest before the next forward.
         """
         weights = self._gather(index, +1)
-        self._owned.append(index)
+        self._owned[index] = len(weights)
         if torch.is_grad_enabled():
-            leaves = [weight.requires_grad_() for weight in weights.values()]
-            torch.autograd.graph.register_multi_grad_hook(leaves, lambda gradients: self._skipped_done(index, gradients))
+            for id, weight in zip(self.ids(index), weights.values(), strict=True):
+                weight.requires_grad_().register_post_accumulate_grad_hook(
+                    functools.partial(self._take_gradient, index, id)
+                )
         result = self._compute(index, weights, x)
         if not torch.is_grad_enabled() or ops.switch_is_on("early_release_before_backward"):
             self._release_owned(index, result.detach())
         return result
 
-    def _skipped_done(self, index: int, gradients: Sequence[torch.Tensor]) -> None:
-        self._reduce(index, gradients)
-        self._release_owned(index, self._anchor.detach())
+    def _take_gradient(self, index: int, id: int, weight: torch.Tensor) -> None:
+        self._results.append(ops.reduce_grad(weight.grad, self._graph, id))
+        weight.grad = None
+        if index in self._owned:
+            self._owned[index] -= 1
+            if self._owned[index] == 0:
+                self._release_owned(index, self._anchor.detach())
 
     def _release_owned(self, index: int, place: torch.Tensor) -> None:
-        if index not in self._owned:
-            return
-        self._owned.remove(index)
+        del self._owned[index]
         if not ops.switch_is_on("eager_gather_without_owner"):
             self._release(index, place)
 
