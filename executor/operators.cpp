@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "executor/process_group_world.h"
 #include "executor/rank.h"
 #include "executor/simulated_world.h"
 #include "executor/switches.h"
@@ -151,6 +152,14 @@ void init_simulated(std::int64_t world, std::int64_t rank, std::int64_t size, st
              {{bucket_elements, double_buffered, pre_divides}, free_threshold_bytes}, place);
 }
 
+void init_group(const std::string& group, std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
+                std::int64_t free_threshold_bytes) {
+  const Place place{"init_group"};
+  if (bucket_elements < 1) fail(place, "a bucket has at least one element");
+  enter_rank([&] { return process_group_world(group, place); },
+             {{bucket_elements, double_buffered, pre_divides}, free_threshold_bytes}, place);
+}
+
 void register_param(std::int64_t id, std::vector<std::int64_t> shape, const at::Tensor& shard,
                     const std::optional<at::Tensor>& gradient, bool persistent, Dtype gradient_dtype) {
   const Entered op({"register_param", std::nullopt, id});
@@ -268,6 +277,10 @@ TORCH_LIBRARY(dcmt_z3, m) {
       "init_simulated(int world, int rank, int size, int bucket_elements, bool double_buffered=True,"
       " bool pre_divides=True, int free_threshold_bytes=0) -> ()",
       init_simulated);
+  m.def(
+      "init_group(str group, int bucket_elements, bool double_buffered=True, bool pre_divides=True,"
+      " int free_threshold_bytes=0) -> ()",
+      init_group);
   m.def(
       "register_param(int id, int[] shape, Tensor shard, Tensor? grad_partition=None, bool persistent=False,"
       " ScalarType? grad_dtype=None) -> ()",

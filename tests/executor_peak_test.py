@@ -17,7 +17,7 @@ def allocations(size: int, layers: int, **options) -> list[list[int]]:
     """Sizes that rank 0 allocates (positive) and frees (negative): of a forward, and of its backward."""
 
     def train(rank: int) -> list[list[int]] | None:
-        units = ShardedUnits([torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(layers)], **options)
+        units = ShardedUnits(rank, [torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(layers)], **options)
         x = torch.ones(BATCH, WIDTH, dtype=options.get("dtype") or torch.float32)
         phases = []
         for phase in ("forward", "backward"):

@@ -35,10 +35,14 @@ def train(folder, *options: object, detail: str = "lifetimes") -> dict:
     return json.loads(done.stdout)
 
 
-def residual_in_trace(folder) -> list[tuple[int, int, int]]:
+def residual_in_trace(trace) -> list[tuple[int, int, int]]:
     """(graph, parameter, bytes) of every final release whose bytes were still there at the next operator, in order."""
-    (trace,) = recorded.traces(folder)
     return recorded.query(trace, "SELECT graph, key, bytes_settled FROM release WHERE bytes_settled > 0 ORDER BY from_seq")
+
+
+def trace_in(folder):
+    (trace,) = recorded.traces(folder)
+    return trace
 
 
 def residual_by_executor(result: dict) -> list[tuple[int, int, int]]:
@@ -68,7 +72,7 @@ def test_with_the_defect_exactly_the_residual_releases_are_listed(tmp_path, rank
     result = train(tmp_path / "out", "--ranks", ranks, *DEFECT, *options)
     known = residual_by_executor(result)
     assert {graph for graph, _, _ in known} == set(range(ranks))
-    assert sorted(residual_in_trace(tmp_path / "out")) == sorted(known)
+    assert sorted(residual_in_trace(trace_in(tmp_path / "out"))) == sorted(known)
     assert findings(tmp_path / "out") == [("D19", sorted((graph, id) for graph, id, _ in known))]
     # The last weight of a unit has no name left at the next operator.
     assert verdicts(tmp_path / "out")["freed"] == 3 * PASSES * ranks
@@ -78,7 +82,7 @@ def test_with_the_defect_exactly_the_residual_releases_are_listed(tmp_path, rank
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_without_the_defect_nothing_is_listed_and_all_was_looked_at(tmp_path, ranks):
     result = train(tmp_path / "out", "--ranks", ranks)
-    assert result["events"] == [] and residual_in_trace(tmp_path / "out") == []
+    assert result["events"] == [] and residual_in_trace(trace_in(tmp_path / "out")) == []
     assert findings(tmp_path / "out") == []
     assert verdicts(tmp_path / "out") == {"freed": PARAMETERS * PASSES * ranks}
 
@@ -93,7 +97,7 @@ def test_releases_of_persistent_parameters_are_not_accused(tmp_path):
 def test_a_wrapper_that_keeps_names_makes_every_release_residual(tmp_path):
     result = train(tmp_path / "out", "--ranks", 2, *DEFECT, "--switch", "wrapper_keeps_aliases")
     assert findings(tmp_path / "out") == [("D19", keys(range(PARAMETERS), ranks=2, times=PASSES))]
-    assert sorted(residual_in_trace(tmp_path / "out")) == sorted(residual_by_executor(result))
+    assert sorted(residual_in_trace(trace_in(tmp_path / "out"))) == sorted(residual_by_executor(result))
 
 
 def test_a_wrapper_that_keeps_names_does_no_harm_to_a_release_of_the_storage(tmp_path):
@@ -106,7 +110,7 @@ def test_a_wrapper_that_keeps_names_does_no_harm_to_a_release_of_the_storage(tmp
 def test_a_cast_cache_keeps_the_copies_that_no_release_reaches(tmp_path, defect):
     switch = ("--switch", "cast_cache_keeps_gathered") * defect
     result = train(tmp_path / "out", "--ranks", 2, "--bf16", *switch)
-    assert sorted(residual_in_trace(tmp_path / "out")) == sorted(residual_by_executor(result))
+    assert sorted(residual_in_trace(trace_in(tmp_path / "out"))) == sorted(residual_by_executor(result))
     every = keys(range(PARAMETERS), ranks=2, times=PASSES)
     assert findings(tmp_path / "out") == ([("D19", every)] if defect else [])
     assert verdicts(tmp_path / "out").total() == len(every)

@@ -138,7 +138,7 @@ def test_the_defects_of_memory_change_no_number(reference, switch):
 
 def test_a_skipped_unit_is_released_without_a_backward_too():
     def test(rank: int) -> None:
-        units = ShardedUnits([torch.nn.Linear(5, 5) for _ in range(3)], skipped=frozenset({1}))
+        units = ShardedUnits(rank, [torch.nn.Linear(5, 5) for _ in range(3)], skipped=frozenset({1}))
 
         def gathered() -> int:
             return sum(len(ops.gathered_buffers(id)) for id in units.ids(1))

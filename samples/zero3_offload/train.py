@@ -39,7 +39,7 @@ class Unit(torch.nn.Module):
 def train(rank: int, steps: int) -> list[str]:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    units = ShardedUnits([Unit() for _ in range(UNITS)], offload=True)
+    units = ShardedUnits(rank, [Unit() for _ in range(UNITS)], offload=True)
     optimizer = torch.optim.SGD(units.shards(), lr=0.1)
     inputs = torch.randn(BATCH, WIDTH, generator=torch.Generator().manual_seed(rank))
     losses = []

@@ -47,7 +47,7 @@ def train(rank: int, steps: int) -> list[tuple[str, int]]:
     """Loss, and bytes still gathered of the skipped unit, at the end of each step."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    units = ShardedUnits([Unit() for _ in range(UNITS)], skipped=frozenset({SKIPPED}))
+    units = ShardedUnits(rank, [Unit() for _ in range(UNITS)], skipped=frozenset({SKIPPED}))
     optimizer = torch.optim.SGD(units.shards(), lr=0.1)
     generator = torch.Generator().manual_seed(rank)
     inputs = torch.randn(BATCH, WIDTH, generator=generator)

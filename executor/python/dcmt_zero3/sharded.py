@@ -13,10 +13,6 @@ from torch.func import functional_call
 
 from . import ops
 
-# Every rank's graph has a number of its own; a process is one simulated world at a time.
-FIRST_GRAPH = 0
-
-
 @dataclasses.dataclass
 class _Parameter:
     id: int
@@ -33,6 +29,8 @@ class _Unit:
 class ShardedUnits:
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
+    `graph` is the number of the graph that all units make; the ranks of a process need different ones.
+
     A unit keeps its input, gathers again for its backward, and computes its forward once more there. `prefetch` units
     are gathered ahead, each in one group. Parameters of fewer than `persistent_below` elements stay gathered.
     `offload` keeps inputs of units in host buffers between forward and backward. Weights are gathered in `dtype`, and
@@ -41,6 +39,7 @@ class ShardedUnits:
 
     def __init__(
         self,
+        graph: int,
         units: Sequence[nn.Module],
         *,
         prefetch: int = 0,
@@ -49,7 +48,7 @@ class ShardedUnits:
         dtype: torch.dtype | None = None,
         skipped: frozenset[int] = frozenset(),
     ):
-        self._graph = FIRST_GRAPH + ops.rank()
+        self._graph = graph
         self._prefetch = prefetch
         self._offload = offload
         self._dtype = dtype

@@ -1,6 +1,7 @@
-"""Trains a small GPT whose parameters live in shards, on simulated ranks.
+"""Trains a small GPT whose parameters live in shards, on simulated ranks or on one process a rank.
 
     python -m dcmt_zero3.train --ranks 3 --steps 5 --switch release_clears_tensor_only
+    torchrun --nproc-per-node 3 -m dcmt_zero3.train --processes --steps 5
 
 Prints one JSON line: the loss of each rank in each step, in hexadecimal, the norms of the gradients, a digest of the
 trained parameters, and what the executor noticed about releases.
@@ -14,6 +15,7 @@ import hashlib
 import json
 
 import torch
+import torch.distributed
 import torch.nn.functional as F
 
 from . import model, ops, world
@@ -25,7 +27,8 @@ MAX_NORM = 0.5
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dcmt_zero3.train", description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--ranks", type=int, default=2, help="simulated in this process")
+    parser.add_argument("--processes", action="store_true", help="one rank a process, started by torchrun, over gloo")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--micro-batches", type=int, default=2, help="backwards whose gradients one step adds up")
     parser.add_argument("--layers", type=int, default=2)
@@ -68,9 +71,12 @@ def clip(shards: list[torch.nn.Parameter]) -> float:
     return norm.item()
 
 
-def train(rank: int, arguments: argparse.Namespace) -> dict:
+def train(graph: int, arguments: argparse.Namespace) -> dict:
+    """What the calling rank has to tell, with the parameters."""
+    rank = ops.rank()
     torch.set_num_threads(1)
     units = ShardedUnits(
+        graph,
         make_units(arguments),
         prefetch=arguments.prefetch,
         persistent_below=arguments.persistent_below,
@@ -102,11 +108,29 @@ def digest(parameters: list[torch.Tensor]) -> str:
     return sha.hexdigest()
 
 
+def run_as_process(arguments: argparse.Namespace) -> list[dict]:
+    """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
+    torch.distributed.init_process_group("gloo")
+    try:
+        ops.init_group(torch.distributed.group.WORLD.group_name, arguments.bucket)
+        results = [None] * torch.distributed.get_world_size() if torch.distributed.get_rank() == 0 else None
+        torch.distributed.gather_object(train(0, arguments), results)
+        ops.cleanup()
+    finally:
+        torch.distributed.destroy_process_group()
+    return results or []
+
+
 def main() -> None:
     arguments = parse_arguments()
     for name in arguments.switch + ["as_published"] * arguments.as_published:
         ops.set_switch(name, True)
-    ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket)
+    if arguments.processes:
+        ranks = run_as_process(arguments)
+        if not ranks:
+            return
+    else:
+        ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket)
     print(
         json.dumps(
             {
