@@ -63,12 +63,12 @@ at::Tensor release_param_meta(const at::Tensor& tensor, std::int64_t, std::int64
 
 using Dtypes = std::optional<std::vector<at::ScalarType>>;
 
-void prefetch_params_fused(std::int64_t graph, at::TensorList, std::vector<std::int64_t> ids, Dtypes dtypes) {
+void prefetch_params_fused(std::int64_t graph, at::TensorList, at::IntArrayRef ids, Dtypes dtypes) {
   const Entered op({"prefetch_params_fused", graph});
-  op.executor().prefetch(ids, dtypes.value_or(std::vector<at::ScalarType>{}), op.place);
+  op.executor().prefetch(ids.vec(), dtypes.value_or(std::vector<at::ScalarType>{}), op.place);
 }
 
-void prefetch_params_fused_meta(std::int64_t, at::TensorList, std::vector<std::int64_t>, Dtypes) {}
+void prefetch_params_fused_meta(std::int64_t, at::TensorList, at::IntArrayRef, Dtypes) {}
 
 // --- gradients ------------------------------------------------------------------------------------------------------
 
@@ -160,11 +160,11 @@ void init_group(const std::string& group, std::int64_t bucket_elements, bool dou
              {{bucket_elements, double_buffered, pre_divides}, free_threshold_bytes}, place);
 }
 
-void register_param(std::int64_t id, std::vector<std::int64_t> shape, const at::Tensor& shard,
+void register_param(std::int64_t id, at::IntArrayRef shape, const at::Tensor& shard,
                     const std::optional<at::Tensor>& gradient, bool persistent, Dtype gradient_dtype) {
   const Entered op({"register_param", std::nullopt, id});
   Parameter parameter;
-  parameter.shape = std::move(shape);
+  parameter.shape = shape.vec();
   parameter.home = shard.detach();
   if (gradient) parameter.gradient = gradient->detach();
   parameter.gradient_dtype = gradient_dtype;
@@ -172,9 +172,9 @@ void register_param(std::int64_t id, std::vector<std::int64_t> shape, const at::
   op.rank.registry().add(id, std::move(parameter), op.rank.world(), op.place);
 }
 
-void register_graph_z3(std::int64_t graph, std::vector<std::int64_t> ids) {
+void register_graph_z3(std::int64_t graph, at::IntArrayRef ids) {
   const Place place{"register_graph_z3", graph};
-  this_rank(place).register_graph(graph, ids, place);
+  this_rank(place).register_graph(graph, ids.vec(), place);
 }
 
 void set_persistent(std::int64_t id) {

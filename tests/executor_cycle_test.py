@@ -303,6 +303,7 @@ def test_i23_persistent_before_or_after_the_first_gather_is_the_same(size, first
             ops.set_persistent(0)
         else:
             ops.set_persistent(0)
+            assert len(ops.gathered_buffers(0)) == 1 and gathers() == before + 1  # gathered at once
             early = rank.gather(0)
         assert gathers() == before + 1
         rank.release(0)
@@ -330,6 +331,11 @@ def test_i24_a_prefetch_is_one_group_of_what_is_missing(size):
         for id in range(4):
             assert torch.equal(rank.wait(rank.gather(id), id), numbered((id + 3,)))
         assert ops.traffic()[:2] == [groups + 1, launched + 3]
+
+        for id in range(4):
+            rank.release(id)
+        ops.prefetch_params_fused(rank.graph, [], [1, 1, 2, 1])  # named twice, gathered once
+        assert ops.traffic()[:2] == [groups + 2, launched + 5]
 
     run(size, test)
 

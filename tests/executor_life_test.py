@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 
 import pytest
+import recorded
 import torch
 from zero3_ranks import NOWHERE, WORLDS, Rank, gathers, nbytes, numbered, ops, run, storage, switched, watch, world
 
@@ -195,6 +197,45 @@ def test_i40_meta_kernels_have_the_same_shapes_and_touch_nothing():
         assert here.numel() == 4
 
     run(2, test)
+
+
+def test_i39_operators_alias_what_they_declare_and_what_is_listed_here():
+    """Inputs by position, outputs as -1; the registry stands for the executor's own state."""
+
+    def test(rank: Rank):
+        rank.add(0, numbered((5,)))
+        rank.graph_of(0)
+        t, used = torch.ones(6), (rank.graph, 0)
+        observed = {}
+
+        def call(name: str, *arguments) -> torch.Tensor:
+            result = getattr(ops, name)(t, *arguments)
+            owners = {storage(t): "t", **{storage(one): "registry" for one in ops.gathered_buffers(0)}}
+            observed[name] = owners.get(storage(result))
+            return result
+
+        weight = call("allgather_param", *used)
+        assert storage(weight) == storage(ops.gathered_buffers(0)[0])
+        call("wait_allgather", *used)
+        call("release_param", *used, 1)
+        host = call("offload_tensor", *used)
+        assert storage(call("wait_offload", *used)) == storage(host)
+        reloaded = call("reload_tensor", *used)
+        assert storage(call("wait_reload", *used)) == storage(reloaded)
+        declared = {
+            name: "t" if getattr(ops, name).default._schema.returns[0].alias_info else None for name in observed
+        }
+        differing = {name: observed[name] for name in observed if observed[name] != declared[name]}
+        assert differing == {"allgather_param": "registry"}
+        assert [name for name in observed if declared[name]] == ["wait_allgather", "release_param"]
+
+    run(1, test)
+
+
+def test_the_operators_can_be_called_from_c_plus_plus():
+    library = recorded.BUILD / "lib" / "dcmt" / "libdcmt_zero3.so"
+    done = subprocess.run([recorded.BUILD / "bin" / "zero3_operators", library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_k20_the_threshold_of_free_tensors_is_in_bytes():

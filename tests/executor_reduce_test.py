@@ -215,9 +215,9 @@ def test_k23_gradients_of_a_parameter_in_two_graphs_are_added(size, same_bucket)
             ops.reduce_grad(gradient_of(rank.rank, (25,)), second, 0)
             if not same_bucket:
                 ops.end_backward([], second)
-            ops.reduce_grad(gradient_of(rank.rank, (25,)), first, 0)
+            ops.reduce_grad(4 * gradient_of(rank.rank, (25,)), first, 0)
             ops.end_backward([], first)
-            assert torch.equal(rank.gradients[0], mean + mean)
+            assert torch.equal(rank.gradients[0], mean + 4 * mean)
 
     run(size, test)
 
