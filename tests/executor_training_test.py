@@ -19,13 +19,16 @@ STEPS = 20
 def arguments_of(**options) -> argparse.Namespace:
     defaults = {
         "steps": STEPS, "micro_batches": 2, "layers": 2, "width": 12, "vocabulary": 29, "tokens": 7,
-        "prefetch": 0, "persistent_below": 0, "offload": False, "bf16": False, "skipped": [],
+        "prefetch": 0, "persistent_below": 0, "offload": False, "bf16": False, "skipped": [], "compiled": False,
     }  # fmt: skip
     return argparse.Namespace(**{**defaults, **options})
 
 
 def sharded(size: int, bucket: int = 5000, **options) -> list[dict]:
-    return world.run_ranks(size, train.train, arguments_of(**options), bucket_elements=bucket)
+    arguments = arguments_of(**options)
+    if arguments.compiled:
+        arguments.compiled = train.traced(arguments)
+    return world.run_ranks(size, train.train, arguments, bucket_elements=bucket)
 
 
 def plain(size: int, arguments: argparse.Namespace) -> dict:

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 from torch.func import functional_call
 
 from . import ops
-
-@dataclasses.dataclass
-class _Parameter:
-    id: int
-    shape: torch.Size
-    shard: nn.Parameter  # its .grad is the partition that reductions fill
-
+from .shards import ShardedParameter, shard
 
 @dataclasses.dataclass
 class _Unit:
     module: nn.Module  # without data: its parameters come as arguments
-    parameters: dict[str, _Parameter]
+    parameters: dict[str, ShardedParameter]
 
 
 class ShardedUnits:
@@ -58,23 +52,9 @@ class ShardedUnits:
         self._second_names: list[dict[str, torch.Tensor]] = []
         # What makes autograd call the backward of a unit whose input needs no gradient.
         self._anchor = torch.zeros(0, requires_grad=True)
-        ids = iter(range(sum(len(list(unit.parameters())) for unit in units)))
-        self._units = [self._shard(unit, ids, persistent_below) for unit in units]
+        ids = itertools.count()
+        self._units = [_Unit(unit, shard(unit, ids, persistent_below)) for unit in units]
         ops.register_graph_z3(self._graph, [one.id for unit in self._units for one in unit.parameters.values()])
-
-    def _shard(self, unit: nn.Module, ids: Iterator[int], persistent_below: int) -> _Unit:
-        parameters = {}
-        rank, size = ops.rank(), ops.world_size()
-        for name, full in unit.named_parameters():
-            p = math.ceil(full.numel() / size)
-            flat = full.new_zeros(p * size)
-            flat[: full.numel()].copy_(full.detach().view(-1))
-            shard = nn.Parameter(flat[rank * p : (rank + 1) * p].clone())
-            shard.grad = torch.zeros_like(shard)
-            one = parameters[name] = _Parameter(next(ids), full.shape, shard)
-            persistent = full.numel() < persistent_below
-            ops.register_param(one.id, list(full.shape), shard, shard.grad, persistent, shard.dtype)
-        return _Unit(unit.to("meta"), parameters)
 
     def shards(self) -> list[nn.Parameter]:
         return [one.shard for unit in self._units for one in unit.parameters.values()]
@@ -107,11 +87,7 @@ class ShardedUnits:
 
     def full_parameters(self) -> list[torch.Tensor]:
         """Copies, for looking at. Every rank must call it."""
-        copies = []
-        for unit in self._units:
-            for one in unit.parameters.values():
-                copies.append(ops.gather_across(one.shard).view(-1)[: one.shape.numel()].view(one.shape))
-        return copies
+        return [one.full() for unit in self._units for one in unit.parameters.values()]
 
     # --- one unit ---
 

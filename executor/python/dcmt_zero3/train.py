@@ -17,8 +17,10 @@ import json
 import torch
 import torch.distributed
 import torch.nn.functional as F
+from torch import nn
 
 from . import model, ops, world
+from .compiled import CompiledModel, Traced, trace
 from .sharded import ShardedUnits
 
 BATCH = 2
@@ -39,6 +41,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--prefetch", type=int, default=0, help="units gathered ahead")
     parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
+    parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
     parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
     parser.add_argument("--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
@@ -53,12 +56,33 @@ def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tu
     return ids[:, :-1], ids[:, 1:]
 
 
-def make_units(arguments: argparse.Namespace) -> list[torch.nn.Module]:
+def make_units(arguments: argparse.Namespace) -> list[nn.Module]:
     torch.manual_seed(0)
     return model.gpt(arguments.layers, arguments.width, 4, arguments.vocabulary, arguments.tokens)
 
 
-def clip(shards: list[torch.nn.Parameter]) -> float:
+def traced(arguments: argparse.Namespace) -> Traced:
+    """The graphs that all ranks start from."""
+    return trace(nn.Sequential(*make_units(arguments)), batch(arguments, 0, 0, 0)[:1])
+
+
+def make_model(graph: int, arguments: argparse.Namespace) -> ShardedUnits | CompiledModel:
+    units = make_units(arguments)
+    if arguments.compiled:
+        module = nn.Sequential(*units)
+        return CompiledModel(graph, module, arguments.compiled, persistent_below=arguments.persistent_below)
+    return ShardedUnits(
+        graph,
+        units,
+        prefetch=arguments.prefetch,
+        persistent_below=arguments.persistent_below,
+        offload=arguments.offload,
+        dtype=torch.bfloat16 if arguments.bf16 else None,
+        skipped=frozenset(arguments.skipped),
+    )
+
+
+def clip(shards: list[nn.Parameter]) -> float:
     """Scales the gradients down to a norm of MAX_NORM; the ranks' shares of its square are added in their order."""
     mine = torch.stack([shard.grad.square().sum() for shard in shards]).sum()
     total = torch.zeros(())
@@ -75,15 +99,7 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
     """What the calling rank has to tell, with the parameters."""
     rank = ops.rank()
     torch.set_num_threads(1)
-    units = ShardedUnits(
-        graph,
-        make_units(arguments),
-        prefetch=arguments.prefetch,
-        persistent_below=arguments.persistent_below,
-        offload=arguments.offload,
-        dtype=torch.bfloat16 if arguments.bf16 else None,
-        skipped=frozenset(arguments.skipped),
-    )
+    units = make_model(graph, arguments)
     optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
     losses, norms, events = [], [], []
     for step in range(arguments.steps):
@@ -125,6 +141,8 @@ def main() -> None:
     arguments = parse_arguments()
     for name in arguments.switch + ["as_published"] * arguments.as_published:
         ops.set_switch(name, True)
+    if arguments.compiled:
+        arguments.compiled = traced(arguments)
     if arguments.processes:
         ranks = run_as_process(arguments)
         if not ranks:
