@@ -8,7 +8,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "executor/process_group_world.h"

@@ -222,8 +222,9 @@ Worlds& worlds() {
 std::shared_ptr<Ranks> find_or_make(std::int64_t number, int size, const Place& place) {
   Worlds& all = worlds();
   const std::lock_guard<std::mutex> lock(all.mutex);
+  std::erase_if(all.by_number, [](const auto& world) { return world.second->all_left(); });
   std::shared_ptr<Ranks>& ranks = all.by_number[number];
-  if (ranks == nullptr || ranks->all_left()) ranks = std::make_shared<Ranks>(size);
+  if (ranks == nullptr) ranks = std::make_shared<Ranks>(size);
   if (ranks->size() != size) {
     fail(place, "simulated world " + std::to_string(number) + " has " + std::to_string(ranks->size()) + " ranks, not " +
                     std::to_string(size));

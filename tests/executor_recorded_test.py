@@ -17,6 +17,7 @@ PARAMETERS_OF_BLOCK = len(BLOCK)
 PASSES = 2 * 2 * 2  # steps, micro-batches, forward and backward
 # Of two layer norms weight and bias, of four linear layers the weight.
 READ_IN_BACKWARD = (2, 3, 4, 5, 6, 8, 10, 12)
+READ_IN_BACKWARD_OF_ALL = (*READ_IN_BACKWARD, 14, 15, 16)  # and of the head
 DEFECT = ("--switch", "release_clears_tensor_only")
 
 
@@ -139,3 +140,27 @@ def test_a_release_before_the_backward_is_read_after(tmp_path, defect):
     train(tmp_path / "out", "--ranks", 2, "--skipped", 1, *DEFECT, *switch)
     found = [of for classes, of in findings(tmp_path / "out") if "D24" in classes]
     assert sorted(itertools.chain(*found)) == (keys(READ_IN_BACKWARD, ranks=2, times=4) if defect else [])
+
+
+def test_names_that_a_graph_never_deletes_hold_every_weight_and_the_predicted_peak_is_that_of_the_fix(tmp_path):
+    """The graphs as an interpreter that deletes nothing runs them; the fix is a release of the storage."""
+    options = ("--ranks", 2, "--compiled", "--switch", "wrapper_keeps_aliases")
+    result = train(tmp_path / "defect", *options, *DEFECT)
+    fixed = train(tmp_path / "fixed", *options)
+    assert {**result, "events": []} == fixed
+    used = [*range(PARAMETERS), *READ_IN_BACKWARD_OF_ALL]
+    assert findings(tmp_path / "defect") == [("D19", keys(used, ranks=2, times=4))]
+    assert findings(tmp_path / "fixed") == []
+    assert verdicts(tmp_path / "fixed") == {"freed": len(used) * 2 * 4}
+    # The executor settles at its own next operator, which is later.
+    missing = collections.Counter(residual_in_trace(trace_in(tmp_path / "defect")))
+    missing.subtract(residual_by_executor(result))
+    assert {id for (_, id, _), times in missing.items() if times} == {16} and min(missing.values()) == 0
+    (seen,) = recorded.report(tmp_path / "defect")
+    assert seen["peak"]["predicted_bytes"] == recorded.peak_of(trace_in(tmp_path / "fixed"))
+
+
+def test_graphs_that_delete_names_after_their_last_use_need_no_fix(tmp_path):
+    train(tmp_path / "out", "--ranks", 2, "--compiled", *DEFECT)
+    assert findings(tmp_path / "out") == []
+    assert verdicts(tmp_path / "out") == {"freed": (PARAMETERS + len(READ_IN_BACKWARD_OF_ALL)) * 2 * 4}

@@ -170,6 +170,15 @@ def test_the_padded_reduce_changes_norms_and_so_what_is_trained(reference):
     assert all(seen != right for seen, right in zip(defect[0]["norms"], reference[0]["norms"], strict=True))
 
 
+def test_as_published_all_defects_come_together(reference):
+    with switched("as_published"):
+        published = sharded(3, steps=5, offload=True)
+    assert published[0]["norms"][0] != reference[0]["norms"][0]
+    for rank, one in enumerate(published):
+        assert {(event.kind, event.graph) for event in one["events"]} == {(world.EventKind.RESIDUAL, rank)}
+        assert {event.id for event in one["events"]} == set(range(len(one["parameters"])))
+
+
 def assert_equal(ranks: list[dict], others: list[dict]) -> None:
     for one, other in zip(ranks, others, strict=True):
         assert one["losses"] == other["losses"] and one["norms"] == other["norms"]
