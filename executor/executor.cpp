@@ -44,8 +44,8 @@ at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
 
 at::Tensor Executor::cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype,
                                  const Place& place) {
-  at::Tensor& cast = casts_[id];
   const at::Tensor full = gather(id, parameter.dtype(), place);
+  at::Tensor& cast = casts_[id];
   if (!cast.defined() || cast.scalar_type() != dtype) cast = full.to(dtype);
   return cast.alias();
 }
@@ -103,11 +103,15 @@ void Executor::prefetch(const std::vector<std::int64_t>& ids, const std::vector<
   launch(wanted, place);
 }
 
+void Executor::forget_uses(std::int64_t id) {
+  const auto uses = uses_.find(id);
+  if (uses == uses_.end()) return;
+  if (uses->second.left > 0) log_.add({EventKind::kLost, graph_, id, uses->second.left});
+  uses_.erase(uses);
+}
+
 void Executor::forget_uses() {
-  for (const auto& [id, uses] : uses_) {
-    if (uses.left > 0) log_.add({EventKind::kLost, graph_, id, uses.left});
-  }
-  uses_.clear();
+  for (const std::int64_t id : ids_) forget_uses(id);
 }
 
 void Executor::invalidate() {

@@ -37,6 +37,7 @@ class Executor {
 
   /// A pass begins or is given up: uses that were never released are reported and forgotten.
   void forget_uses();
+  void forget_uses(std::int64_t id);
   /// The weights will change: what is gathered is stale.
   void invalidate();
 

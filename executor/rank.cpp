@@ -102,7 +102,9 @@ void Rank::end_backward(Executor& executor, bool release_buckets, const Place& p
 
 void Rank::invalidate(std::int64_t id, const Place& place) {
   Parameter& parameter = registry_.at(id, place);
-  if (!parameter.persistent) parameter.gathered.clear();
+  if (parameter.persistent) return;
+  parameter.gathered.clear();
+  for (auto& [graph, executor] : executors_) executor.forget_uses(id);
 }
 
 void Rank::clear_all() {

@@ -131,7 +131,7 @@ def test_what_the_backward_needs_of_a_weight_is_not_saved():
         for tensor in saved:
             is_shard = any(tensor.data_ptr() == shard.data_ptr() for shard in model.shards())
             assert is_shard or (nbytes(tensor) > 0 and nbytes(tensor) not in gathered)
-        assert sum(tensor.numel() == 41 for tensor in saved) == 1  # one of the matrices: the first has no input gradient
+        assert sum(tensor.numel() == 41 for tensor in saved) == 1  # the second matrix: the first has no input gradient
 
     world.run_ranks(2, test)
 

@@ -34,7 +34,8 @@ def train(folder, *options: object, detail: str = "lifetimes") -> dict:
 
 def residual_in_trace(trace) -> list[tuple[int, int, int]]:
     """(graph, parameter, bytes) of every final release whose bytes were still there at the next operator, in order."""
-    return recorded.query(trace, "SELECT graph, key, bytes_settled FROM release WHERE bytes_settled > 0 ORDER BY from_seq")
+    rows = "SELECT graph, key, bytes_settled FROM release WHERE bytes_settled > 0 ORDER BY from_seq"
+    return recorded.query(trace, rows)
 
 
 def trace_in(folder):

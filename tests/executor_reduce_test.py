@@ -1,4 +1,4 @@
-"""Gradients through the buckets: I28 to I32 and I34 of the executor, and what was decided about K5, K6, K13, K18, K23."""
+"""Gradients through the buckets: I28 to I32 and I34 of the executor, and decisions on K5, K6, K13, K18 and K23."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_i28_a_partition_is_the_mean_and_the_second_micro_batch_adds(size, shape
     def test(rank: Rank):
         rank.add(0, numbered(shape))
         rank.graph_of(0)
-        assert torch.equal(rank.gradients[0], torch.zeros(math.ceil(math.prod(shape) / size)))  # registered: set to zero
+        assert torch.equal(rank.gradients[0], torch.zeros(math.ceil(math.prod(shape) / size)))
         mean = partition_of(rank, mean_of(size, shape, pre_divides))
         for step in range(2):
             for micro, updates in ((1, False), (2, False), (3, True)):
@@ -160,7 +160,8 @@ def test_k5_a_gradient_goes_through_the_bucket_of_its_expected_dtype(size):
             rank.reduce(1, gradient_of(rank.rank, (24,), torch.bfloat16))
             assert ops.bucket(torch.float32)[QUEUED] == ops.bucket(torch.bfloat16)[QUEUED] == 1
             rank.end_backward()
-            assert torch.equal(rank.gradients[0], partition_of(rank, mean_of(size, (24,), dtype=torch.bfloat16).float()))
+            exact = mean_of(size, (24,), dtype=torch.bfloat16)
+            assert torch.equal(rank.gradients[0], partition_of(rank, exact))
             rough = mean_of(size, (24,), sum_in=torch.bfloat16)
             assert torch.equal(rank.gradients[1], partition_of(rank, rough.float()))
 

@@ -32,9 +32,7 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
         if not users:
             continue
         with graph.inserting_before(next(node for node in graph.nodes if node in users)):
-            gathered = graph.call_function(
-                ops.allgather_param.default, (weight.placeholder, number, weight.id)
-            )  # fmt: skip
+            gathered = graph.call_function(ops.allgather_param.default, (weight.placeholder, number, weight.id))
             full = graph.call_function(ops.wait_allgather.default, (gathered, number, weight.id))
         weight.placeholder.replace_all_uses_with(full, delete_user_cb=lambda user: user in users)
         uses = _real_uses(full)
@@ -43,7 +41,7 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
 
 
 def insert_reductions(graph: fx.Graph, number: int, gradients: dict[int, fx.Node]) -> None:
-    """Reduces the gradient of each parameter, and ends the backward after all of them. The graph returns None for them."""
+    """Reduces each parameter's gradient, which the graph returns no longer, and ends the backward after all of them."""
     output = graph.output_node()
     results = []
     for id, gradient in gradients.items():

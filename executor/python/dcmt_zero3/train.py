@@ -43,7 +43,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
     parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
     parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
-    parser.add_argument("--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph")
+    parser.add_argument(
+        "--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph"
+    )
     parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
     parser.add_argument("--as-published", action="store_true", help="turn all defects of the published version on")
     return parser.parse_args()
@@ -113,7 +115,13 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
         norms.append(clip(units.shards()).hex())
         optimizer.step()
         events += world.take_events()
-    return {"losses": losses, "norms": norms, "events": events, "traffic": ops.traffic(), "parameters": units.full_parameters()}
+    return {
+        "losses": losses,
+        "norms": norms,
+        "events": events,
+        "traffic": ops.traffic(),
+        "parameters": units.full_parameters(),
+    }
 
 
 def digest(parameters: list[torch.Tensor]) -> str:

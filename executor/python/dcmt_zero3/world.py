@@ -1,4 +1,4 @@
-"""Runs one function per simulated rank, each in a thread of its own; one runs at a time, from collective to collective."""
+"""Runs one function per simulated rank, each in a thread of its own, of which one runs at a time."""
 
 from __future__ import annotations
 
