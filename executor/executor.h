@@ -1,0 +1,78 @@
+// One graph's side of the cycle: gathers, releases with their counts, offloaded activations. Forward and backward of a
+// graph use the same executor. On the CPU everything is done when a call returns.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "executor/errors.h"
+#include "executor/event_log.h"
+#include "executor/registry.h"
+#include "executor/world.h"
+
+namespace dcmt::zero3 {
+
+using Dtype = std::optional<at::ScalarType>;  ///< none: the parameter's own
+
+class Executor {
+ public:
+  Executor(std::int64_t graph, std::set<std::int64_t> ids, World& world, Registry& registry, EventLog& log)
+      : graph_(graph), ids_(std::move(ids)), world_(world), registry_(registry), log_(log) {}
+
+  const std::set<std::int64_t>& ids() const { return ids_; }
+
+  /// The full parameter, as an alias of the registered buffer.
+  at::Tensor gather(std::int64_t id, Dtype dtype, const Place& place);
+  /// Throws unless the parameter is gathered.
+  void wait(std::int64_t id, const Place& place);
+  /// One use of `users` is over. After the last one a parameter that is not persistent gives its bytes back.
+  void release(std::int64_t id, std::int64_t users, const Place& place);
+  /// One group for all that are not valid yet. `dtypes` is empty or has one for each id.
+  void prefetch(const std::vector<std::int64_t>& ids, const std::vector<at::ScalarType>& dtypes, const Place& place);
+
+  /// A pass begins or is given up: uses that were never released are reported and forgotten.
+  void forget_uses();
+  void forget_uses(std::int64_t id);
+  /// The weights will change: what is gathered is stale.
+  void invalidate();
+
+  /// Of the defect that caches converted weights: its cache ends with a pass.
+  void drop_casts() { casts_.clear(); }
+
+  /// Activations. Ids are the caller's own and have nothing to do with parameters.
+  at::Tensor offload(const at::Tensor& tensor, std::int64_t id, const Place& place);
+  at::Tensor offloaded(std::int64_t id, const Place& place) const;
+  at::Tensor reload(std::int64_t id, const Place& place);
+  /// Undefined if nothing was reloaded.
+  at::Tensor reloaded(std::int64_t id);
+  void drop_reloaded() { reloaded_.clear(); }
+  std::size_t reloaded_count() const { return reloaded_.size(); }
+
+ private:
+  struct Uses {
+    std::int64_t declared = 0;
+    std::int64_t left = 0;
+  };
+
+  Parameter& parameter(std::int64_t id, const Place& place);
+  void launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place);
+  void give_back(std::int64_t id, const at::Tensor& registered, const Place& place);
+  at::Tensor cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype, const Place& place);
+
+  const std::int64_t graph_;
+  const std::set<std::int64_t> ids_;
+  World& world_;
+  Registry& registry_;
+  EventLog& log_;
+  std::map<std::int64_t, Uses> uses_;
+  std::map<std::int64_t, at::Tensor> casts_;
+  std::map<std::int64_t, at::Tensor> host_;
+  std::map<std::int64_t, at::Tensor> reloaded_;
+};
+
+}  // namespace dcmt::zero3

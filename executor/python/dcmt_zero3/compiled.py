@@ -1,0 +1,151 @@
+"""Runs any module as two FX graphs, forward and backward, with the operators inserted by a pass."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import fx, nn
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from . import graph_pass, ops
+from .shards import ShardedParameter, shard
+
+
+@dataclasses.dataclass
+class Traced:
+    """A module's forward and backward as graphs that take full weights. Any number of ranks may start from one."""
+
+    forward: fx.GraphModule
+    backward: fx.GraphModule
+
+
+def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
+    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output.
+
+    Call it on the main thread: a thread that enters torch's fake tensor mode after another one has ended crashes
+    (torch 2.11 without a GPU).
+    """
+    if any(True for _ in module.buffers()):
+        raise NotImplementedError("a module with buffers")
+    parameters = dict(module.named_parameters())
+
+    def run(primals: list[torch.Tensor], tangents: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        weights = primals[: len(parameters)]
+        result = functional_call(module, dict(zip(parameters, weights, strict=True)), tuple(primals[len(parameters) :]))
+        return result, *torch.autograd.grad(result, weights, tangents)
+
+    with FakeTensorMode():
+        weights = [torch.empty(one.shape, dtype=one.dtype) for one in parameters.values()]
+        inputs = [torch.empty(one.shape, dtype=one.dtype) for one in example]
+        with torch.no_grad():
+            result = functional_call(module, dict(zip(parameters, weights, strict=True)), tuple(inputs))
+        primals = [weight.requires_grad_() for weight in weights] + inputs
+        tangents = [torch.empty_like(result)]
+        # The partitioner goes by the names of the arguments: primals_1, tangents_1.
+        joint = make_fx(run)(primals, tangents)
+    return Traced(*min_cut_rematerialization_partition(joint, [*primals, *tangents], num_fwd_outputs=1))
+
+
+class CompiledModel:
+    """Call it for a forward, and start_backward and end_backward around the backward of its output.
+
+    The graphs run as the Python that FX writes.
+    """
+
+    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0):
+        self._parameters = shard(module, itertools.count(), persistent_below)
+        ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
+        self._anchor = torch.zeros(0, requires_grad=True)
+        self.forward_graph, self.backward_graph = copy.deepcopy(traced.forward), copy.deepcopy(traced.backward)
+        _insert_operators(graph, self._parameters, self.forward_graph, self.backward_graph)
+
+    def shards(self) -> list[nn.Parameter]:
+        return [one.shard for one in self._parameters.values()]
+
+    def full_parameters(self) -> list[torch.Tensor]:
+        """Copies, for looking at. Every rank must call it."""
+        return [one.full() for one in self._parameters.values()]
+
+    def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
+        ops.start_forward()
+        result = _RunGraphs.apply(self._anchor, self, *inputs)
+        ops.end_forward()
+        return result
+
+    def start_backward(self, updates: bool) -> None:
+        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
+        ops.start_backward(updates)
+
+    def end_backward(self) -> None:
+        """The graph has ended it: all gradients are in the partitions."""
+
+
+def _insert_operators(
+    number: int, parameters: dict[str, ShardedParameter], forward: fx.GraphModule, backward: fx.GraphModule
+) -> None:
+    ids = [one.id for one in parameters.values()]
+    placeholders = forward.graph.find_nodes(op="placeholder")[: len(ids)]
+    id_of = dict(zip(placeholders, ids, strict=True))
+    backward_weights = _gather_again(forward.graph, backward.graph, id_of)
+    forward.graph.eliminate_dead_code()
+    gradients = dict(zip(ids, backward.graph.output_node().args[0], strict=True))
+
+    graph_pass.insert_cycles(forward.graph, number, [graph_pass.Weight(id, node) for node, id in id_of.items()])
+    graph_pass.insert_cycles(backward.graph, number, backward_weights)
+    graph_pass.insert_reductions(backward.graph, number, gradients)
+    for module in (forward, backward):
+        module.graph.lint()
+        module.recompile()
+
+
+def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int]) -> list[graph_pass.Weight]:
+    """Lets the backward take shards where the forward saved weights or views of them, and view them once more."""
+    output = forward.output_node()
+    saved = list(output.args[0])
+    weights: dict[int, graph_pass.Weight] = {}
+    for node in backward.find_nodes(op="placeholder"):
+        kept = next((one for one in saved[1:] if one.name == node.name), None)
+        if kept is None:
+            continue  # the gradient of the output
+        source, views = graph_pass.views_from(kept)
+        if source not in id_of:
+            continue
+        saved[saved.index(kept, 1)] = source
+        weight = weights.setdefault(id_of[source], graph_pass.Weight(id_of[source], node))
+        copies = {source: weight.placeholder}
+        users = set(node.users)
+        with backward.inserting_before(next(one for one in backward.nodes if one in users)):
+            for view in views:
+                copies[view] = backward.node_copy(view, copies.__getitem__)
+        if copies[kept] is not node:
+            node.replace_all_uses_with(copies[kept], delete_user_cb=users.__contains__)
+    output.args = (tuple(saved),)
+    return list(weights.values())
+
+
+class _RunGraphs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, anchor: torch.Tensor, model: CompiledModel, *inputs: torch.Tensor) -> torch.Tensor:
+        result, *saved = _run(model.forward_graph, [*model.shards(), *inputs])
+        ctx.model = model
+        ctx.inputs = len(inputs)
+        ctx.save_for_backward(*saved)
+        return result
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor):
+        _run(ctx.model.backward_graph, [*ctx.saved_tensors, gradient])
+        return None, None, *[None] * ctx.inputs
+
+
+def _run(graph: fx.GraphModule, arguments: list[torch.Tensor]) -> tuple:
+    if ops.switch_is_on("wrapper_keeps_aliases"):
+        return fx.Interpreter(graph, garbage_collect_values=False).run(*arguments)
+    return graph(*arguments)

@@ -1,0 +1,42 @@
+"""Cuts a module's parameters into shards and registers them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+from . import ops
+
+
+@dataclasses.dataclass
+class ShardedParameter:
+    id: int
+    shape: torch.Size
+    shard: nn.Parameter  # its .grad is the partition that reductions fill
+
+    def full(self) -> torch.Tensor:
+        """A copy, for looking at. Every rank must call it."""
+        return ops.gather_across(self.shard).view(-1)[: self.shape.numel()].view(self.shape)
+
+
+def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> dict[str, ShardedParameter]:
+    """Registers the parameters of a module under the next ids. The module keeps none: it is moved to `meta`.
+
+    Gradients are reduced in the dtype of the shards.
+    """
+    parameters = {}
+    rank, size = ops.rank(), ops.world_size()
+    for name, full in module.named_parameters():
+        p = math.ceil(full.numel() / size)
+        flat = full.new_zeros(p * size)
+        flat[: full.numel()].copy_(full.detach().view(-1))
+        mine = nn.Parameter(flat[rank * p : (rank + 1) * p].clone())
+        mine.grad = torch.zeros_like(mine)
+        one = parameters[name] = ShardedParameter(next(ids), full.shape, mine)
+        ops.register_param(one.id, list(full.shape), mine, mine.grad, full.numel() < persistent_below, mine.dtype)
+    module.to("meta")
+    return parameters

@@ -1,0 +1,173 @@
+"""Trains a small GPT whose parameters live in shards, on simulated ranks or on one process a rank.
+
+    python -m dcmt_zero3.train --ranks 3 --steps 5 --switch release_clears_tensor_only
+    torchrun --nproc-per-node 3 -m dcmt_zero3.train --processes --steps 5
+
+Prints one JSON line: the loss of each rank in each step, in hexadecimal, the norms of the gradients, a digest of the
+trained parameters, and what the executor noticed about releases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+
+import torch
+import torch.distributed
+import torch.nn.functional as F
+from torch import nn
+
+from . import model, ops, world
+from .compiled import CompiledModel, Traced, trace
+from .sharded import ShardedUnits
+
+BATCH = 2
+MAX_NORM = 0.5
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="dcmt_zero3.train", description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=2, help="simulated in this process")
+    parser.add_argument("--processes", action="store_true", help="one rank a process, started by torchrun, over gloo")
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--micro-batches", type=int, default=2, help="backwards whose gradients one step adds up")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--width", type=int, default=24, help="a multiple of 4")
+    parser.add_argument("--vocabulary", type=int, default=61)
+    parser.add_argument("--tokens", type=int, default=7)
+    parser.add_argument("--bucket", type=int, default=world.BUCKET_ELEMENTS, help="elements of a reduce bucket")
+    parser.add_argument("--prefetch", type=int, default=0, help="units gathered ahead")
+    parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
+    parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
+    parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
+    parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
+    parser.add_argument(
+        "--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph"
+    )
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
+    parser.add_argument("--as-published", action="store_true", help="turn all defects of the published version on")
+    return parser.parse_args()
+
+
+def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for everybody who asks: inputs and labels of a rank's micro-batch."""
+    generator = torch.Generator().manual_seed(step * 10_000 + micro * 100 + rank)
+    ids = torch.randint(arguments.vocabulary, (BATCH, arguments.tokens + 1), generator=generator)
+    return ids[:, :-1], ids[:, 1:]
+
+
+def make_units(arguments: argparse.Namespace) -> list[nn.Module]:
+    torch.manual_seed(0)
+    return model.gpt(arguments.layers, arguments.width, 4, arguments.vocabulary, arguments.tokens)
+
+
+def traced(arguments: argparse.Namespace) -> Traced:
+    """The graphs that all ranks start from."""
+    return trace(nn.Sequential(*make_units(arguments)), batch(arguments, 0, 0, 0)[:1])
+
+
+def make_model(graph: int, arguments: argparse.Namespace) -> ShardedUnits | CompiledModel:
+    units = make_units(arguments)
+    if arguments.compiled:
+        module = nn.Sequential(*units)
+        return CompiledModel(graph, module, arguments.compiled, persistent_below=arguments.persistent_below)
+    return ShardedUnits(
+        graph,
+        units,
+        prefetch=arguments.prefetch,
+        persistent_below=arguments.persistent_below,
+        offload=arguments.offload,
+        dtype=torch.bfloat16 if arguments.bf16 else None,
+        skipped=frozenset(arguments.skipped),
+    )
+
+
+def clip(shards: list[nn.Parameter]) -> float:
+    """Scales the gradients down to a norm of MAX_NORM; the ranks' shares of its square are added in their order."""
+    mine = torch.stack([shard.grad.square().sum() for shard in shards]).sum()
+    total = torch.zeros(())
+    for share in ops.gather_across(mine):
+        total = total + share
+    norm = total.sqrt()
+    scale = (MAX_NORM / (norm + 1e-6)).clamp(max=1.0)
+    for shard in shards:
+        shard.grad.mul_(scale)
+    return norm.item()
+
+
+def train(graph: int, arguments: argparse.Namespace) -> dict:
+    """What the calling rank has to tell, with the parameters."""
+    rank = ops.rank()
+    torch.set_num_threads(1)
+    units = make_model(graph, arguments)
+    optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
+    losses, norms, events = [], [], []
+    for step in range(arguments.steps):
+        for micro in range(arguments.micro_batches):
+            inputs, labels = batch(arguments, step, micro, rank)
+            loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
+            units.start_backward(updates=micro == arguments.micro_batches - 1)
+            loss.backward()
+            units.end_backward()
+            losses.append(loss.item().hex())
+        norms.append(clip(units.shards()).hex())
+        optimizer.step()
+        events += world.take_events()
+    return {
+        "losses": losses,
+        "norms": norms,
+        "events": events,
+        "traffic": ops.traffic(),
+        "parameters": units.full_parameters(),
+    }
+
+
+def digest(parameters: list[torch.Tensor]) -> str:
+    """SHA-256 over the bytes of all of them."""
+    sha = hashlib.sha256()
+    for parameter in parameters:
+        sha.update(bytes(parameter.flatten().view(torch.uint8).tolist()))
+    return sha.hexdigest()
+
+
+def run_as_process(arguments: argparse.Namespace) -> list[dict]:
+    """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
+    torch.distributed.init_process_group("gloo")
+    try:
+        ops.init_group(torch.distributed.group.WORLD.group_name, arguments.bucket)
+        results = [None] * torch.distributed.get_world_size() if torch.distributed.get_rank() == 0 else None
+        torch.distributed.gather_object(train(0, arguments), results)
+        ops.cleanup()
+    finally:
+        torch.distributed.destroy_process_group()
+    return results or []
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    for name in arguments.switch + ["as_published"] * arguments.as_published:
+        ops.set_switch(name, True)
+    if arguments.compiled:
+        arguments.compiled = traced(arguments)
+    if arguments.processes:
+        ranks = run_as_process(arguments)
+        if not ranks:
+            return
+    else:
+        ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket)
+    print(
+        json.dumps(
+            {
+                "losses": [one["losses"] for one in ranks],
+                "norms": ranks[0]["norms"],
+                "sha256": digest(ranks[0]["parameters"]),
+                "events": [dataclasses.asdict(event) for one in ranks for event in one["events"]],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

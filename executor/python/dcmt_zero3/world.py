@@ -1,0 +1,78 @@
+"""Runs one function per simulated rank, each in a thread of its own, of which one runs at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import itertools
+import threading
+from typing import Any, Callable, Iterator
+
+from . import ops
+
+BUCKET_ELEMENTS = 1 << 16
+
+_numbers = itertools.count()
+
+
+def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
+    """Calls function(rank, *arguments) as each rank of a new world; returns what each returned.
+
+    `options` are those of init_simulated. An exception of one rank makes the others' collectives fail; the first one
+    raised is raised here.
+    """
+    world = next(_numbers)
+    options.setdefault("bucket_elements", BUCKET_ELEMENTS)
+    results: list[Any] = [None] * size
+    errors: list[BaseException] = []
+
+    def run(rank: int) -> None:
+        try:
+            ops.init_simulated(world, rank, size, **options)
+            results[rank] = function(rank, *arguments)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ops.cleanup()
+
+    threads = [threading.Thread(target=run, args=(rank,), name=f"rank {rank}") for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+@contextlib.contextmanager
+def profiling() -> Iterator[None]:
+    """Nothing is reduced or freed inside; afterwards only persistent parameters are gathered, also after an error."""
+    ops.enable_profiling(True)
+    try:
+        yield
+    finally:
+        ops.enable_profiling(False)
+
+
+class EventKind(enum.IntEnum):
+    RESIDUAL = 0
+    MISMATCH = 1
+    LOST = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """What the executor noticed about a release; `value` is the bytes left, the declared count, or the uses to come."""
+
+    kind: EventKind
+    graph: int
+    id: int
+    value: int
+
+
+def take_events() -> list[Event]:
+    """Those of the calling rank since the last call."""
+    numbers = iter(ops.take_events())
+    return [Event(EventKind(kind), *rest) for kind, *rest in zip(numbers, numbers, numbers, numbers)]

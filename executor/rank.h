@@ -1,0 +1,79 @@
+// All that one rank has: its place in the world, registry, buckets and executors. A thread belongs to one rank; an
+// operator finds its rank by the graph, so that it may run on any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "executor/event_log.h"
+#include "executor/executor.h"
+#include "executor/reducer.h"
+#include "executor/registry.h"
+#include "executor/world.h"
+
+namespace dcmt::zero3 {
+
+struct RankOptions {
+  ReducerOptions reducer;
+  std::int64_t free_threshold_bytes = 0;  ///< free_tensors leaves smaller ones alone
+};
+
+class Rank {
+ public:
+  Rank(std::shared_ptr<World> world, RankOptions options);
+  ~Rank();
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  World& world() { return *world_; }
+  Registry& registry() { return registry_; }
+  Reducer& reducer() { return reducer_; }
+  EventLog& log() { return log_; }
+  const RankOptions& options() const { return options_; }
+
+  /// A graph's number belongs to one rank of the process.
+  void register_graph(std::int64_t graph, const std::vector<std::int64_t>& ids, const Place& place);
+  Executor& executor(std::int64_t graph, const Place& place);
+
+  bool profiling() const { return profiling_; }
+  /// The end of profiling leaves nothing gathered but what is persistent.
+  void set_profiling(bool on);
+  /// Gathers it now if a graph knows it, so that the long-lived buffer lies outside of forward and backward.
+  void set_persistent(std::int64_t id, const Place& place);
+
+  void start_forward();
+  void end_forward();
+  /// `updates`: the optimizer steps after this backward.
+  void start_backward(bool updates);
+  void end_backward(Executor& executor, bool release_buckets, const Place& place);
+
+  /// Forgets what is gathered of a parameter that is not persistent.
+  void invalidate(std::int64_t id, const Place& place);
+  void clear_all();
+  /// Drops all executors.
+  void reset();
+
+ private:
+  const std::shared_ptr<World> world_;
+  const RankOptions options_;
+  EventLog log_;
+  Registry registry_;
+  Reducer reducer_;
+  std::map<std::int64_t, Executor> executors_;
+  bool profiling_ = false;
+  bool updates_ = false;
+};
+
+/// Makes the calling thread a rank of the world that `join` joins. Throws if it is one.
+void enter_rank(const std::function<std::shared_ptr<World>()>& join, RankOptions options, const Place& place);
+/// Ends the calling thread's rank, with all that it holds. Harmless if it is none.
+void leave_rank();
+/// The calling thread's rank; throws if it is none.
+Rank& this_rank(const Place& place);
+/// The rank that registered `graph`; throws if none did.
+Rank& rank_of_graph(std::int64_t graph, const Place& place);
+
+}  // namespace dcmt::zero3

@@ -1,0 +1,69 @@
+// Gradients on their way to the partitions: collected in buckets, one pair a dtype, and reduced a bucket at a time.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "executor/errors.h"
+#include "executor/registry.h"
+#include "executor/world.h"
+
+namespace dcmt::zero3 {
+
+struct ReducerOptions {
+  std::int64_t bucket_elements = 0;
+  bool double_buffered = true;
+  bool pre_divides = true;  ///< gradients are divided by W before their sum; else the collective takes the mean
+};
+
+struct BucketFacts {
+  std::int64_t elements = 0;  ///< of the bucket that is being filled
+  std::int64_t used = 0;
+  std::int64_t queued = 0;  ///< gradients held until the flush
+  std::int64_t flushes = 0;
+  std::int64_t held_bytes = 0;  ///< of both buckets
+};
+
+class Reducer {
+ public:
+  Reducer(World& world, ReducerOptions options) : world_(world), options_(options) {}
+
+  /// Copies the gradient into a bucket and keeps it alive until that is flushed.
+  void add(const at::Tensor& gradient, Parameter& parameter, const Place& place);
+  void flush(const Place& place);
+  /// Gives all buckets back. What is queued must have been flushed.
+  void drop_buckets();
+
+  BucketFacts facts(at::ScalarType dtype) const;
+
+ private:
+  struct Bucket {
+    at::Tensor flat;
+    std::int64_t elements = 0;  ///< that slices may take
+    std::int64_t used = 0;
+  };
+  struct Pending {
+    Parameter* parameter;
+    at::Tensor source;
+    at::Tensor slice;
+  };
+  struct Lane {
+    Bucket filling;
+    Bucket other;  ///< of a double-buffered pair
+    std::vector<Pending> queue;
+    std::int64_t flushes = 0;
+  };
+
+  Bucket make_bucket(std::int64_t elements, const at::Tensor& like) const;
+  at::Tensor slice_for(Lane& lane, const Parameter& parameter, const at::Tensor& source, const Place& place);
+  void flush(Lane& lane, const Place& place);
+
+  World& world_;
+  const ReducerOptions options_;
+  std::map<at::ScalarType, Lane> lanes_;  ///< in one order on all ranks
+};
+
+}  // namespace dcmt::zero3
