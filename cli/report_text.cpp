@@ -385,7 +385,9 @@ std::string headline(const Analysis& analysis) {
 std::string clean_line(const LoadedTrace& trace) {
   std::int64_t final_releases = 0;
   std::int64_t freed = 0;
+  std::int64_t persistent = 0;
   for (const ReleaseRow& row : trace.analysis.releases.rows) {
+    persistent += row.verdict == Verdict::kPersistent ? 1 : 0;
     if (!row.mark->flags.final || row.mark->flags.persistent || row.mark->flags.no_gather) continue;
     ++final_releases;
     freed += row.verdict == Verdict::kFreed ? 1 : 0;
@@ -393,7 +395,9 @@ std::string clean_line(const LoadedTrace& trace) {
   const std::int64_t peak = trace.analysis.what_if.measured.bytes.value;
   std::string text = fmt::format("No finding. Peak {} ({})", exact_bytes(peak), rounded_bytes(peak));
   if (trace.analysis.what_if.measured.seq.valid()) text += " on " + where_of_peak(trace);
-  text += final_releases == 0
+  text += final_releases == 0 && persistent > 0
+              ? fmt::format("; all {} of persistent parameters", counted(persistent, "release"))
+          : final_releases == 0
               ? "; no parameter was released in this trace"
               : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
   return text + ".";

@@ -32,6 +32,16 @@ def test_released_too_early(tmp_path, switch):
     assert "step" in functions(item["reads"][0]["by"])
 
 
+def test_a_backward_that_stops_at_a_view_is_found_too(tmp_path):
+    run = recorded.record(tmp_path / "out", PROGRAM, "--linear")
+    assert "out of bounds" in run.stdout
+    (finding,) = use_after_release(tmp_path / "out")
+    assert finding["items"][0]["reads"][0]["name"] in ("aten::t", "aten::transpose", "aten::as_strided")
+    assert finding["items"][0]["reads"][0]["bytes"] == 0
+    recorded.record(tmp_path / "late", PROGRAM, "--linear", "--late")
+    assert use_after_release(tmp_path / "late") == []
+
+
 def test_released_after_the_last_use(tmp_path):
     recorded.record(tmp_path / "out", PROGRAM, "--late")
     assert use_after_release(tmp_path / "out") == []

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <string_view>
@@ -74,7 +75,11 @@ bool reads_data(const at::RecordFunction& function, std::size_t index) {
 void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, std::uint64_t ordinal) {
   ReleasedKey key;
   if (!tensor.defined() || !released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
-  if (reads_data(function, index)) write_read(key, tensor.unsafeGetTensorImpl(), function.name(), ordinal);
+  if (reads_data(function, index)) {
+    write_read(key, tensor.unsafeGetTensorImpl(), function.name(), ordinal);
+  } else if (TorchThread* thread = torch_thread(); key.bytes == 0 && thread->empty_view.function == nullptr) {
+    thread->empty_view = {&function, tensor.unsafeGetTensorImpl(), key, std::uncaught_exceptions()};
+  }
 }
 
 std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& function) {
@@ -95,6 +100,17 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   return nullptr;
 }
 
+/// Torch refuses most views of a storage without bytes: whoever wanted to read it stops there, with an error.
+void on_inputs_end(const at::RecordFunction& function, at::ObserverContext*) {
+  if (!agent::recording()) return;
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->empty_view.function != &function) return;
+  agent::Inside inside;
+  const EmptyView view = thread->empty_view;
+  thread->empty_view.function = nullptr;
+  if (std::uncaught_exceptions() > view.exceptions) write_read(view.key, view.tensor, function.name(), thread->ordinal);
+}
+
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function);
 void on_end(const at::RecordFunction& function, at::ObserverContext*);
 
@@ -103,7 +119,7 @@ at::RecordFunctionCallback observe_operators() {
 }
 
 at::RecordFunctionCallback observe_inputs() {
-  return at::RecordFunctionCallback(&on_inputs).needsInputs(true).scopes({at::RecordScope::FUNCTION});
+  return at::RecordFunctionCallback(&on_inputs, &on_inputs_end).needsInputs(true).scopes({at::RecordScope::FUNCTION});
 }
 
 bool operators_wanted() noexcept { return agent::full_detail() || keys_exist() || wrapping_wanted(); }

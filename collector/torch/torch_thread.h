@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "collector/torch/release_keys.h"
+
 namespace dcmt::torch_provider {
 
 struct RunningOp {
@@ -13,6 +15,14 @@ struct RunningOp {
   bool stack_known;
   std::uint64_t stack;  ///< if known: of the Python frames that called it
   const void* frame;    ///< the innermost of these, which stands still while the operator runs; nullptr: no such frame
+};
+
+/// An operator that runs and makes a view of a released storage whose bytes are gone.
+struct EmptyView {
+  const void* function;  ///< torch's RecordFunction, for identity only; nullptr: there is none
+  const void* tensor;    ///< for identity only
+  ReleasedKey key;
+  int exceptions;  ///< on their way on this thread when it began
 };
 
 struct TorchThread {
@@ -34,6 +44,7 @@ struct TorchThread {
   RunningOp running[kMaxDepth];
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];
+  EmptyView empty_view;
   // Of the CUDA allocator's trace, from an event to the report of the same block, under its lock.
   std::uint64_t cuda_allocated;  ///< address of the latest allocation
   std::uint64_t cuda_stream;     ///< of that block
