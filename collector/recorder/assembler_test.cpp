@@ -768,6 +768,19 @@ TEST_F(AssemblerTest, AJumpOfTheClockIsSaidAndTheErrorIsKept) {
   EXPECT_EQ(rows(db, "SELECT from_ns FROM mark WHERE kind = 'user'"), (Rows{"1030002000"}));
 }
 
+TEST_F(AssemblerTest, AParameterWithoutAMechanismIsNone) {
+  TestStream s;
+  wire::ParameterRecord parameter{};
+  parameter.key = 3;
+  s.add(RecordType::kParameter, 0, parameter);
+  parameter.mechanism = s.text("FSDP2");
+  s.add(RecordType::kParameter, 0, parameter);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT key, name, text FROM parameter JOIN string ON string.id = mechanism"),
+            (Rows{"3|-|FSDP2"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
   TestStream s;
   wire::LostRecord lost{};
@@ -950,7 +963,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % 38);
+    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kParameter) + 2));
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;
