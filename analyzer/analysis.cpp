@@ -37,7 +37,8 @@ Analysis analyze(const TraceData& data) {
     analysis.peak_step = step_at(analysis.releases.steps, peak.seq);
     analysis.peak_phase = analysis.phases.at(peak.seq);
   }
-  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released}) {
+  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
+                          rules::awaits_stream, rules::reserved_beyond_active}) {
     for (Finding& finding : rule(data, analysis.releases)) analysis.findings.push_back(std::move(finding));
   }
   for (Finding& finding : analysis.findings) {

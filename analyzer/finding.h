@@ -10,6 +10,7 @@
 #include "analyzer/curve.h"
 #include "analyzer/out_of_memory.h"
 #include "analyzer/releases.h"
+#include "analyzer/streams.h"
 #include "analyzer/trace_data.h"
 
 namespace dcmt::analyzer {
@@ -48,8 +49,10 @@ struct Finding {
   std::string rule;                  ///< name of the rule that made it
   std::string title;
   std::vector<std::string> origins;             ///< of the items' gathers, distinct (origins.h)
-  std::vector<FindingItem> items;               ///< in order of time; empty only for an out-of-memory error
+  std::vector<FindingItem> items;               ///< in order of time; empty where the finding is of no parameter
   std::vector<OomVerdict> out_of_memory;        ///< alike errors, for the rule of that name; else empty
+  std::optional<WaitsAtPeak> waits;             ///< for the rule awaits_stream
+  std::optional<StreamPools> pools;             ///< for the rule reserved_beyond_active
   Bytes bytes;                                  ///< of the distinct parameters, each at its largest
   double byte_seconds = 0;                      ///< bytes times time, from since to until (or the end of the trace)
   Bytes dead_at_peak;                           ///< of the measured peak; 0 if its storages could not have been freed

@@ -76,7 +76,8 @@ class TestTrace {
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
-  std::optional<std::int64_t> gpu;  ///< of all blocks; nullopt: the CPU's
+  std::optional<std::int64_t> gpu;     ///< of all blocks; nullopt: the CPU's
+  std::optional<std::int64_t> stream;  ///< of all blocks from here on; nullopt: not known
 
   /// Nanoseconds of an event.
   std::function<std::int64_t(std::int64_t seq)> clock = [](std::int64_t seq) { return seq * 1000; };
@@ -109,6 +110,7 @@ class TestTrace {
   Handle allocate(std::int64_t bytes) {
     StorageState storage;
     storage.bytes = storage.bytes_now = bytes;
+    storage.stream = stream;
     storage.block_birth = event();
     storage.birth = event();
     storages_.push_back(storage);
@@ -121,6 +123,13 @@ class TestTrace {
     if (storage.bytes_now > 0) storage.block_end = event();
     storage.bytes_now = 0;
   }
+  /// The same, but other streams still use the block.
+  void drop_in_use(Handle handle) {
+    drop(handle);
+    storages_[handle].waits = true;
+  }
+  /// They are through with it.
+  void done(Handle handle) { storages_[handle].done = event().seq; }
   /// To nothing: the block goes, the storage stays.
   void resize_to_zero(Handle handle) {
     StorageState& storage = storages_[handle];
@@ -252,6 +261,17 @@ class TestTrace {
     curves_.push_back(curve);
   }
 
+  /// What torch's allocator had of the device at most in the interval that ended last (without one: in all).
+  void allocator_peaks(std::optional<std::int64_t> active, std::int64_t reserved) {
+    IntervalCurveRow curve;
+    curve.interval = intervals_.empty() ? 1 : intervals_.back().id;
+    static constexpr const char* kDevices[] = {"cuda:0", "cuda:1"};
+    curve.device = kDevices[*gpu];
+    curve.active_peak = active;
+    curve.reserved_peak = reserved;
+    curves_.push_back(curve);
+  }
+
   /// Returns the moment.
   std::int64_t out_of_memory(const OomOf& of) {
     const Event at = event();
@@ -308,7 +328,9 @@ class TestTrace {
     std::int64_t parent = 0, ordinal = 0, from = 0, to = 0;
   };
   struct StorageState {
-    std::int64_t bytes = 0, bytes_now = 0;
+    std::int64_t bytes = 0, bytes_now = 0, done = 0;
+    std::optional<std::int64_t> stream;
+    bool waits = false;
     Event birth, end, block_birth, block_end;
   };
   struct MarkState {
@@ -391,14 +413,18 @@ class TestTrace {
       row.end_ordinal = s.end.ordinal;
       row.span = {moment(s.birth.seq), moment(s.end.seq)};
       note(writer.write(row));
-      note(writer.write(BlockRow{id,
-                                 address + 0x40,
-                                 s.bytes,
-                                 gpu,
-                                 id,
-                                 place(s.block_birth),
-                                 place(s.block_end),
-                                 {moment(s.block_birth.seq), moment(s.block_end.seq)}}));
+      BlockRow block{id,
+                     address + 0x40,
+                     s.bytes,
+                     gpu,
+                     id,
+                     place(s.block_birth),
+                     place(s.block_end),
+                     {moment(s.block_birth.seq), moment(s.block_end.seq)}};
+      block.stream = s.stream;
+      block.waits = s.waits;
+      if (s.done != 0) block.done = moment(s.done);
+      note(writer.write(block));
       note(writer.write(
           TensorRow{id, id, address + 0x80, id, place(s.birth), {moment(s.birth.seq), moment(s.end.seq)}}));
     }
@@ -583,6 +609,35 @@ inline void add_zero3_graph(TestTrace& trace, std::int64_t layers, std::int64_t 
   in_wrapper(214);
   for (const TestTrace::Handle buffer : buffers) trace.drop(buffer);
   trace.stack = model;
+}
+
+/// Gathered buffers that are dropped while a side stream still reads them, and one that is allocated on stream after
+/// stream.
+inline void add_streams(TestTrace& trace) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  trace.gpu = 0;
+  std::vector<TestTrace::Handle> gathered;
+  for (std::int64_t layer = 0; layer < 5; ++layer) {
+    trace.stack = {{"/home/user/model.py", "gather", 20 + layer / 2}, {"/home/user/train.py", "main", 12}};
+    trace.stream = layer == 4 ? 1 : 0;
+    gathered.push_back(trace.allocate((64 + layer) * kMiB));
+    trace.drop_in_use(gathered.back());
+  }
+  trace.phase("forward", [&] {
+    trace.stack = {{"/home/user/model.py", "forward", 41}};
+    trace.stream = 0;
+    trace.drop(trace.allocate(170 * kMiB));
+  });
+  gathered.pop_back();
+  for (const TestTrace::Handle buffer : gathered) trace.done(buffer);
+  trace.stack = {{"/home/user/train.py", "prefetch", 30}};
+  for (std::int64_t stream = 1; stream <= 10; ++stream) {
+    trace.stream = stream;
+    trace.drop(trace.allocate(200 * kMiB));
+  }
+  trace.step(1);
+  trace.kept_interval(1, Kept::kAll);
+  trace.allocator_peaks(500 * kMiB, 3000 * kMiB);
 }
 
 }  // namespace dcmt::testing

@@ -73,6 +73,9 @@ struct Actor {
   StackId stack;
 };
 
+/// A block's CUDA stream where it is not known; 0 is the default one.
+inline constexpr std::int32_t kNoStream = -1;
+
 struct Block {
   BlockId id;
   Bytes bytes;
@@ -81,6 +84,14 @@ struct Block {
   Span span;
   StringId device;
   StringId owner;  ///< who keeps it, where that is known and no tensor
+  std::int32_t stream = kNoStream;
+};
+
+/// A block that was freed while other streams still used it, from its free to when they were through with it.
+struct StreamWait {
+  BlockId block;
+  Sequence done;  ///< zero: not to the end of the trace
+  TimeNs done_ns;
 };
 
 struct Storage {
@@ -292,6 +303,7 @@ class TraceData {
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
   std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
+  std::vector<StreamWait> stream_waits;        ///< of blocks that ended, ascending by block
   std::vector<KeySum> key_sums;
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
@@ -328,6 +340,7 @@ class TraceData {
   Status load_intervals(Database& database);
   Status load_device_peaks(Database& database);
   Status load_parameters(Database& database);
+  Status load_stream_waits(Database& database);
   Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
   void build_indexes();
   void index_blocks();

@@ -21,6 +21,7 @@ struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
   bool has_owners = false;     ///< the table has them: not in schema 1
+  bool has_streams = false;    ///< the trace of an allocator was followed, which alone tells of them
 };
 
 /// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
@@ -59,6 +60,10 @@ class Cursor {
   std::optional<std::int64_t> gpu() {
     const std::optional<std::int64_t> value = optional_any();
     return value ? std::optional(checked(*value, 0, kMostGpus - 1)) : std::nullopt;
+  }
+  std::int32_t stream() {
+    const std::optional<std::int64_t> value = optional_any();
+    return value ? static_cast<std::int32_t>(checked(*value, 0, std::numeric_limits<std::int32_t>::max())) : kNoStream;
   }
   ThreadId thread() {
     const std::optional<std::int64_t> value = optional_any();
@@ -156,6 +161,10 @@ Expected<bool> has_rows(Database& database, std::string_view sql) {
   return statement->step();
 }
 
+Expected<bool> has_column(Database& database, const std::string& table, const std::string& column) {
+  return has_rows(database, "SELECT 1 FROM pragma_table_info('" + table + "') WHERE name = '" + column + "'");
+}
+
 template <class Value>
 struct Name {
   std::string_view text;
@@ -216,6 +225,15 @@ MarkFlags parse_flags(std::string_view text) {
   return flags;
 }
 
+/// Whether blocks may have streams.
+Expected<bool> has_streams(Database& database) {
+  for (const auto& [table, column] : {std::pair("block", "stream"), {"interval_curve", "active_peak_bytes"}}) {
+    const Expected<bool> known = has_column(database, table, column);  // not schema 1
+    if (!known.ok() || !*known) return known;
+  }
+  return has_rows(database, "SELECT 1 FROM interval_curve WHERE active_peak_bytes IS NOT NULL LIMIT 1");
+}
+
 // The tables that grow with the run, in parts.
 
 Status read_operators(Database& database, const Stretch& stretch, Column<Operator>& operators) {
@@ -242,7 +260,8 @@ Status read_blocks(Database& database, const Stretch& stretch, const Devices& de
       database,
       std::string("SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back,"
                   " free_stack, late, seq_length, from_ns, ns_length, ") +
-          (devices.has_owners ? "owner" : "NULL") + " FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
+          (devices.has_owners ? "owner, " : "NULL, ") + (devices.has_streams ? "stream" : "NULL") +
+          " FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
       [&](Cursor& in) {
         Block block;
         block.id = in.id<BlockId>();
@@ -254,6 +273,7 @@ Status read_blocks(Database& database, const Stretch& stretch, const Devices& de
         block.end = in.actor(block.id.value);
         block.span = in.lifetime(block.id.value);
         block.owner = in.id<StringId>();
+        block.stream = in.stream();
         blocks.push_back(block);
       },
       stretch);
@@ -340,10 +360,13 @@ Expected<TraceData> TraceData::load(Database& database) {
 
 Status TraceData::load_all(Database& database) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
-  Devices devices{intern("cpu"), {}, false};
-  const Expected<bool> has_owners = has_rows(database, "SELECT 1 FROM pragma_table_info('block') WHERE name = 'owner'");
-  if (!has_owners.ok()) return has_owners.error();
-  devices.has_owners = *has_owners;
+  Devices devices{intern("cpu"), {}};
+  const Expected<bool> owners = has_column(database, "block", "owner");
+  if (!owners.ok()) return owners.error();
+  devices.has_owners = *owners;
+  const Expected<bool> streams = has_streams(database);
+  if (!streams.ok()) return streams.error();
+  devices.has_streams = *streams;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
   const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
     return read_blocks(own, stretch, devices, part);
@@ -357,6 +380,7 @@ Status TraceData::load_all(Database& database) {
     DCMT_RETURN_IF_ERROR(load_rows(own));
     DCMT_RETURN_IF_ERROR(load_device_peaks(own));
     DCMT_RETURN_IF_ERROR(load_parameters(own));
+    if (devices.has_streams) DCMT_RETURN_IF_ERROR(load_stream_waits(own));
     return load_out_of_memory(own, devices.gpus);
   });
   DCMT_RETURN_IF_ERROR(operator_parts.plan(database, "operator", read_operators, jobs));
@@ -519,9 +543,7 @@ Status TraceData::load_rows(Database& database) {
 }
 
 Status TraceData::load_device_peaks(Database& database) {
-  Expected<bool> known =
-      has_rows(database,
-               "SELECT 1 FROM pragma_table_info('interval_curve') WHERE name = 'reserved_peak_bytes'");  // not schema 1
+  Expected<bool> known = has_column(database, "interval_curve", "reserved_peak_bytes");  // not schema 1
   if (!known.ok()) return known.error();
   if (!*known) return {};
   return read_rows(database,
@@ -548,6 +570,28 @@ Status TraceData::load_parameters(Database& database) {
     parameter.mechanism = in.id<StringId>();
     parameters.push_back(parameter);
   });
+}
+
+Status TraceData::load_stream_waits(Database& database) {
+  Expected<bool> known = has_column(database, "block", "wait_seq_length");  // from schema 3
+  if (!known.ok()) return known.error();
+  if (!*known) return {};
+  return read_rows(database,
+                   "SELECT id, late, seq_length, from_ns, ns_length, wait_seq_length, wait_ns_length FROM block"
+                   " WHERE wait_seq_length IS NOT NULL ORDER BY id",
+                   [&](Cursor& in) {
+                     StreamWait wait;
+                     wait.block = in.id<BlockId>();
+                     const Span life = in.lifetime(wait.block.value);
+                     const auto sequences = in.id<Sequence>();
+                     const auto ns = in.id<TimeNs>();
+                     if (!life.ended()) return;
+                     if (sequences.valid()) {
+                       wait.done = Sequence(life.to_seq.value + sequences.value);
+                       wait.done_ns = TimeNs(life.to_ns.value + ns.value);
+                     }
+                     stream_waits.push_back(wait);
+                   });
 }
 
 Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -30,13 +31,16 @@ constexpr int kNewestPython = 14;
 
 // torch is not imported: that takes seconds, and only its version is asked for.
 constexpr char kQuestion[] =
-    "import json,platform,sys\n"
+    "import glob,json,os,platform,sys\n"
     "from importlib import metadata,util\n"
     "torch=None\n"
     "if util.find_spec('torch'):\n"
     "  try: torch=metadata.version('torch')\n"
     "  except metadata.PackageNotFoundError: torch='unknown'\n"
-    "print(json.dumps({'executable':sys.executable,'version':platform.python_version(),"
+    "places=[p+'/nvidia/*/lib' for p in "
+    "sys.path]+[os.environ.get('CUDA_HOME','/usr/local/cuda')+'/extras/CUPTI/lib64']\n"
+    "cupti=next((f for p in places for f in sorted(glob.glob(p+'/libcupti.so*'))),None)\n"
+    "print(json.dumps({'cupti':cupti,'executable':sys.executable,'version':platform.python_version(),"
     "'implementation':platform.python_implementation(),'torch':torch}))\n";
 
 /// The standard output of a program that exits with 0.
@@ -105,8 +109,23 @@ void check_python(std::vector<Check>& checks) {
     if (!torch.ok) torch.fix = "name a Python that has torch in DCMT_PYTHON";
     if (torch.ok && !python->torch->starts_with("2.11.")) torch.found += ", best effort: 2.11 is tested";
   }
+  Check cupti{"cupti", python && python->cupti, false, "", ""};
+  cupti.found = cupti.ok ? *python->cupti : "not found beside torch";
+  if (!cupti.ok) cupti.fix = "install torch for CUDA: without CUPTI kernels are not seen, only operators that read";
   checks.push_back(std::move(version));
   checks.push_back(std::move(torch));
+  checks.push_back(std::move(cupti));
+}
+
+/// The driver lists its devices; nothing of CUDA is loaded to look.
+Check check_gpu() {
+  std::error_code none;
+  const fs::directory_iterator devices("/proc/driver/nvidia/gpus", none);
+  const std::int64_t count = none ? 0 : std::distance(fs::begin(devices), fs::end(devices));
+  Check check{"gpu", count > 0, false, "none that NVIDIA's driver lists", ""};
+  if (check.ok) check.found = counted(count, "NVIDIA GPU");
+  if (!check.ok) check.fix = "what happens on the CPU is recorded in full; facts of a GPU need one";
+  return check;
 }
 
 void check_libraries(const std::string& folder, std::vector<Check>& checks) {
@@ -172,8 +191,9 @@ std::optional<PythonFacts> ask_python(const std::string& python) {
   const auto json = nlohmann::json::parse(*answer, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   PythonFacts facts{json.value("executable", ""), json.value("version", ""), json.value("implementation", ""),
-                    std::nullopt};
+                    std::nullopt, std::nullopt};
   if (json.contains("torch") && json["torch"].is_string()) facts.torch = json["torch"].get<std::string>();
+  if (json.contains("cupti") && json["cupti"].is_string()) facts.cupti = json["cupti"].get<std::string>();
   return facts;
 }
 
@@ -183,6 +203,7 @@ Diagnosis diagnose(const std::string& libraries) {
   check_python(diagnosis.checks);
   check_libraries(libraries, diagnosis.checks);
   diagnosis.checks.push_back(check_cuda_facts());
+  diagnosis.checks.push_back(check_gpu());
   diagnosis.checks.push_back(check_shared_memory());
   return diagnosis;
 }

@@ -24,6 +24,7 @@ struct Diagnosis {
 struct PythonFacts {
   std::string executable, version, implementation;
   std::optional<std::string> torch;  ///< version; nullopt: there is none
+  std::optional<std::string> cupti;  ///< where its library is; nullopt: not beside torch
 };
 
 /// Runs `python` (a path or a name on PATH) and asks it; nullopt if it cannot be run.

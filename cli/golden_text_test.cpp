@@ -142,6 +142,25 @@ TEST(GoldenText, OutOfMemory) {
   expect_golden("report_oom.txt", report_of(trace));
 }
 
+TEST(GoldenText, Streams) {
+  TestTrace trace;
+  testing::add_streams(trace);
+  expect_golden("report_streams.txt", report_of(trace));
+}
+
+TEST(GoldenText, StreamsOfWindows) {
+  TestTrace trace;
+  trace.gpu = 0;
+  trace.stream = 0;
+  trace.sums_only_interval(0, 10, 0, 0, 0);
+  trace.drop_in_use(trace.allocate(100 * kBytes));
+  trace.allocate(100 * kBytes);
+  trace.step(1);
+  trace.kept_interval(1, Kept::kLast);
+  trace.allocator_peaks(300 * kBytes, 900 * kBytes);
+  expect_golden("report_streams_windows.txt", report_of(trace));
+}
+
 TEST(ReportText, HowLongWasHeldIsSaidOfWhatWentOnly) {
   TestTrace trace;
   const auto release = [&](std::int64_t key) {

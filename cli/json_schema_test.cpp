@@ -126,8 +126,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   trace.save();
   TestTrace empty;
   empty.save();
+  TestTrace streams;
+  testing::add_streams(streams);
+  streams.save();
 
-  const auto traces = load_traces({trace.folder().string(), empty.folder().string()}, std::nullopt);
+  const auto traces =
+      load_traces({trace.folder().string(), empty.folder().string(), streams.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   Schema schema;
   for (const LoadedTrace& loaded : *traces) {

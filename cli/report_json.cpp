@@ -269,6 +269,63 @@ Json out_of_memory_json(const TraceData& data, const analyzer::OomVerdict& verdi
           {"by", actor_json(data, oom.by)}};
 }
 
+Json stream_json(std::int32_t stream) { return stream != analyzer::kNoStream ? Json(stream) : Json(); }
+
+Json waiting_json(const TraceData& data, const analyzer::WaitingSite& site) {
+  return {{"site", describe_frame(data, site.site)},
+          {"stream", stream_json(site.stream)},
+          {"bytes", site.bytes.value},
+          {"blocks", site.blocks},
+          {"median_ns", site.median.value},
+          {"longest_ns", site.longest.value},
+          {"largest_block", id_json(site.largest)}};
+}
+
+Json waits_json(const TraceData& data, const std::optional<analyzer::WaitsAtPeak>& waits) {
+  if (!waits) return {};
+  Json sites = Json::array();
+  for (const analyzer::WaitingSite& site : waits->sites) sites.push_back(waiting_json(data, site));
+  return {{"device", text_json(data, waits->device)},
+          {"at", moment_json(waits->seq, waits->ns)},
+          {"step", step_json(waits->step)},
+          {"active_bytes", waits->active.value},
+          {"waiting_bytes", waits->all.bytes.value},
+          {"without_waits_bytes", waits->without_waits.value},
+          {"blocks", waits->all.blocks},
+          {"median_ns", waits->all.median.value},
+          {"longest_ns", waits->all.longest.value},
+          {"most_waiting_bytes", waits->most.value},
+          {"run_active_bytes", waits->run_active.value},
+          {"frees", waits->frees},
+          {"frees_that_waited", waits->waiting},
+          {"sites", std::move(sites)}};
+}
+
+Json pools_json(const TraceData& data, const std::optional<analyzer::StreamPools>& pools) {
+  if (!pools) return {};
+  Json streams = Json::array();
+  for (const analyzer::StreamPool& pool : pools->streams) {
+    streams.push_back({{"stream", stream_json(pool.stream)}, {"peak_bytes", pool.peak.value}});
+  }
+  Json sites = Json::array();
+  for (const analyzer::PoolSite& site : pools->sites) {
+    sites.push_back({{"site", describe_frame(data, site.site)},
+                     {"streams", site.streams},
+                     {"bytes", site.bytes.value},
+                     {"largest_block", id_json(site.largest)}});
+  }
+  return {{"device", text_json(data, pools->device)},
+          {"reserved_bytes", pools->reserved.value},
+          {"active_bytes", pools->active.value},
+          {"idle_bytes", pools->idle().value},
+          {"by_streams_bytes", pools->by_streams.value},
+          {"rest_bytes", pools->rest().value},
+          {"blocks", pools->blocks},
+          {"blocks_without_stream", pools->without_stream},
+          {"streams", std::move(streams)},
+          {"sites", std::move(sites)}};
+}
+
 Json finding_json(const TraceData& data, const Finding& finding) {
   Json items = Json::array();
   for (const FindingItem& item : finding.items) {
@@ -324,7 +381,9 @@ Json finding_json(const TraceData& data, const Finding& finding) {
             {"edges", ids(finding.evidence.edges)},
             {"samples", ids(finding.evidence.samples)}}},
           {"items", std::move(items)},
-          {"out_of_memory", std::move(errors)}};
+          {"out_of_memory", std::move(errors)},
+          {"waits", waits_json(data, finding.waits)},
+          {"pools", pools_json(data, finding.pools)}};
 }
 
 Json steps_json(const std::vector<analyzer::StepPeak>& steps) {

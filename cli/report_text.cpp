@@ -15,6 +15,7 @@
 #include "cli/oom_text.h"
 #include "cli/ranks_text.h"
 #include "cli/report_json.h"
+#include "cli/streams_text.h"
 #include "trace/base/code_path.h"
 
 namespace dcmt::cli {
@@ -322,6 +323,8 @@ std::string origin_line(const TraceData& data, const Finding& finding, const Sty
 
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
   if (is_rule(finding, "out_of_memory")) return out_of_memory_text(trace, finding, style);
+  if (finding.waits) return waits_text(trace, finding, style);
+  if (finding.pools) return pools_text(trace, finding, style);
   const TraceData& data = *trace.data;
   const std::string holder =
       is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
@@ -355,6 +358,17 @@ std::string out_of_memory_sentence(const Analysis& analysis) {
          ": released storages were held. ";
 }
 
+std::string streams_sentence(const TraceData& data, const Finding& finding) {
+  if (finding.waits) {
+    return fmt::format("When most was active on {}, {} had been freed and waited for streams. ",
+                       data.text(finding.waits->device), rounded_bytes(finding.bytes.value));
+  }
+  if (!finding.pools) return {};
+  return fmt::format("Of {} reserved on {}, {} were never active at once. ",
+                     rounded_bytes(finding.pools->reserved.value), data.text(finding.pools->device),
+                     rounded_bytes(finding.bytes.value));
+}
+
 std::string headline(const Analysis& analysis) {
   const WhatIf& what_if = analysis.what_if;
   std::int64_t residual = 0;
@@ -378,6 +392,7 @@ std::string headline(const Analysis& analysis) {
   }
   if (early > 0) text += counted(early, "parameter is", "parameters are") + " read after the release. ";
   if (never > 0) text += counted(never, "gathered parameter is", "gathered parameters are") + " never released. ";
+  for (const Finding& finding : analysis.findings) text += streams_sentence(*analysis.data, finding);
   text.pop_back();
   return text;
 }

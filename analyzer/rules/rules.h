@@ -22,4 +22,11 @@ namespace dcmt::analyzer::rules {
 /// Requests that an allocator gave up, with the released storages that were still held at that moment.
 [[nodiscard]] std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releases);
 
+/// D08: blocks that the program had freed and that still waited for other streams when a device's active bytes were
+/// highest.
+[[nodiscard]] std::vector<Finding> awaits_stream(const TraceData& data, const Releases& releases);
+
+/// D09: devices of which torch's allocator reserved much more than was ever active at once.
+[[nodiscard]] std::vector<Finding> reserved_beyond_active(const TraceData& data, const Releases& releases);
+
 }  // namespace dcmt::analyzer::rules

@@ -86,9 +86,10 @@ class AssemblerTest : public ::testing::Test {
 /// Everything that a reader can see.
 std::string dump(Database& database) {
   std::string text;
-  for (const char* table : {"string",     "thread", "frame",    "stack",          "operator", "block",  "storage",
-                            "tensor",     "mark",   "launches", "sample",         "edge",     "source", "source_line",
-                            "diagnostic", "loss",   "interval", "interval_curve", "key_sum",  "meta"}) {
+  for (const char* table :
+       {"string",   "thread",         "frame",   "stack", "operator", "block",       "storage",    "tensor",
+        "mark",     "launches",       "sample",  "edge",  "source",   "source_line", "diagnostic", "loss",
+        "interval", "interval_curve", "key_sum", "meta",  "oom",      "parameter"}) {
     text += std::string(table) + "\n";
     for (const std::string& row : rows(database, std::string("SELECT * FROM ") + table + " ORDER BY 1, 2")) {
       text += row + "\n";
@@ -515,6 +516,36 @@ TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
+TEST_F(AssemblerTest, HowLongFreedBlocksWaitedForStreams) {
+  TestStream s;
+  s.reserved(4096, true);
+  for (const std::uint64_t address : {0x10, 0x20, 0x30, 0x40}) s.cuda_alloc(address, 64);
+  s.alloc(0x50, 64);
+  const auto freed = s.cuda_free(0x10, true);
+  s.cuda_free(0x20);
+  s.cuda_free(0x30, true);
+  s.cuda_free(0x40, true);
+  wire::BlockRecord nonsense{};
+  nonsense.address = 0x50;
+  nonsense.bytes = wire::kFreeAwaitsStream;
+  s.add(RecordType::kBlockFree, wire::kCpuDevice, nonsense);
+  const auto done = s.cuda_free_done(0x10);
+  s.cuda_free_done(0x10);
+  s.cuda_free_done(0x20);
+  const auto again = s.cuda_alloc(0x30, 32);  // so its wait was over
+  const std::string waited = "1|" + std::to_string(done - freed) + "|" + std::to_string((done - freed) * 1000) + "|";
+  for (const bool commit_each : {false, true}) {
+    Database db = record(s, commit_each);
+    EXPECT_EQ(rows(db,
+                   "SELECT address, to_seq IS NOT NULL, wait_seq_length, wait_ns_length, done_seq, done_ns = to_ns +"
+                   " wait_ns_length FROM block ORDER BY id"),
+              (Rows{"16|" + waited + std::to_string(done) + "|1", "32|1|-|-|-|-",
+                    "48|1|" + std::to_string(again - freed - 2) + "|" + std::to_string((again - freed - 2) * 1000) +
+                        "|" + std::to_string(again) + "|1",
+                    "64|1|0|0|-|-", "80|1|-|-|-|-", "48|0|-|-|-|-"}));
+  }
+}
+
 TEST_F(AssemblerTest, StoragesThatShareABlock) {
   TestStream s;
   s.cuda_alloc(0x1000, 0x100);
@@ -737,6 +768,19 @@ TEST_F(AssemblerTest, AJumpOfTheClockIsSaidAndTheErrorIsKept) {
   EXPECT_EQ(rows(db, "SELECT from_ns FROM mark WHERE kind = 'user'"), (Rows{"1030002000"}));
 }
 
+TEST_F(AssemblerTest, AParameterWithoutAMechanismIsNone) {
+  TestStream s;
+  wire::ParameterRecord parameter{};
+  parameter.key = 3;
+  s.add(RecordType::kParameter, 0, parameter);
+  parameter.mechanism = s.text("FSDP2");
+  s.add(RecordType::kParameter, 0, parameter);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT key, name, text FROM parameter JOIN string ON string.id = mechanism"),
+            (Rows{"3|-|FSDP2"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
   TestStream s;
   wire::LostRecord lost{};
@@ -807,6 +851,19 @@ TestStream everything(const std::string& file) {
   s.alloc(0xD1, 64);
   s.resize(0xB0, 4096, 64, 0xD1);
   s.free(0xD0);
+  s.reserved(8192, false);
+  s.reserved(8192, true);
+  for (const std::uint64_t address : {0x10, 0x20, 0x30}) {
+    s.cuda_alloc(address, 512);
+    s.block_stream(address, 0x55550000 + address % 0x20);
+  }
+  s.cuda_free(0x10, true);
+  s.cuda_free(0x20, true);
+  s.cuda_free_done(0x10);
+  s.cuda_alloc(0x10, 256);
+  s.block_stream(0x10, 0x55550000);
+  s.out_of_memory(wire::cuda_device(0), 4096, 768, 8192, 1, 8192);
+  s.reserved(4096, true);
   return s;
 }
 
@@ -906,7 +963,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % 38);
+    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kParameter) + 2));
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;

@@ -37,6 +37,7 @@ Status Dictionary::resume() {
         waiting_frames_[wire].push_back({id, 0});
         break;
       case WireIdKind::kMark:
+      case WireIdKind::kStream:
         break;
     }
   }));

@@ -18,7 +18,7 @@ Place place_of(const Statement& row, int column) {
 }  // namespace
 
 Status Lifetimes::resume() {
-  knows_streams_ = false;
+  DCMT_RETURN_IF_ERROR(resume_streams());
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(
       each_row(database,
@@ -55,7 +55,8 @@ Status Lifetimes::resume() {
   return each_row(
       database,
       "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq, b.gpu, b.stream, b.owner FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL",
+      " s.to_seq, b.gpu, b.stream, b.owner, b.to_seq, b.to_ns, b.free_thread, b.free_operator, b.free_stack"
+      " FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL OR b.wait_seq_length = 0",
       [this](const Statement& row) {
         BlockRow block;
         block.id = row.integer(0);
@@ -67,12 +68,28 @@ Status Lifetimes::resume() {
         block.gpu = row.optional_integer(11);
         block.stream = row.optional_integer(12);
         block.owner = row.integer(13);
+        if (!row.is_null(14)) {
+          block.span.to = {row.integer(14), row.integer(15)};
+          block.free = place_of(row, 16);
+          block.waits = true;
+          waiting_.restore(static_cast<std::uint64_t>(block.address), block);
+          return;
+        }
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
         if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
         if (!row.is_null(9) && row.is_null(10)) {
           block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
         }
       });
+}
+
+Status Lifetimes::resume_streams() {
+  for (const IntervalCurveRow& curve : journal_.rows.sums().curves) {
+    if (curve.active_end) traced_.insert(curve.device);
+  }
+  return journal_.state.each_id([this](WireIdKind kind, std::uint64_t wire, RowId number) {
+    if (kind == WireIdKind::kStream) streams_[wire] = number;
+  });
 }
 
 Expected<Place> Lifetimes::place(std::uint64_t stack) {
@@ -359,15 +376,18 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
 }
 
 Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
-  auto* live = blocks_.find(address);
-  live->row.free = where;
-  if (const auto device = Device::from_row(live->row.gpu)) {
-    journal_.rows.sums().free(*device, live->row.bytes, journal_.now, waits);
-    if (waits) waiting_.insert_or_assign(address, std::pair(*device, live->row.bytes));
+  std::optional<BlockRow> row = blocks_.take(address);
+  row->free = where;
+  row->span.to = journal_.now;
+  row->waits = waits && row->gpu;
+  if (const auto device = Device::from_row(row->gpu)) {
+    journal_.rows.sums().free(*device, row->bytes, journal_.now, row->waits);
   }
-  if (live->row.gpu) gpu_blocks_.erase(address);
+  if (row->gpu) gpu_blocks_.erase(address);
   sharers_.erase(address);
-  return blocks_.end(journal_.rows, address, journal_.now);
+  if (!row->waits) return journal_.rows.write(*row);
+  waiting_.begin(address, *row);
+  return {};
 }
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
@@ -379,7 +399,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
     DCMT_RETURN_IF_ERROR(lost_death("block", record.address));
     DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
   }
-  end_waiting(record.address);  // or it could not be handed out
+  DCMT_RETURN_IF_ERROR(end_waiting(record.address));  // or it could not be handed out
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
   BlockRow row;
@@ -408,8 +428,10 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
 
 Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
   auto* live = blocks_.find(record.address);
-  if (live == nullptr || !knows_streams_) return {};
-  live->row.stream = streams_.try_emplace(record.stream, std::ssize(streams_) + 1).first->second;
+  if (live == nullptr) return {};
+  const auto [stream, is_new] = streams_.try_emplace(record.stream, std::ssize(streams_) + 1);
+  if (is_new) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kStream, record.stream, stream->second));
+  live->row.stream = stream->second;
   blocks_.touch(record.address, *live);
   return {};
 }
@@ -424,18 +446,17 @@ Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
   return {};
 }
 
-void Lifetimes::end_waiting(std::uint64_t address) {
-  const auto waiting = waiting_.find(address);
-  if (waiting == waiting_.end()) return;
-  const auto [device, bytes] = waiting->second;
-  journal_.rows.sums().free_done(device, bytes, journal_.now);
-  waiting_.erase(waiting);
+Status Lifetimes::end_waiting(std::uint64_t address) {
+  std::optional<BlockRow> row = waiting_.take(address);
+  if (!row) return {};
+  if (const auto device = Device::from_row(row->gpu)) {
+    journal_.rows.sums().free_done(*device, row->bytes, journal_.now);
+  }
+  row->done = journal_.now;
+  return journal_.rows.write(*row);
 }
 
-Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) {
-  end_waiting(record.address);
-  return {};
-}
+Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) { return end_waiting(record.address); }
 
 Status Lifetimes::reserved(const wire::ReservedRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
@@ -450,6 +471,7 @@ Status Lifetimes::reserved(const wire::ReservedRecord& record) {
 Status Lifetimes::commit() {
   DCMT_RETURN_IF_ERROR(storages_.commit(journal_.rows));
   DCMT_RETURN_IF_ERROR(tensors_.commit(journal_.rows));
+  DCMT_RETURN_IF_ERROR(waiting_.commit(journal_.rows));
   return blocks_.commit(journal_.rows);
 }
 

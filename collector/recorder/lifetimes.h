@@ -7,7 +7,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "collector/recorder/census_book.h"
@@ -90,7 +89,8 @@ class Lifetimes {
   /// A storage ends: its block goes to another one that lies in it.
   void unlink_block(RowId storage);
   Status end_block(std::uint64_t address, const Place& place, bool waits = false);
-  void end_waiting(std::uint64_t address);
+  Status end_waiting(std::uint64_t address);
+  Status resume_streams();
   Status unseen_change(const char* what, std::uint64_t address);
   Status write_resize(RowId storage, std::uint64_t bytes, const Place& where);
   [[nodiscard]] std::int64_t bytes_now(const StorageRow& storage) const;
@@ -106,11 +106,11 @@ class Lifetimes {
   std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block in which a live storage lies
   std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block besides its own
   std::map<std::uint64_t, std::int64_t> gpu_blocks_;               ///< bytes by address: a storage can begin within one
-  /// Freed blocks that streams still use: device and bytes by address.
-  std::unordered_map<std::uint64_t, std::pair<Device, std::int64_t>> waiting_;
+  /// Freed blocks that streams still use: their rows stay open. At most one an address, since none is handed out again
+  /// before its wait is over.
+  LiveTable<BlockRow> waiting_;
   std::unordered_set<std::string_view> traced_;              ///< devices whose allocator tells of streams
   std::unordered_map<std::uint64_t, std::int64_t> streams_;  ///< numbers of CUDA's handles, from 1
-  bool knows_streams_ = true;                                ///< a recorder that goes on has lost the numbers
   std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
   std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same

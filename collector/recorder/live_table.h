@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -52,6 +53,12 @@ class LiveTable {
     DCMT_RETURN_IF_ERROR(rows.write(entry->second.row));
     entries_.erase(entry);
     return {};
+  }
+
+  /// Nothing lives there any more; what becomes of the row is the caller's to say.
+  std::optional<Row> take(std::uint64_t address) {
+    const auto entry = entries_.extract(address);
+    return entry.empty() ? std::nullopt : std::optional(entry.mapped().row);
   }
 
   template <class Visit>

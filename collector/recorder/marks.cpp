@@ -223,6 +223,7 @@ Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
 }
 
 Status Marks::parameter(const wire::ParameterRecord& record) {
+  if (record.mechanism == 0) return journal_.bad_record("a parameter");
   Expected<RowId> name = dictionary_.string(record.name);
   if (!name.ok()) return name.error();
   Expected<RowId> mechanism = dictionary_.string(record.mechanism);

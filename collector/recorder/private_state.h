@@ -22,6 +22,7 @@ enum class WireIdKind : std::int64_t {
   kMissingString = 4,  ///< as kString, but its text has not come yet
   kMissingStack = 5,   ///< as kStack, but its frames have not come yet
   kMissingCode = 6,    ///< wire code id -> frame row that waits for the code object
+  kStream = 7,         ///< CUDA's handle of a stream -> its number
 };
 
 /// Thread-safety: none.

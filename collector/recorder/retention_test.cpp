@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -27,10 +28,12 @@ using wire::RecordType;
 constexpr ClockOrigin kOrigin{1'000'000'000, 0, 0};
 
 /// A training loop: long-lived parameters, activations of every size, gathers and releases that sometimes leave bytes.
+/// On a GPU, frees that wait for a stream, some of them longer than a step.
 class TrainingLoop {
  public:
-  explicit TrainingLoop(unsigned seed) : random_(seed) {
+  explicit TrainingLoop(unsigned seed, bool gpu = false) : random_(seed), gpu_(gpu) {
     s.named_thread(100, "python");
+    if (gpu) s.reserved(1 << 30, true);
     for (int i = 0; i < 5; ++i) allocate(true);
   }
 
@@ -44,6 +47,10 @@ class TrainingLoop {
         release(pick(static_cast<int>(live_.size())));
       }
       if (pick(10) == 0) gather_and_release(pick(4));
+      if (!waiting_.empty() && pick(6) == 0) {
+        s.cuda_free_done(waiting_.front());
+        waiting_.pop_front();
+      }
     }
     s.op("AddmmBackward0", OpScope::kBackward);
     while (live_.size() > 12) release(0);
@@ -63,7 +70,7 @@ class TrainingLoop {
     const std::uint64_t id = ++next_;
     const Live live{0x10000 + id * 16, 0x20000000 + id * 16, 0x30000000 + id * 64};
     const auto bytes = static_cast<std::uint64_t>(large ? 100'000 + pick(100'000) : 64 + pick(1000));
-    s.alloc(live.data, bytes);
+    gpu_ ? s.cuda_alloc(live.data, bytes) : s.alloc(live.data, bytes);
     s.birth(live.tensor, live.storage, live.data, bytes);
     live_.push_back(live);
   }
@@ -73,7 +80,13 @@ class TrainingLoop {
     live_.erase(live_.begin() + index);
     s.death(live.tensor);
     s.storage_death(live.storage);
-    s.free(live.data);
+    if (!gpu_) {
+      s.free(live.data);
+      return;
+    }
+    const bool waits = pick(2) == 0;
+    s.cuda_free(live.data, waits);
+    if (waits) waiting_.push_back(live.data);
   }
 
   void gather_and_release(int key) {
@@ -86,7 +99,9 @@ class TrainingLoop {
   }
 
   std::mt19937 random_;
+  bool gpu_;
   std::vector<Live> live_;
+  std::deque<std::uint64_t> waiting_;
   std::uint64_t next_ = 0;
 };
 
@@ -170,12 +185,14 @@ RetentionOptions windows(std::vector<StepRange> steps, std::int64_t every, std::
 Table expected_rows(Database& full, const Table& intervals, const std::string& table) {
   // A step begins right after the moment at which the one before ended.
   const std::string begin = table == "mark" ? "from_seq + (kind = 'step')" : "from_seq";
+  // A block stands in the way until its wait is over.
+  const std::string end = table == "block" ? "iif(wait_seq_length IS NULL, to_seq, done_seq)" : "to_seq";
   std::string touched = "0";
   for (const auto& interval : intervals) {
     if (interval[2] == "-") continue;
     const std::string& from = interval[3];
     const std::string& to = interval[4];
-    touched += " OR (" + begin + " <= " + to + " AND coalesce(to_seq, 1 << 60) > " + from + ")";
+    touched += " OR (" + begin + " <= " + to + " AND coalesce(" + end + ", 1 << 60) > " + from + ")";
   }
   std::string moment = "0";
   for (const auto& interval : intervals) {
@@ -190,10 +207,18 @@ Table expected_rows(Database& full, const Table& intervals, const std::string& t
 }
 
 TEST_P(RetentionTest, WindowsEqualTheFullRecording) {
-  TrainingLoop loop(GetParam());
+  const bool gpu = GetParam() % 2 == 0;
+  TrainingLoop loop(GetParam(), gpu);
   for (int step = 0; step < 60; ++step) loop.step(step);
   loop.s.op("aten::linear");
   Database full = record(loop.s, everything(), 1 << 30);
+  const Table waits =
+      read(full,
+           "SELECT coalesce(sum(done_seq IS NOT NULL), 0) > 100, coalesce(sum(done_seq IS NULL), 0) > 0,"
+           " coalesce(sum(EXISTS (SELECT 1 FROM interval i WHERE b.to_seq <= i.to_seq"
+           "                      AND i.to_seq < b.done_seq)), 0) > 10"
+           " FROM block b WHERE wait_seq_length IS NOT NULL");
+  EXPECT_EQ(waits, (gpu ? Table{{"1", "1", "1"}} : Table{{"0", "0", "0"}})) << "done, still waiting, across steps";
   for (const RetentionOptions& options :
        {windows({{3, 6}}, 0, 3), windows({{100, 100}}, 7, 0), windows({{20, 20}, {59, 59}}, 10, 2)}) {
     for (const int commit_every : {1 << 30, 150, 7}) {

@@ -98,7 +98,8 @@ Status RowKeeper::resume() {
   if (last.row.id == 0) return {};  // not a single record was committed
   DCMT_RETURN_IF_ERROR(each_row(
       database,
-      "SELECT device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, allocs, alloc_bytes, frees, free_bytes"
+      "SELECT device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, allocs, alloc_bytes, frees, free_bytes,"
+      " active_peak_bytes, active_end_bytes, reserved_peak_bytes, reserved_end_bytes"
       " FROM interval_curve WHERE interval = " +
           std::to_string(last.row.id),
       [&](const Statement& row) {
@@ -115,6 +116,10 @@ Status RowKeeper::resume() {
         curve.alloc_bytes = row.integer(7);
         curve.frees = row.integer(8);
         curve.free_bytes = row.integer(9);
+        curve.active_peak = row.optional_integer(10);
+        curve.active_end = row.optional_integer(11);
+        curve.reserved_peak = row.optional_integer(12);
+        curve.reserved_end = row.optional_integer(13);
       }));
   DCMT_RETURN_IF_ERROR(
       each_row(database, "SELECT max(id), max(step), coalesce(sum(steps), 0) FROM interval", [&](const Statement& row) {

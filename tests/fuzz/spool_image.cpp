@@ -69,6 +69,19 @@ void cycle(TestStream& s, std::int64_t key, std::uint64_t census) {
   s.free(block);
 }
 
+/// Blocks of two streams, freed while others still use them.
+void streams(TestStream& s) {
+  s.reserved(1 << 27, true);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const std::uint64_t address = 0x70000000 + i * 0x2000000;
+    s.cuda_alloc(address, 0x2000000, 0x51);
+    if (i % 2 == 1) s.block_stream(address, 0x5555);
+    s.cuda_free(address, true);
+    if (i < 3) s.cuda_free_done(address);
+  }
+  s.reserved(1 << 28, true);
+}
+
 void declare(TestStream& s) {
   wire::LostRecord lost{};
   lost.count = 3;
@@ -129,6 +142,7 @@ TestStream story(Random& random) {
   s.mark(RecordType::kMarkEnd, MarkKind::kPhase, "", 5);
   s.key(RecordType::kPersist, 2, 0xB020, 4096, wire::kKeyPersistent);
   s.mark(RecordType::kMarkPoint, MarkKind::kUser, "here");
+  streams(s);
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "", 0, 1);
   declare(s);
   s.clock(900'000);
@@ -136,6 +150,7 @@ TestStream story(Random& random) {
 }
 
 TestStream noise(Random& random) {
+  constexpr auto kTypes = static_cast<std::uint64_t>(RecordType::kParameter);  // the last one
   static const std::vector<std::uint64_t> kNames = {0xA0, 0xA1, 0xA2, 0xB0, 0xB1, 0xC0, 0xC1, 0xD0, 0xD1, 1, 2, 3};
   TestStream s;
   const std::uint64_t records = 20 + random.below(600);
@@ -148,7 +163,7 @@ TestStream noise(Random& random) {
       wire::RecordHeader header;
     };
     const auto aux = static_cast<std::uint32_t>(random.chance(80) ? random.below(5) : random.interesting());
-    s.add(static_cast<RecordType>(random.chance(97) ? 1 + random.below(34) : random.bits()), aux, Head{},
+    s.add(static_cast<RecordType>(random.chance(97) ? 1 + random.below(kTypes) : random.bits()), aux, Head{},
           {reinterpret_cast<const char*>(fields.data()), fields.size() * sizeof(std::uint64_t)});
     if (random.chance(3)) s.text("text " + std::to_string(random.below(9)));
   }

@@ -49,6 +49,7 @@ void write_by_hand(const std::string& path, fuzz::Random& random) {
     trace.user_mark("here");
     trace.step(step);
   }
+  if (random.chance(50)) dcmt::testing::add_streams(trace);
   trace.persist(0);
   trace.diagnostic("note", "a note");
   trace.loss("no_room", 2);

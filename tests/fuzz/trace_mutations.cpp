@@ -11,10 +11,10 @@
 namespace dcmt::fuzz {
 namespace {
 
-const std::vector<std::string> kTables = {"meta",     "string",  "frame",    "stack",         "thread",
-                                          "operator", "block",   "storage",  "tensor",        "mark",
-                                          "sample",   "edge",    "source",   "source_line",   "diagnostic",
-                                          "loss",     "pyramid", "interval", "interval_curve", "oom"};
+const std::vector<std::string> kTables = {
+    "meta",    "string",   "frame",          "stack", "thread",   "operator",    "block",      "storage",
+    "tensor",  "mark",     "sample",         "edge",  "source",   "source_line", "diagnostic", "loss",
+    "pyramid", "interval", "interval_curve", "oom",   "launches", "key_sum",     "parameter"};
 
 std::vector<std::string> columns_of(Database& database, const std::string& table) {
   std::vector<std::string> columns;

@@ -65,6 +65,8 @@ struct BlockRow {
   Span span;
   std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default one
   RowId owner = 0;
+  bool waits = false;  ///< freed while other streams still used it
+  Moment done = {};    ///< when they were through with it; not set if they never were
 };
 
 struct StorageRow {

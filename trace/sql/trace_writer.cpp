@@ -56,6 +56,12 @@ class Binder {
     value(span.from.seq).end(span.to, span.to.seq).value(span.from.ns);
     return end(span.to, span.to.ns);
   }
+  /// wait_seq_length, wait_ns_length
+  Binder& wait(bool waits, const Moment& from, const Moment& to) {
+    const auto length = [&](std::int64_t number) { return std::optional(to.set() ? number : 0); };
+    if (!waits) return value(std::optional<std::int64_t>()).value(std::optional<std::int64_t>());
+    return value(length(to.seq - from.seq)).value(length(to.ns - from.ns));
+  }
   Binder& end(const Moment& moment, std::int64_t number) {
     return moment.set() ? value(number) : value(std::optional<std::int64_t>());
   }
@@ -76,8 +82,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO operator(id, thread, parent_back, name, scope_code, ordinal, late, seq_length, from_ns,"
     " ns_length) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO block(id, address, bytes, gpu, storage_back, thread, operator_back, stack, free_thread,"
-    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream, owner)"
-    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " free_operator_back, free_stack, late, seq_length, from_ns, ns_length, stream, owner, wait_seq_length,"
+    " wait_ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO storage(id, address, bytes, first_seen, thread, operator_back, stack, end_thread,"
     " end_operator_back, end_stack, end_ordinal, late, seq_length, from_ns, ns_length)"
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -209,6 +215,7 @@ Status TraceWriter::write(const BlockRow& row) {
       .lifetime(row.id, row.span)
       .value(row.stream)
       .reference(row.owner)
+      .wait(row.waits, row.span.to, row.done)
       .run();
 }
 

@@ -89,6 +89,21 @@ TEST_F(TraceWriterTest, ARowIsWrittenAgainUnderItsId) {
   EXPECT_EQ(integer(w.database(), "SELECT to_seq * 100 + to_ns FROM storage"), 990);
 }
 
+TEST_F(TraceWriterTest, ABlockThatWaitsSaysUntilWhen) {
+  TraceWriter w = writer(create_trace(path_));
+  BlockRow row;
+  row.id = 4;
+  row.span = {{4, 40}, {9, 90}};
+  check(w.write(row));
+  EXPECT_EQ(integer(w.database(), "SELECT wait_seq_length IS NULL AND wait_ns_length IS NULL FROM block"), 1);
+  row.waits = true;
+  check(w.write(row));
+  EXPECT_EQ(integer(w.database(), "SELECT wait_seq_length = 0 AND done_seq IS NULL AND done_ns IS NULL FROM block"), 1);
+  row.done = {12, 500};
+  check(w.write(row));
+  EXPECT_EQ(integer(w.database(), "SELECT done_seq * 1000 + done_ns FROM block"), 12'500);
+}
+
 TEST_F(TraceWriterTest, ReservedTextComesLater) {
   TraceWriter w = writer(create_trace(path_));
   const RowId id = w.reserve_string();
@@ -118,7 +133,10 @@ void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.write(OperatorRow{1, 1, 0, *w.intern("aten::empty"), "function", 1, {{2, 20}, {6, 60}}}).ok());
   const Place place{1, 1, stack};
   ASSERT_TRUE(w.write(BlockRow{1, 0xD0, 4096, std::nullopt, 1, place, {}, {{3, 30}, {}}}).ok());
-  ASSERT_TRUE(w.write(BlockRow{2, 0xD1, 64, 1, 0, place, place, {{4, 40}, {5, 50}}}).ok());
+  BlockRow waited{2, 0xD1, 64, 1, 0, place, place, {{4, 40}, {5, 50}}};
+  waited.waits = true;
+  waited.done = {8, 80};
+  ASSERT_TRUE(w.write(waited).ok());
   ASSERT_TRUE(w.write(StorageRow{1, 0xB0, 4096, true, place, {}, 0, {{4, 40}, {}}}).ok());
   ASSERT_TRUE(w.write(TensorRow{1, 1, 0xA0, 1, place, {{4, 40}, {}}}).ok());
   MarkRow step;
