@@ -77,6 +77,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kept = torch.ones(1, device="cuda")  # the allocator is followed from the first block on
     printed = {"waits": waits, "pools": pools}[arguments.case](arguments.fixed)
+    printed["final"] = counts()
     dc_memtrace.step()
     del kept
     print(json.dumps(printed), flush=True)
