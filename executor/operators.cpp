@@ -261,6 +261,9 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("allgather_param(Tensor shard, int graph_id, int id, ScalarType? dtype=None) -> Tensor");
   m.def("wait_allgather(Tensor(a) t, int graph_id, int id) -> Tensor(a)");
   m.def("release_param(Tensor(a) t, int graph_id, int id, int n_users) -> Tensor(a)");
+  // The same two with schemas that are wrong: see the switch undeclared_alias.
+  m.def("wait_allgather.undeclared(Tensor t, int graph_id, int id) -> Tensor");
+  m.def("release_param.undeclared(Tensor t, int graph_id, int id, int n_users) -> Tensor");
   m.def("prefetch_params_fused(int graph_id, Tensor[] shards, int[] ids, ScalarType[]? dtypes=None) -> ()");
   m.def("reduce_grad(Tensor grad, int graph_id, int id) -> Tensor");
   m.def("end_backward(Tensor[] deps, int graph_id, bool release_buckets=False) -> ()");
@@ -315,6 +318,8 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
   m.impl("allgather_param", allgather_param);
   m.impl("wait_allgather", wait_allgather);
   m.impl("release_param", release_param);
+  m.impl("wait_allgather.undeclared", wait_allgather);
+  m.impl("release_param.undeclared", release_param);
   m.impl("prefetch_params_fused", prefetch_params_fused);
   m.impl("reduce_grad", reduce_grad);
   m.impl("end_backward", end_backward);
@@ -329,9 +334,10 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
 
 // Nothing here is differentiable: programs say themselves what the gradients are.
 TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {
-  for (const char* name : {"allgather_param", "wait_allgather", "release_param", "prefetch_params_fused", "reduce_grad",
-                           "end_backward", "free_tensors", "offload_tensor", "wait_offload", "reload_tensor",
-                           "wait_reload", "offload_parameter", "reload_parameter"}) {
+  for (const char* name :
+       {"allgather_param", "wait_allgather", "wait_allgather.undeclared", "release_param", "release_param.undeclared",
+        "prefetch_params_fused", "reduce_grad", "end_backward", "free_tensors", "offload_tensor", "wait_offload",
+        "reload_tensor", "wait_reload", "offload_parameter", "reload_parameter"}) {
     m.impl(name, torch::CppFunction::makeFallthrough());
   }
 }
@@ -347,6 +353,8 @@ TORCH_LIBRARY_IMPL(dcmt_z3, Meta, m) {
   m.impl("allgather_param", allgather_param_meta);
   m.impl("wait_allgather", wait_allgather_meta);
   m.impl("release_param", release_param_meta);
+  m.impl("wait_allgather.undeclared", wait_allgather_meta);
+  m.impl("release_param.undeclared", release_param_meta);
   m.impl("prefetch_params_fused", prefetch_params_fused_meta);
   m.impl("reduce_grad", reduce_grad_meta);
   m.impl("end_backward", end_backward_meta);

@@ -15,6 +15,7 @@ from torch.func import functional_call
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from . import graph_pass, ops
+from .buffer_reuse import reuse_buffers
 from .shards import ShardedParameter, shard
 
 
@@ -56,15 +57,20 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
 class CompiledModel:
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
-    The graphs run as the Python that FX writes.
+    The graphs run as the Python that FX writes; with `reuse`, results go into buffers that schemas say are dead.
     """
 
-    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0):
+    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0, reuse: bool = False):
         self._parameters = shard(module, itertools.count(), persistent_below)
         ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
         self._anchor = torch.zeros(0, requires_grad=True)
         self.forward_graph, self.backward_graph = copy.deepcopy(traced.forward), copy.deepcopy(traced.backward)
         _insert_operators(graph, self._parameters, self.forward_graph, self.backward_graph)
+        for one in (self.forward_graph, self.backward_graph):
+            if reuse:
+                reuse_buffers(one.graph)
+            one.graph.lint()
+            one.recompile()
 
     def shards(self) -> list[nn.Parameter]:
         return [one.shard for one in self._parameters.values()]
@@ -100,9 +106,6 @@ def _insert_operators(
     graph_pass.insert_cycles(forward.graph, number, [graph_pass.Weight(id, node) for node, id in id_of.items()])
     graph_pass.insert_cycles(backward.graph, number, backward_weights)
     graph_pass.insert_reductions(backward.graph, number, gradients)
-    for module in (forward, backward):
-        module.graph.lint()
-        module.recompile()
 
 
 def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int]) -> list[graph_pass.Weight]:

@@ -42,6 +42,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
     parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
+    parser.add_argument("--reuse-buffers", action="store_true", help="compiled: results go into buffers that are dead")
     parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
     parser.add_argument(
         "--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph"
@@ -72,7 +73,13 @@ def make_model(graph: int, arguments: argparse.Namespace) -> ShardedUnits | Comp
     units = make_units(arguments)
     if arguments.compiled:
         module = nn.Sequential(*units)
-        return CompiledModel(graph, module, arguments.compiled, persistent_below=arguments.persistent_below)
+        return CompiledModel(
+            graph,
+            module,
+            arguments.compiled,
+            persistent_below=arguments.persistent_below,
+            reuse=arguments.reuse_buffers,
+        )
     return ShardedUnits(
         graph,
         units,
