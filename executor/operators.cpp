@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/allocation_count.h"
 #include "executor/process_group_world.h"
 #include "executor/rank.h"
 #include "executor/simulated_world.h"
@@ -251,6 +252,13 @@ std::vector<std::int64_t> take_events() {
   return numbers;
 }
 
+std::int64_t take_most_gathered() { return Entered({"take_most_gathered"}).rank.gathered().take_most(); }
+
+std::vector<std::int64_t> take_allocated_bytes() {
+  const Allocated seen = take_allocated();
+  return {seen.now, seen.most};
+}
+
 void set_switch_by_name(const std::string& name, bool on) {
   if (!set_switch(name, on)) fail({"set_switch"}, "there is no switch \"" + name + "\"");
 }
@@ -309,6 +317,9 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("bucket(ScalarType dtype) -> int[]", bucket);
   m.def("reloaded_count(int graph_id) -> int", reloaded_count);
   m.def("take_events() -> int[]", take_events);
+  m.def("take_most_gathered() -> int", take_most_gathered);
+  m.def("count_allocations(bool on) -> ()", count_allocations);
+  m.def("take_allocated() -> int[]", take_allocated_bytes);
   m.def("set_switch(str name, bool on) -> ()", set_switch_by_name);
   m.def("switch_is_on(str name) -> bool", switch_is_on);
   m.def("switches_on() -> str[]", switches_on);

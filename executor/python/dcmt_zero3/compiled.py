@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import graph_pass, ops
+from . import graph_pass, ops, peaks
 from .buffer_reuse import reuse_buffers
 from .shards import ShardedParameter, shard
 
@@ -78,6 +78,14 @@ class CompiledModel:
     def full_parameters(self) -> list[torch.Tensor]:
         """Copies, for looking at. Every rank must call it."""
         return [one.full() for one in self._parameters.values()]
+
+    def need(self) -> peaks.Need:
+        parameters = self._parameters.values()
+        stays = sum(peaks.gathered_bytes(one) for one in parameters if one.persistent)
+        bytes_of = {one.id: peaks.gathered_bytes(one) for one in parameters if not one.persistent}
+        graphs = (self.forward_graph.graph, self.backward_graph.graph)
+        needed = max(peaks.of_graph(one, bytes_of) for one in graphs)
+        return peaks.Need(stays + needed, stays + peaks.of_shards(parameters))
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
         ops.start_forward()
