@@ -17,7 +17,8 @@ EXECUTOR_OPERATORS = {
     "wait": "wait",
     "release_counted": "release, not the last",
     "gather_and_final_release": "gather of 1 KiB, one rank, and its final release",
-    "reduce_grad": "reduce_grad of 1 KiB, one rank",
+    "reduce_grad_queued": "reduce_grad of 1 KiB, one rank, without the reduction",
+    "reduce_grad_and_flush": "reduce_grad of 1 KiB, one rank, with its share of the reduction",
 }
 NONE = "–"
 RECORD_P99_NS = 1000
@@ -157,7 +158,7 @@ def print_plain(rows: list[tuple], lines: list[str]) -> None:
 
 
 def executor_rows(bench: dict) -> list[tuple]:
-    entries = {entry["name"]: entry for entry in bench["benchmarks"]}
+    entries = {entry["name"].partition("/iterations")[0]: entry for entry in bench["benchmarks"]}
     rows = []
     for name, what in EXECUTOR_OPERATORS.items():
         micros = entries[name]["cpu_time"] / 1e3
