@@ -26,7 +26,14 @@ void Executor::launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& 
     tasks.push_back({shard, known != nullptr ? known->flat : at::empty({parameter->padded_elements}, shard.options())});
   }
   world_.all_gather(tasks, place);
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i].first->set_buffer(tasks[i].into);
+  for (std::size_t i = 0; i < wanted.size(); ++i) set_buffer(*wanted[i].first, tasks[i].into);
+}
+
+void Executor::set_buffer(Parameter& parameter, const at::Tensor& flat) {
+  const GatheredBuffer* known = parameter.buffer(flat.scalar_type());
+  const bool refilled = known != nullptr && known->flat.is_same(flat);
+  parameter.set_buffer(flat);
+  if (!refilled) gathered_.add(flat);
 }
 
 at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
@@ -36,7 +43,7 @@ at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
   const GatheredBuffer* known = one.buffer(type);
   if (known == nullptr || !known->valid) {
     const GatheredBuffer* other = one.valid_buffer();
-    other == nullptr ? launch({{&one, type}}, place) : one.set_buffer(other->flat.to(type));
+    other == nullptr ? launch({{&one, type}}, place) : set_buffer(one, other->flat.to(type));
     known = one.buffer(type);
   }
   return known->flat.narrow(0, 0, one.elements).view(one.shape);
@@ -46,7 +53,7 @@ at::Tensor Executor::cached_cast(std::int64_t id, const Parameter& parameter, at
                                  const Place& place) {
   const at::Tensor full = gather(id, parameter.dtype(), place);
   at::Tensor& cast = casts_[id];
-  if (!cast.defined() || cast.scalar_type() != dtype) cast = full.to(dtype);
+  if (!cast.defined() || cast.scalar_type() != dtype) gathered_.add(cast = full.to(dtype));
   return cast.alias();
 }
 

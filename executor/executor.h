@@ -12,6 +12,7 @@
 
 #include "executor/errors.h"
 #include "executor/event_log.h"
+#include "executor/gathered_bytes.h"
 #include "executor/registry.h"
 #include "executor/world.h"
 
@@ -21,8 +22,9 @@ using Dtype = std::optional<at::ScalarType>;  ///< none: the parameter's own
 
 class Executor {
  public:
-  Executor(std::int64_t graph, std::set<std::int64_t> ids, World& world, Registry& registry, EventLog& log)
-      : graph_(graph), ids_(std::move(ids)), world_(world), registry_(registry), log_(log) {}
+  Executor(std::int64_t graph, std::set<std::int64_t> ids, World& world, Registry& registry, GatheredBytes& gathered,
+           EventLog& log)
+      : graph_(graph), ids_(std::move(ids)), world_(world), registry_(registry), gathered_(gathered), log_(log) {}
 
   const std::set<std::int64_t>& ids() const { return ids_; }
 
@@ -61,6 +63,7 @@ class Executor {
 
   Parameter& parameter(std::int64_t id, const Place& place);
   void launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place);
+  void set_buffer(Parameter& parameter, const at::Tensor& flat);
   void give_back(std::int64_t id, const at::Tensor& registered, const Place& place);
   at::Tensor cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype, const Place& place);
 
@@ -68,6 +71,7 @@ class Executor {
   const std::set<std::int64_t> ids_;
   World& world_;
   Registry& registry_;
+  GatheredBytes& gathered_;
   EventLog& log_;
   std::map<std::int64_t, Uses> uses_;
   std::map<std::int64_t, at::Tensor> casts_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/allocation_count.h"
 #include "executor/process_group_world.h"
 #include "executor/rank.h"
 #include "executor/simulated_world.h"
@@ -251,6 +252,13 @@ std::vector<std::int64_t> take_events() {
   return numbers;
 }
 
+std::int64_t take_most_gathered() { return Entered({"take_most_gathered"}).rank.gathered().take_most(); }
+
+std::vector<std::int64_t> take_allocated_bytes() {
+  const Allocated seen = take_allocated();
+  return {seen.now, seen.most};
+}
+
 void set_switch_by_name(const std::string& name, bool on) {
   if (!set_switch(name, on)) fail({"set_switch"}, "there is no switch \"" + name + "\"");
 }
@@ -261,6 +269,9 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("allgather_param(Tensor shard, int graph_id, int id, ScalarType? dtype=None) -> Tensor");
   m.def("wait_allgather(Tensor(a) t, int graph_id, int id) -> Tensor(a)");
   m.def("release_param(Tensor(a) t, int graph_id, int id, int n_users) -> Tensor(a)");
+  // The same two with schemas that are wrong: see the switch undeclared_alias.
+  m.def("wait_allgather.undeclared(Tensor t, int graph_id, int id) -> Tensor");
+  m.def("release_param.undeclared(Tensor t, int graph_id, int id, int n_users) -> Tensor");
   m.def("prefetch_params_fused(int graph_id, Tensor[] shards, int[] ids, ScalarType[]? dtypes=None) -> ()");
   m.def("reduce_grad(Tensor grad, int graph_id, int id) -> Tensor");
   m.def("end_backward(Tensor[] deps, int graph_id, bool release_buckets=False) -> ()");
@@ -306,6 +317,9 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("bucket(ScalarType dtype) -> int[]", bucket);
   m.def("reloaded_count(int graph_id) -> int", reloaded_count);
   m.def("take_events() -> int[]", take_events);
+  m.def("take_most_gathered() -> int", take_most_gathered);
+  m.def("count_allocations(bool on) -> ()", count_allocations);
+  m.def("take_allocated() -> int[]", take_allocated_bytes);
   m.def("set_switch(str name, bool on) -> ()", set_switch_by_name);
   m.def("switch_is_on(str name) -> bool", switch_is_on);
   m.def("switches_on() -> str[]", switches_on);
@@ -315,6 +329,8 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
   m.impl("allgather_param", allgather_param);
   m.impl("wait_allgather", wait_allgather);
   m.impl("release_param", release_param);
+  m.impl("wait_allgather.undeclared", wait_allgather);
+  m.impl("release_param.undeclared", release_param);
   m.impl("prefetch_params_fused", prefetch_params_fused);
   m.impl("reduce_grad", reduce_grad);
   m.impl("end_backward", end_backward);
@@ -329,9 +345,10 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
 
 // Nothing here is differentiable: programs say themselves what the gradients are.
 TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {
-  for (const char* name : {"allgather_param", "wait_allgather", "release_param", "prefetch_params_fused", "reduce_grad",
-                           "end_backward", "free_tensors", "offload_tensor", "wait_offload", "reload_tensor",
-                           "wait_reload", "offload_parameter", "reload_parameter"}) {
+  for (const char* name :
+       {"allgather_param", "wait_allgather", "wait_allgather.undeclared", "release_param", "release_param.undeclared",
+        "prefetch_params_fused", "reduce_grad", "end_backward", "free_tensors", "offload_tensor", "wait_offload",
+        "reload_tensor", "wait_reload", "offload_parameter", "reload_parameter"}) {
     m.impl(name, torch::CppFunction::makeFallthrough());
   }
 }
@@ -347,6 +364,8 @@ TORCH_LIBRARY_IMPL(dcmt_z3, Meta, m) {
   m.impl("allgather_param", allgather_param_meta);
   m.impl("wait_allgather", wait_allgather_meta);
   m.impl("release_param", release_param_meta);
+  m.impl("wait_allgather.undeclared", wait_allgather_meta);
+  m.impl("release_param.undeclared", release_param_meta);
   m.impl("prefetch_params_fused", prefetch_params_fused_meta);
   m.impl("reduce_grad", reduce_grad_meta);
   m.impl("end_backward", end_backward_meta);

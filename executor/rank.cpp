@@ -50,7 +50,8 @@ void Rank::register_graph(std::int64_t graph, const std::vector<std::int64_t>& i
   Graphs& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (!all.ranks.emplace(graph, this).second) fail(place, "a graph of this number is registered already");
-  executors_.try_emplace(graph, graph, std::set<std::int64_t>(ids.begin(), ids.end()), *world_, registry_, log_);
+  executors_.try_emplace(graph, graph, std::set<std::int64_t>(ids.begin(), ids.end()), *world_, registry_, gathered_,
+                         log_);
   for (const std::int64_t id : ids) {
     if (registry_.at(id, place).persistent) mark_persistent(graph, id);
   }

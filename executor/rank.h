@@ -32,6 +32,7 @@ class Rank {
   Registry& registry() { return registry_; }
   Reducer& reducer() { return reducer_; }
   EventLog& log() { return log_; }
+  GatheredBytes& gathered() { return gathered_; }
   const RankOptions& options() const { return options_; }
 
   /// A graph's number belongs to one rank of the process.
@@ -60,6 +61,7 @@ class Rank {
   const std::shared_ptr<World> world_;
   const RankOptions options_;
   EventLog log_;
+  GatheredBytes gathered_;
   Registry registry_;
   Reducer reducer_;
   std::map<std::int64_t, Executor> executors_;

@@ -65,7 +65,9 @@ at::Tensor Reducer::slice_for(Lane& lane, const Parameter& parameter, const at::
   }
   at::Tensor slice = bucket.flat.narrow(0, bucket.used, parameter.padded_elements);
   bucket.used += wanted;
-  if (!reads_past) slice.narrow(0, parameter.elements, wanted - parameter.elements).zero_();
+  if (const std::int64_t padding = wanted - parameter.elements; padding > 0) {
+    slice.narrow(0, parameter.elements, padding).zero_();
+  }
   return slice;
 }
 

@@ -23,6 +23,7 @@ constexpr std::array kNamed = {
     Named{"wrapper_keeps_aliases", &Switches::wrapper_keeps_aliases, true},
     Named{"eager_gather_without_owner", &Switches::eager_gather_without_owner, false},
     Named{"early_release_before_backward", &Switches::early_release_before_backward, false},
+    Named{"undeclared_alias", &Switches::undeclared_alias, false},
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ struct Switches {
   bool eager_gather_without_owner = false;
   /// They are released at the end of the forward; the backward reads them.
   bool early_release_before_backward = false;
+  /// Graphs call overloads of wait and release whose schemas do not say that the result is the first argument.
+  bool undeclared_alias = false;
 };
 
 const Switches& switches();

@@ -53,6 +53,51 @@ def test_graphs_equal_units_and_persistence_changes_no_number():
         assert_equal(sharded(2, steps=4, compiled=True), units)
 
 
+def test_buffers_are_reused_where_schemas_tell_the_truth():
+    units = sharded(2, steps=4)
+    assert_equal(sharded(2, steps=4, compiled=True, reuse_buffers=True), units)
+    with switched("undeclared_alias"):
+        assert_equal(sharded(2, steps=4, compiled=True), units)  # harmless alone
+        defect = sharded(2, steps=4, compiled=True, reuse_buffers=True)
+    for rank, right in zip(defect, units, strict=True):
+        assert all(seen != wanted for seen, wanted in zip(rank["norms"], right["norms"], strict=True))
+        assert all(seen != wanted for seen, wanted in zip(rank["losses"][2:], right["losses"][2:], strict=True))
+        assert rank["events"] == []  # the weights are released as they should be
+
+
+class Residual(nn.Module):
+    """What the first weight makes is read by the second one, and once more after that."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (nn.Parameter(torch.randn(4, 4)) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x @ self.first
+        return torch.tanh(x @ self.second) + x
+
+
+@pytest.mark.parametrize("undeclared", [False, True])
+def test_a_result_goes_into_a_buffer_that_nobody_reads_any_more(undeclared):
+    """K8: a buffer is taken for dead at its release, though the release hands it on."""
+    x = torch.randn(4, 4, generator=torch.Generator().manual_seed(3))
+    traced = trace(Residual(), [x])
+
+    def test(rank: int) -> None:
+        torch.manual_seed(0)
+        module = Residual()
+        wanted = module(x).detach()
+        with switched(*["undeclared_alias"] * undeclared):
+            model = CompiledModel(rank, module, traced, reuse=True)
+        nodes = [node for node in model.forward_graph.graph.nodes if node.op == "call_function"]
+        written = [(node.name, node.kwargs["out"].name) for node in nodes if "out" in node.kwargs]
+        # The second product over the first one, which it reads and the sum reads again.
+        assert written == ([("mm_1", "mm"), ("tanh", "mm_1")] if undeclared else [("add", "mm_1")])
+        assert torch.equal(model(x), wanted) is not undeclared
+
+    world.run_ranks(1, test)
+
+
 class Twice(nn.Module):
     """One weight used twice, once through two views; one used by nothing but views of views; one never."""
 

@@ -232,6 +232,25 @@ def test_i39_operators_alias_what_they_declare_and_what_is_listed_here():
     run(1, test)
 
 
+def test_i39_k8_the_undeclared_overloads_do_the_same_under_a_schema_that_hides_the_alias():
+    def test(rank: Rank):
+        rank.add(0, numbered((5,)))
+        rank.graph_of(0)
+        used = (rank.graph, 0)
+        weight = rank.gather(0)
+        assert ops.wait_allgather.undeclared(weight, *used) is weight
+        assert ops.release_param.undeclared(weight, *used, 1) is weight
+        assert nbytes(weight) == 0
+        here = torch.empty(4, device="meta")
+        assert ops.wait_allgather.undeclared(here, *used) is here
+        assert ops.release_param.undeclared(here, *used, 1) is here
+        for one in (ops.wait_allgather, ops.release_param):
+            assert one.default._schema.returns[0].alias_info.before_set == {"a"}
+            assert one.undeclared._schema.returns[0].alias_info is None
+
+    run(2, test)
+
+
 def test_the_operators_can_be_called_from_c_plus_plus():
     library = recorded.BUILD / "lib" / "dcmt" / "libdcmt_zero3.so"
     done = subprocess.run([recorded.BUILD / "bin" / "zero3_operators", library], capture_output=True, text=True)

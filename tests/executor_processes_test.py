@@ -21,7 +21,9 @@ def test_processes_compute_the_bits_that_simulated_ranks_compute(ranks, options)
     processes = recorded.python(*torchrun(ranks), *TRAIN, "--processes", *options, env=environment())
     assert processes.returncode == 0, processes.stderr
     simulated = recorded.python(*TRAIN, "--ranks", ranks, *options, env=environment())
-    assert json.loads(processes.stdout) == json.loads(simulated.stdout)
+    wanted = json.loads(simulated.stdout)
+    del wanted["peaks"]
+    assert json.loads(processes.stdout) == wanted
 
 
 # A unit's last weight has no name left at the next operator, but gloo's thread may still hold the buffer for a moment.

@@ -12,6 +12,14 @@ import platform
 COLUMNS = ("what", "measured", "budget", "", "rival in the same run", "ratio")
 MODEL_NAMES = {"mlp": "MLP step, all dispatch", "gpt2": "GPT-2 step"}
 STEP_BUDGET = {"lifetimes": "≤ 4 % ¹", "full": "≤ 10 % ¹"}
+EXECUTOR_OPERATORS = {
+    "gather_valid": "gather of what is valid",
+    "wait": "wait",
+    "release_counted": "release, not the last",
+    "gather_and_final_release": "gather of 1 KiB, one rank, and its final release",
+    "reduce_grad_queued": "reduce_grad of 1 KiB, one rank, without the reduction",
+    "reduce_grad_and_flush": "reduce_grad of 1 KiB, one rank, with its share of the reduction",
+}
 NONE = "–"
 RECORD_P99_NS = 1000
 
@@ -120,6 +128,7 @@ def notes(steps: list[dict]) -> list[str]:
         " of its run, per step.",
         "record: mean of the median batch, then percentiles of single records less the clock's own cost; many counters"
         " advance in steps of 10 ns.",
+        "³ memcpy into a new tensor of the same bytes, one thread; ratio: time to time.",
     ]
     for summary in steps:
         if not summary["losses_equal"]:
@@ -148,6 +157,21 @@ def print_plain(rows: list[tuple], lines: list[str]) -> None:
     print("\n".join(lines))
 
 
+def executor_rows(bench: dict) -> list[tuple]:
+    entries = {entry["name"].partition("/iterations")[0]: entry for entry in bench["benchmarks"]}
+    rows = []
+    for name, what in EXECUTOR_OPERATORS.items():
+        micros = entries[name]["cpu_time"] / 1e3
+        rows.append((f"executor: {what}", f"{micros:.2f} µs", "≤ 5 µs", mark(micros <= 5), NONE, NONE))
+    for name, entry in entries.items():
+        benchmark, _, size = name.partition("/")
+        if benchmark == "world_gather":
+            ours, copied = entry["real_time"], entries[f"plain_memcpy/{size}"]["real_time"]
+            rows.append((f"executor: simulated gather of {int(size) >> 10:,} KiB and its release", f"{ours / 1e3:.1f} µs",
+                         NONE, NONE, f"{copied / 1e3:.1f} µs ³", f"{ours / copied:.2f}"))
+    return rows
+
+
 def print_markdown(rows: list[tuple], lines: list[str]) -> None:
     print(f"## {datetime.date.today().isoformat()}\n\n{machine()}.\n")
     for row in (COLUMNS, ("---",) * len(COLUMNS), *rows):
@@ -172,6 +196,7 @@ def main() -> None:
         rows += step_rows(summary)
     rows += recorder_rows(load("drain"), load("rate"), load("report"))
     rows.append(census_row(load("census")))
+    rows += executor_rows(load("zero3"))
 
     (print_markdown if arguments.markdown else print_plain)(rows, notes(steps))
 

@@ -14,7 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import graph_pass, ops
+from . import graph_pass, ops, peaks
+from .buffer_reuse import reuse_buffers
 from .shards import ShardedParameter, shard
 
 
@@ -56,15 +57,20 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
 class CompiledModel:
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
-    The graphs run as the Python that FX writes.
+    The graphs run as the Python that FX writes; with `reuse`, results go into buffers that schemas say are dead.
     """
 
-    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0):
+    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0, reuse: bool = False):
         self._parameters = shard(module, itertools.count(), persistent_below)
         ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
         self._anchor = torch.zeros(0, requires_grad=True)
         self.forward_graph, self.backward_graph = copy.deepcopy(traced.forward), copy.deepcopy(traced.backward)
         _insert_operators(graph, self._parameters, self.forward_graph, self.backward_graph)
+        for one in (self.forward_graph, self.backward_graph):
+            if reuse:
+                reuse_buffers(one.graph)
+            one.graph.lint()
+            one.recompile()
 
     def shards(self) -> list[nn.Parameter]:
         return [one.shard for one in self._parameters.values()]
@@ -72,6 +78,14 @@ class CompiledModel:
     def full_parameters(self) -> list[torch.Tensor]:
         """Copies, for looking at. Every rank must call it."""
         return [one.full() for one in self._parameters.values()]
+
+    def need(self) -> peaks.Need:
+        parameters = self._parameters.values()
+        stays = sum(peaks.gathered_bytes(one) for one in parameters if one.persistent)
+        bytes_of = {one.id: peaks.gathered_bytes(one) for one in parameters if not one.persistent}
+        graphs = (self.forward_graph.graph, self.backward_graph.graph)
+        needed = max(peaks.of_graph(one, bytes_of) for one in graphs)
+        return peaks.Need(stays + needed, stays + peaks.of_shards(parameters))
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
         ops.start_forward()
@@ -100,9 +114,6 @@ def _insert_operators(
     graph_pass.insert_cycles(forward.graph, number, [graph_pass.Weight(id, node) for node, id in id_of.items()])
     graph_pass.insert_cycles(backward.graph, number, backward_weights)
     graph_pass.insert_reductions(backward.graph, number, gradients)
-    for module in (forward, backward):
-        module.graph.lint()
-        module.recompile()
 
 
 def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int]) -> list[graph_pass.Weight]:

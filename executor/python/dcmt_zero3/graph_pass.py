@@ -33,7 +33,7 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
             continue
         with graph.inserting_before(next(node for node in graph.nodes if node in users)):
             gathered = graph.call_function(ops.allgather_param.default, (weight.placeholder, number, weight.id))
-            full = graph.call_function(ops.wait_allgather.default, (gathered, number, weight.id))
+            full = graph.call_function(_declared(ops.wait_allgather), (gathered, number, weight.id))
         weight.placeholder.replace_all_uses_with(full, delete_user_cb=lambda user: user in users)
         uses = _real_uses(full)
         for use in uses:
@@ -56,17 +56,18 @@ def insert_reductions(graph: fx.Graph, number: int, gradients: dict[int, fx.Node
 def views_from(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
     """The node of which this one is a view, and the views between them, the first one first."""
     chain = []
-    while _is_view(node) and isinstance(node.args[0], fx.Node):
+    while is_view(node) and isinstance(node.args[0], fx.Node):
         chain.insert(0, node)
         node = node.args[0]
     return node, chain
 
 
-def _is_view(node: fx.Node) -> bool:
+def is_view(node: fx.Node) -> bool:
+    """As far as the operator's schema tells."""
     if node.op != "call_function":
         return False
     if node.target is operator.getitem:
-        return _is_view(node.args[0])
+        return is_view(node.args[0])
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     returned = node.target._schema.returns
@@ -81,7 +82,7 @@ def _real_uses(weight: fx.Node) -> list[fx.Node]:
         for user in waiting.pop().users:
             if user.op == "output":
                 raise NotImplementedError(f"the graph returns a view of a parameter: {weight}")
-            if _is_view(user):
+            if is_view(user):
                 waiting.append(user)
             else:
                 uses[user] = None
@@ -92,5 +93,10 @@ def _insert_release(graph: fx.Graph, number: int, id: int, use: fx.Node, users: 
     elements = [user for user in use.users if user.target is operator.getitem]
     place = elements[0] if elements else use
     with graph.inserting_after(place):
-        released = graph.call_function(ops.release_param.default, (place, number, id, users))
+        released = graph.call_function(_declared(ops.release_param), (place, number, id, users))
     place.replace_all_uses_with(released, delete_user_cb=lambda user: user is not released)
+
+
+def _declared(operator: torch._ops.OpOverloadPacket) -> torch._ops.OpOverload:
+    """Its schema says that the result is the first argument, unless the defect is on."""
+    return operator.undeclared if ops.switch_is_on("undeclared_alias") else operator.default

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from . import ops
+from . import ops, peaks
 from .shards import ShardedParameter, shard
 
 @dataclasses.dataclass
@@ -88,6 +88,19 @@ class ShardedUnits:
     def full_parameters(self) -> list[torch.Tensor]:
         """Copies, for looking at. Every rank must call it."""
         return [one.full() for unit in self._units for one in unit.parameters.values()]
+
+    def need(self) -> peaks.Need:
+        """Without the inputs that wait in host buffers."""
+        unit_bytes, stays = [], 0
+        for unit in self._units:
+            unit_bytes.append(0)
+            for one in unit.parameters.values():
+                if one.persistent and self._dtype in (None, one.shard.dtype):
+                    stays += peaks.gathered_bytes(one)
+                else:
+                    unit_bytes[-1] += peaks.gathered_bytes(one, self._dtype)
+        at_rest = sum(peaks.of_shards(unit.parameters.values()) for unit in self._units)
+        return peaks.Need(stays + peaks.of_units(unit_bytes, self._prefetch, self._skipped), stays + at_rest)
 
     # --- one unit ---
 

@@ -17,6 +17,7 @@ class ShardedParameter:
     id: int
     shape: torch.Size
     shard: nn.Parameter  # its .grad is the partition that reductions fill
+    persistent: bool
 
     def full(self) -> torch.Tensor:
         """A copy, for looking at. Every rank must call it."""
@@ -36,7 +37,7 @@ def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> d
         flat[: full.numel()].copy_(full.detach().view(-1))
         mine = nn.Parameter(flat[rank * p : (rank + 1) * p].clone())
         mine.grad = torch.zeros_like(mine)
-        one = parameters[name] = ShardedParameter(next(ids), full.shape, mine)
-        ops.register_param(one.id, list(full.shape), mine, mine.grad, full.numel() < persistent_below, mine.dtype)
+        one = parameters[name] = ShardedParameter(next(ids), full.shape, mine, full.numel() < persistent_below)
+        ops.register_param(one.id, list(full.shape), mine, mine.grad, one.persistent, mine.dtype)
     module.to("meta")
     return parameters

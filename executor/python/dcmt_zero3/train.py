@@ -4,7 +4,17 @@
     torchrun --nproc-per-node 3 -m dcmt_zero3.train --processes --steps 5
 
 Prints one JSON line: the loss of each rank in each step, in hexadecimal, the norms of the gradients, a digest of the
-trained parameters, and what the executor noticed about releases.
+trained parameters, what the executor noticed about releases, and of simulated ranks peaks, in bytes of each rank in each
+step:
+
+- gathered: `needed` by formula if every weight is given back after its last use; `counted` by the executor, at every
+  gather, over the storages gathered so far that still have bytes, whoever holds them.
+- at_rest: allocated after the optimizer's step, `needed` by formula and `counted`.
+- allocated: the most at one time, counted.
+
+What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's thread
+since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the formulae. Over a
+process group nothing is printed: gloo's thread gives buffers back when it likes.
 """
 
 from __future__ import annotations
@@ -42,6 +52,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
     parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
+    parser.add_argument("--reuse-buffers", action="store_true", help="compiled: results go into buffers that are dead")
     parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
     parser.add_argument(
         "--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph"
@@ -72,7 +83,13 @@ def make_model(graph: int, arguments: argparse.Namespace) -> ShardedUnits | Comp
     units = make_units(arguments)
     if arguments.compiled:
         module = nn.Sequential(*units)
-        return CompiledModel(graph, module, arguments.compiled, persistent_below=arguments.persistent_below)
+        return CompiledModel(
+            graph,
+            module,
+            arguments.compiled,
+            persistent_below=arguments.persistent_below,
+            reuse=arguments.reuse_buffers,
+        )
     return ShardedUnits(
         graph,
         units,
@@ -97,28 +114,53 @@ def clip(shards: list[nn.Parameter]) -> float:
     return norm.item()
 
 
+def run_micro_batch(units: ShardedUnits | CompiledModel, arguments: argparse.Namespace, step: int, micro: int) -> str:
+    """The loss. Nothing of it is alive afterwards."""
+    inputs, labels = batch(arguments, step, micro, ops.rank())
+    loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
+    units.start_backward(updates=micro == arguments.micro_batches - 1)
+    loss.backward()
+    units.end_backward()
+    return loss.item().hex()
+
+
+def host_buffer_bytes(arguments: argparse.Namespace) -> int:
+    """The inputs of units that wait in host buffers, which stay: token ids, then activations."""
+    if not arguments.offload or arguments.compiled:
+        return 0
+    activation = arguments.width * (torch.bfloat16 if arguments.bf16 else torch.float32).itemsize
+    each = [torch.int64.itemsize, *[activation] * (arguments.layers + 1)]
+    return BATCH * arguments.tokens * sum(bytes for unit, bytes in enumerate(each) if unit not in arguments.skipped)
+
+
 def train(graph: int, arguments: argparse.Namespace) -> dict:
     """What the calling rank has to tell, with the parameters."""
-    rank = ops.rank()
     torch.set_num_threads(1)
+    ops.count_allocations(True)
     units = make_model(graph, arguments)
     optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
-    losses, norms, events = [], [], []
+    need = units.need()
+    losses, norms, events, peaks = [], [], [], []
+    ops.take_allocated()
     for step in range(arguments.steps):
-        for micro in range(arguments.micro_batches):
-            inputs, labels = batch(arguments, step, micro, rank)
-            loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
-            units.start_backward(updates=micro == arguments.micro_batches - 1)
-            loss.backward()
-            units.end_backward()
-            losses.append(loss.item().hex())
+        losses += [run_micro_batch(units, arguments, step, micro) for micro in range(arguments.micro_batches)]
         norms.append(clip(units.shards()).hex())
         optimizer.step()
         events += world.take_events()
+        at_rest, most = ops.take_allocated()
+        peaks.append(
+            {
+                "gathered": {"needed": need.needed, "counted": ops.take_most_gathered()},
+                "at_rest": {"needed": need.at_rest + host_buffer_bytes(arguments), "counted": at_rest},
+                "allocated": most,
+            }
+        )
+    ops.count_allocations(False)
     return {
         "losses": losses,
         "norms": norms,
         "events": events,
+        "peaks": peaks,
         "traffic": ops.traffic(),
         "parameters": units.full_parameters(),
     }
@@ -163,6 +205,7 @@ def main() -> None:
                 "losses": [one["losses"] for one in ranks],
                 "norms": ranks[0]["norms"],
                 "sha256": digest(ranks[0]["parameters"]),
+                **({} if arguments.processes else {"peaks": [one["peaks"] for one in ranks]}),
                 "events": [dataclasses.asdict(event) for one in ranks for event in one["events"]],
             }
         )
