@@ -9,6 +9,10 @@ inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes
 inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
 inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators
 
+/// What the agent takes of that table.
+inline constexpr unsigned kMaxTableBytes = 32768;
+inline constexpr unsigned kMaxTableFunctions = 64;
+
 /// For tests: "closed:N" or "taken:N" kills the process inside its N-th change of chunks (see README.md).
 inline constexpr char kEnvTestKill[] = "DC_MEMTRACE_TEST_KILL_AT_CHUNK";
 

@@ -16,8 +16,8 @@
 namespace dcmt::python_provider {
 namespace {
 
-constexpr std::size_t kMaxRows = 64;
-constexpr std::size_t kMaxText = 32768;
+constexpr std::size_t kMaxRows = agent::kMaxTableFunctions;
+constexpr std::size_t kMaxText = agent::kMaxTableBytes + 1;
 /// How far out the function may be: helpers that it calls, comprehensions.
 constexpr unsigned kMaxDepth = 6;
 
@@ -136,7 +136,6 @@ void load_functions() noexcept {
     got = read(file, g_text + size, kMaxText - 1 - size);
   }
   close(file);
-  // A line that does not end here was cut.
   for (char *line = g_text, *end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
     *end = '\0';
     load_row(line);

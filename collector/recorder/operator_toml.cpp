@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "collector/agent/environment.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -94,6 +96,19 @@ Status add_origin(const std::string& path, const toml::table& row, OperatorTable
   return {};
 }
 
+/// What does not fit would not be followed, and nobody would be told.
+Status check_fits(const std::string& path, const OperatorTables& tables) {
+  std::size_t functions = 0;
+  for (std::size_t at = 0; (at = tables.agent.find("function\t", at)) != std::string::npos; ++at) {
+    functions += at == 0 || tables.agent[at - 1] == '\n' ? 1 : 0;
+  }
+  if (functions <= agent::kMaxTableFunctions && tables.agent.size() <= agent::kMaxTableBytes) return {};
+  return Error{ErrorCode::kBadInput, path + ": too many rows, with those known out of the box: at most " +
+                                         std::to_string(agent::kMaxTableFunctions) + " functions and " +
+                                         std::to_string(agent::kMaxTableBytes) +
+                                         " bytes of operators and functions are taken"};
+}
+
 using AddRow = Status (*)(const std::string&, const toml::table&, OperatorTables&);
 const std::map<std::string_view, AddRow> kKinds = {
     {"operator", add_operator}, {"function", add_function}, {"origin", add_origin}};
@@ -124,6 +139,7 @@ Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>&
       }
     }
   }
+  if (!paths.empty()) DCMT_RETURN_IF_ERROR(check_fits(paths.front(), tables));
   return tables;
 }
 

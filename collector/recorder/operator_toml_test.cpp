@@ -66,6 +66,15 @@ TEST_F(OperatorToml, AFunctionThatCannotBeFollowedIsAnError) {
   EXPECT_EQ(error_of("[[origin]]\norigin='hook'\n"), path_ + ":1: an origin is known by its 'operator' or by a 'file'");
 }
 
+TEST_F(OperatorToml, MoreFunctionsThanTheAgentTakesAreAnError) {
+  std::string rows;
+  for (int i = 0; i < 64; ++i) {
+    rows += "[[function]]\nfile='b.py'\nfunction='f'\nmechanism='M'\nrole='gather'\nevent='resize'\n";
+  }
+  EXPECT_TRUE(compile(rows).ok());
+  EXPECT_EQ(error_of(rows + rows.substr(0, rows.size() / 64)).find(path_ + ": too many rows"), 0u);
+}
+
 TEST_F(OperatorToml, AMissingFileIsOneLine) {
   const auto lines = compile_operator_tables({"/nowhere/t.toml"});
   ASSERT_FALSE(lines.ok());
