@@ -13,8 +13,8 @@ each step:
 - allocated: the most at one time, counted.
 
 What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's
-thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the formulae.
-Over a process group nothing is printed: gloo's thread gives buffers back when it likes.
+thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
+formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes.
 """
 
 from __future__ import annotations
