@@ -57,10 +57,12 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
 class CompiledModel:
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
-    The graphs run as the Python that FX writes; with `reuse`, results go into buffers that schemas say are dead.
+    The graphs run as the Python that FX writes. With `reuse`, results go into buffers that are dead by the schemas.
     """
 
-    def __init__(self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0, reuse: bool = False):
+    def __init__(
+        self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0, reuse: bool = False
+    ):
         self._parameters = shard(module, itertools.count(), persistent_below)
         ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
         self._anchor = torch.zeros(0, requires_grad=True)

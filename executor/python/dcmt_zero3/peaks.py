@@ -1,7 +1,7 @@
 """What a rank must hold, by formula, to compare with what the run counts.
 
-`needed`: the most gathered bytes at one time if every weight is given back after its last use. A parameter of N elements
-of s bytes has W·ceil(N/W)·s of them. `at_rest`: all that is allocated between steps: of each parameter its shard, the
+`needed`: the most gathered bytes at one time if every weight is given back after its last use. A parameter of N
+elements of s bytes has W·ceil(N/W)·s of them. `at_rest`: all that is allocated between steps: of each parameter its shard, the
 partition of its gradient, two moments and the step number of AdamW, and what is kept on purpose.
 """
 

@@ -4,17 +4,17 @@
     torchrun --nproc-per-node 3 -m dcmt_zero3.train --processes --steps 5
 
 Prints one JSON line: the loss of each rank in each step, in hexadecimal, the norms of the gradients, a digest of the
-trained parameters, what the executor noticed about releases, and of simulated ranks peaks, in bytes of each rank in each
-step:
+trained parameters, what the executor noticed about releases, and of simulated ranks peaks, in bytes of each rank in
+each step:
 
 - gathered: `needed` by formula if every weight is given back after its last use; `counted` by the executor, at every
   gather, over the storages gathered so far that still have bytes, whoever holds them.
 - at_rest: allocated after the optimizer's step, `needed` by formula and `counted`.
 - allocated: the most at one time, counted.
 
-What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's thread
-since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the formulae. Over a
-process group nothing is printed: gloo's thread gives buffers back when it likes.
+What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's
+thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
+formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes.
 """
 
 from __future__ import annotations
