@@ -162,7 +162,10 @@ def executor_rows(bench: dict) -> list[tuple]:
     rows = []
     for name, what in EXECUTOR_OPERATORS.items():
         micros = entries[name]["cpu_time"] / 1e3
-        rows.append((f"executor: {what}", f"{micros:.2f} µs", "≤ 5 µs", mark(micros <= 5), NONE, NONE))
+        # The reduction's own arithmetic is no cost of an operator.
+        judged = name != "reduce_grad_and_flush"
+        verdict = ("≤ 5 µs", mark(micros <= 5)) if judged else (NONE, NONE)
+        rows.append((f"executor: {what}", f"{micros:.2f} µs", *verdict, NONE, NONE))
     for name, entry in entries.items():
         benchmark, _, size = name.partition("/")
         if benchmark == "world_gather":
