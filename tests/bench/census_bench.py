@@ -8,6 +8,8 @@ import pathlib
 import sqlite3
 import statistics
 
+import statistics_of_pairs
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -19,7 +21,7 @@ def main() -> None:
     if not micros:
         raise SystemExit(f"{trace}: no census in it")
     print(json.dumps({"count": len(micros), "mean_us": statistics.fmean(micros),
-                      "median_us": statistics.median(micros), "max_us": max(micros)}))
+                      "median_us": statistics_of_pairs.median_interval(micros), "max_us": max(micros)}))
 
 
 if __name__ == "__main__":
