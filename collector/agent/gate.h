@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collector/agent/api.h"
+
 namespace dcmt::agent {
 
 enum class GateState : std::uint32_t {
@@ -19,7 +21,7 @@ void open_gate() noexcept;
 void close_gate() noexcept;
 
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
-extern std::atomic<std::uint32_t>* g_gate;
+extern DCMT_AGENT_API std::atomic<std::uint32_t>* g_gate;
 
 /// True once in a forked child, the first time it is asked there.
 bool take_wiped_gate() noexcept;

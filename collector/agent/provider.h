@@ -8,33 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collector/agent/api.h"
+#include "collector/agent/hot_path.h"
 #include "trace/wire/records.h"
-
-#define DCMT_AGENT_API __attribute__((visibility("default")))
 
 namespace dcmt::agent {
 
-/// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
-DCMT_AGENT_API bool recording() noexcept;
-
-/// True if detail is `full`, false if `lifetimes`.
-DCMT_AGENT_API bool full_detail() noexcept;
-
-/// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
-/// torch or Python makes no records of itself. `entered` is false if the thread was inside already.
-class DCMT_AGENT_API Inside {
- public:
-  Inside() noexcept;
-  ~Inside();
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  const bool entered;
-};
-
-/// Room for one record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk, its
-/// header filled and its sequence taken; nullptr if there is none (counted as lost). Fill it and call commit() before
-/// anything else of this header. Call it only inside a guard that entered.
-DCMT_AGENT_API void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
+/// Publishes what begin_record() (hot_path.h) gave.
 DCMT_AGENT_API void commit_record(void* record) noexcept;
 
 /// The id of a text, published at first sight; 0 for empty text. Text beyond 8 KiB is cut.
@@ -55,9 +35,6 @@ DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexce
 
 /// Memory for a provider's tables, zeroed, never given back; nullptr if the system has none. Set-up only.
 DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
-
-/// One pointer per thread for the torch provider; zero in a new thread.
-DCMT_AGENT_API void*& torch_thread_slot() noexcept;
 
 /// True once after something was loaded: for every thread that has called dlopen(), and for one of all others.
 DCMT_AGENT_API bool take_objects_changed() noexcept;

@@ -22,7 +22,8 @@
 
 namespace dcmt::agent {
 
-thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
+constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
 
 namespace {
 
@@ -108,25 +109,6 @@ std::int64_t take_chunk() noexcept {
     }
   }
   return -1;
-}
-
-/// Asks for the lines that the next records will be written to. They are in no cache of this processor (the recorder
-/// has read them, or memory has them), and the locked instruction of a sequence waits for every store before it.
-void fetch_lines_ahead(const char* end_of_record) noexcept {
-  constexpr std::ptrdiff_t kAhead = 256;
-  constexpr std::ptrdiff_t kLine = 64;
-  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(end_of_record[kAhead]), "m"(end_of_record[kAhead + kLine]));
-}
-
-wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
-  auto* header = reinterpret_cast<wire::RecordHeader*>(t_state.chunk + t_state.used);
-  fetch_lines_ahead(t_state.chunk + t_state.used + bytes);
-  header->type = type;
-  header->words = static_cast<std::uint16_t>(bytes / 8);
-  header->aux = aux;
-  header->seq = g_header->next_seq.fetch_add(1, std::memory_order_relaxed);
-  header->tsc = cycles();
-  return header;
 }
 
 void publish(const wire::RecordHeader* header) noexcept {
@@ -229,6 +211,7 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   header->detail = options.detail;
   header->next_seq.store(1, std::memory_order_relaxed);
   g_header = header;
+  g_next_seq = &header->next_seq;
   g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
   g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
   g_chunk_count = options.chunk_count;
@@ -262,14 +245,11 @@ void close_thread_chunk() noexcept {
   t_state.chunk = nullptr;
 }
 
-void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
-  if (!gate_open()) return nullptr;
-  if (t_state.chunk == nullptr || t_state.used + bytes > spool::kChunkBytes) {
-    if (bytes > wire::kMaxRecordBytes || !renew_chunk()) {
-      if (t_state.lost++ == 0) t_state.lost_since = cycles();
-      g_header->lost.fetch_add(1, std::memory_order_relaxed);
-      return nullptr;
-    }
+void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  if (bytes > wire::kMaxRecordBytes || !renew_chunk()) {
+    if (t_state.lost++ == 0) t_state.lost_since = cycles();
+    g_header->lost.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
   }
   return append(type, bytes, aux);
 }
@@ -280,12 +260,5 @@ std::uint32_t current_tid() noexcept {
   if (t_state.tid == 0) t_state.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   return t_state.tid;
 }
-
-void*& torch_thread_slot() noexcept { return t_state.torch; }
-
-bool recording() noexcept { return gate_open() && t_state.inside == 0; }
-
-Inside::Inside() noexcept : entered(t_state.inside++ == 0) {}
-Inside::~Inside() { --t_state.inside; }
 
 }  // namespace dcmt::agent

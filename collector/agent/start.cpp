@@ -23,13 +23,15 @@ __attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local in
 }
 
 namespace dcmt::agent {
+
+constinit bool g_full = false;
+
 namespace {
 
 constinit std::atomic<bool> g_started{false};
 constinit std::atomic<std::uint32_t> g_objects_changed{0};
 constinit const PythonProvider* g_python = nullptr;
 constinit const CudaProvider* g_cuda = nullptr;
-constinit bool g_full = false;
 constinit bool g_refused = false;
 
 /// Torch's compile workers import torch and never train; recording them would only cost.
@@ -172,8 +174,6 @@ bool take_objects_changed() noexcept {
   dcmt_thread_has_loaded = 0;
   return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
 }
-
-bool full_detail() noexcept { return g_full; }
 
 void register_python_provider(const PythonProvider* provider) noexcept { g_python = provider; }
 const PythonProvider* python_provider() noexcept { return g_python; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "collector/agent/api.h"
 #include "trace/spool/layout.h"
 
 namespace dcmt::agent {
@@ -22,7 +23,6 @@ struct ThreadState {
 static_assert(sizeof(ThreadState) <= 64);
 static_assert(std::is_trivially_destructible_v<ThreadState>);
 
-// Plain zeros. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
-extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+extern DCMT_AGENT_API constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 }  // namespace dcmt::agent

@@ -13,9 +13,8 @@ namespace {
 constinit std::atomic<TorchThread*> g_spare[64];
 }  // namespace
 
-TorchThread* torch_thread() noexcept {
+TorchThread* take_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
-  if (slot != nullptr) return static_cast<TorchThread*>(slot);
   for (auto& spare : g_spare) {
     if (spare.load(std::memory_order_relaxed) == nullptr) continue;
     TorchThread* thread = spare.exchange(nullptr, std::memory_order_acquire);
@@ -53,12 +52,10 @@ std::uint64_t stack_here() noexcept {
   return op.stack;
 }
 
-void write_running_ops() noexcept {
-  TorchThread* thread = torch_thread();
-  if (thread == nullptr) return;
-  const std::uint32_t known = thread->depth < TorchThread::kMaxDepth ? thread->depth : TorchThread::kMaxDepth;
-  for (; thread->written < known; ++thread->written) {
-    RunningOp& op = thread->running[thread->written];
+void write_ops_not_written(TorchThread& thread) noexcept {
+  const std::uint32_t known = thread.depth < TorchThread::kMaxDepth ? thread.depth : TorchThread::kMaxDepth;
+  for (; thread.written < known; ++thread.written) {
+    RunningOp& op = thread.running[thread.written];
     const std::uint64_t name = agent::intern(op.name, strlen(op.name));
     auto* record =
         static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpBegin, sizeof(wire::OpRecord), op.scope));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "collector/agent/provider.h"
 #include "collector/torch/release_keys.h"
 
 namespace dcmt::torch_provider {
@@ -54,8 +55,14 @@ struct TorchThread {
   bool explicit_inside;          ///< an explicit mark was made inside the wrapped operator that runs: it wins
 };
 
+/// A new thread's state, or nullptr.
+TorchThread* take_torch_thread() noexcept;
+
 /// The calling thread's state; nullptr if there is no memory for it. Allocates a page at a thread's first call.
-TorchThread* torch_thread() noexcept;
+inline TorchThread* torch_thread() noexcept {
+  auto* thread = static_cast<TorchThread*>(agent::torch_thread_slot());
+  return thread != nullptr ? thread : take_torch_thread();
+}
 
 /// The calling thread ends: its state can serve another one.
 void give_back_torch_thread() noexcept;
@@ -63,8 +70,13 @@ void give_back_torch_thread() noexcept;
 /// Id of the calling thread's Python stack, or 0. Walked once for all that an operator does outside of Python.
 std::uint64_t stack_here() noexcept;
 
+void write_ops_not_written(TorchThread& thread) noexcept;
+
 /// Writes the OpBegins of running operators that are not written yet, so that the next record has its context.
 /// Call inside the guard, before begin_record().
-void write_running_ops() noexcept;
+inline void write_running_ops() noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr && thread->written < thread->depth) write_ops_not_written(*thread);
+}
 
 }  // namespace dcmt::torch_provider

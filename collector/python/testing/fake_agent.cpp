@@ -30,17 +30,21 @@ State& state() {
   static State* const the = new State;
   return *the;
 }
-alignas(8) thread_local unsigned char t_record[wire::kMaxRecordBytes];
+constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: there is little room in static TLS
+
+constinit std::atomic<std::uint32_t> g_open{static_cast<std::uint32_t>(GateState::kOpen)};
 
 }  // namespace
 
-bool recording() noexcept { return true; }
-bool full_detail() noexcept { return false; }
-Inside::Inside() noexcept : entered(true) {}
-Inside::~Inside() = default;
+constinit std::atomic<std::uint32_t>* g_gate = &g_open;
+constinit bool g_full = false;
+// Without a chunk every record asks for one.
+constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
+constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
 
-void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   if (bytes % 8 != 0 || bytes > wire::kMaxRecordBytes || !state().has_room.load()) return nullptr;
+  if (t_record == nullptr) t_record = new std::uint64_t[wire::kMaxRecordBytes / 8];
   auto* const header = reinterpret_cast<wire::RecordHeader*>(t_record);
   *header = {type, static_cast<std::uint16_t>(bytes / 8), aux, 0, 0};
   return t_record;

@@ -1,0 +1,75 @@
+// What every hook does, inline: a call into another library for each of these steps costs as much as the step.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/agent/clock.h"
+#include "collector/agent/gate.h"
+#include "collector/agent/thread_state.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::agent {
+
+// Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
+extern DCMT_AGENT_API std::atomic<std::uint64_t>* g_next_seq;  ///< in the spool's header
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
+extern DCMT_AGENT_API bool g_full;
+
+/// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
+inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
+
+/// True if detail is `full`, false if `lifetimes`.
+inline bool full_detail() noexcept { return g_full; }
+
+/// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
+/// torch or Python makes no records of itself. `entered` is false if the thread was inside already.
+class Inside {
+ public:
+  Inside() noexcept : entered(t_state.inside++ == 0) {}
+  ~Inside() { --t_state.inside; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  const bool entered;
+};
+
+/// One pointer per thread for the torch provider; zero in a new thread.
+inline void*& torch_thread_slot() noexcept { return t_state.torch; }
+
+/// Asks for the lines that the next records will be written to. They are in no cache of this processor (the recorder
+/// has read them, or memory has them), and the locked instruction of a sequence waits for every store before it.
+inline void fetch_lines_ahead(const char* end_of_record) noexcept {
+  constexpr std::ptrdiff_t kAhead = 256;
+  constexpr std::ptrdiff_t kLine = 64;
+  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(end_of_record[kAhead]), "m"(end_of_record[kAhead + kLine]));
+}
+
+/// The thread's chunk has room.
+inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  char* const at = t_state.chunk + t_state.used;
+  auto* header = reinterpret_cast<wire::RecordHeader*>(at);
+  fetch_lines_ahead(at + bytes);
+  header->type = type;
+  header->words = static_cast<std::uint16_t>(bytes / 8);
+  header->aux = aux;
+  header->seq = g_next_seq->fetch_add(1, std::memory_order_relaxed);
+  header->tsc = cycles();
+  return header;
+}
+
+/// begin_record() where the chunk has no room for it.
+DCMT_AGENT_API void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
+
+/// Room for one record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk, its
+/// header filled and its sequence taken; nullptr if there is none (counted as lost). Fill it and call commit() before
+/// anything else of this header. Call it only inside a guard that entered.
+inline void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  if (!gate_open()) return nullptr;
+  if (t_state.chunk == nullptr || t_state.used + bytes > spool::kChunkBytes) {
+    return begin_record_in_new_chunk(type, bytes, aux);
+  }
+  return append(type, bytes, aux);
+}
+
+}  // namespace dcmt::agent
