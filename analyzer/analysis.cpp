@@ -1,6 +1,7 @@
 #include "analyzer/analysis.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -9,7 +10,22 @@
 namespace dcmt::analyzer {
 namespace {
 
+/// Storages that several items name count once.
+Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
+  std::set<BlockId> counted;
+  Bytes bytes;
+  for (const FindingItem& item : finding.items) {
+    if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
+    for (const Block* block : data.blocks_by_storage.of(item.storage)) {
+      const bool alive = block->device == peak.device && block->span.covers(peak.seq);
+      if (alive && counted.insert(block->id).second) bytes.value += block->bytes.value;
+    }
+  }
+  return bytes;
+}
+
 void add_share_of_peak(const TraceData& data, const Peak& peak, Finding& finding) {
+  finding.alive_at_peak = alive_at(data, finding, peak);
   std::vector<const ReleaseRow*> rows;
   for (const FindingItem& item : finding.items) {
     if (item.row != nullptr && item.row->residual) rows.push_back(item.row);

@@ -57,6 +57,7 @@ struct Finding {
   double byte_seconds = 0;                      ///< bytes times time, from since to until (or the end of the trace)
   Bytes dead_at_peak;                           ///< of the measured peak; 0 if its storages could not have been freed
   double peak_share = 0;                        ///< dead_at_peak / peak
+  Bytes alive_at_peak;                          ///< of the items' storages, needed or not; `bytes` is their bound
   std::optional<Bytes> predicted_peak;          ///< the peak without this finding alone
   std::optional<Holders> holders;               ///< example: of the first item that has any
   std::int64_t more_alike = 0;                  ///< items whose census shows the same holder, besides the example

@@ -268,6 +268,27 @@ TEST(Findings, AGatherWithoutAReleaseIsFoundAtTheEndOfItsStep) {
   }
 }
 
+/// What is never released adds to the peak at most the sum of its gathered bytes, each parameter once.
+TEST(Findings, WhatIsNeverReleasedIsCountedAtThePeakWhereItIsAlive) {
+  TestTrace trace;
+  const auto first = gathered(trace, 0);
+  gathered(trace, 1);
+  trace.drop(trace.allocate(5000));  // the peak: both are alive
+  trace.step(1);
+  trace.drop(first);
+  gathered(trace, 0);
+  gathered(trace, 2);
+  trace.step(2);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const std::int64_t each = analysis.findings[0].items[0].bytes.value;
+  EXPECT_EQ(analysis.findings[0].items.size(), 4u);
+  EXPECT_EQ(analysis.findings[0].alive_at_peak, Bytes(2 * each));
+  EXPECT_EQ(analysis.findings[0].bytes, Bytes(3 * each));
+  EXPECT_EQ(analysis.what_if.measured.bytes, Bytes(2 * each + 5000));
+}
+
 TEST(Findings, AKilledProgramIsNotBlamedForItsOpenStep) {
   TestTrace trace;
   trace.meta_texts["exit"] = "signal 9";

@@ -360,6 +360,7 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"byte_seconds", finding.byte_seconds},
           {"dead_at_peak_bytes", finding.dead_at_peak.value},
           {"peak_share", finding.peak_share},
+          {"alive_at_peak_bytes", finding.alive_at_peak.value},
           {"predicted_peak_bytes", bytes_json(finding.predicted_peak)},
           {"confidence", name_of(finding.confidence)},
           {"why", finding.why},

@@ -287,7 +287,18 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
   return text;
 }
 
-std::string lines_of_never(const TraceData& data, const Finding& finding, const Style& style) {
+/// What the set adds to the peak, and what it can add at most: the sum of its gathered bytes, each parameter once.
+std::string bound_line(const Finding& finding, const Peak& peak, const Style& style) {
+  if (peak.bytes.value <= 0) return {};
+  const double share = static_cast<double>(finding.alive_at_peak.value) / static_cast<double>(peak.bytes.value);
+  return labelled(
+      "at the peak",
+      fmt::format("{} of it alive, {} of the peak; at most {}, each parameter once",
+                  exact_bytes(finding.alive_at_peak.value), percent(share, 1), exact_bytes(finding.bytes.value)),
+      style);
+}
+
+std::string lines_of_never(const TraceData& data, const Finding& finding, const Peak& peak, const Style& style) {
   const FindingItem& first = finding.items.front();
   std::string what = fmt::format("{}, {}", data.text(first.gather->name), key_text(data, finding.items));
   if (const std::string steps = step_text(finding); !steps.empty()) what += " · " + steps;
@@ -306,6 +317,7 @@ std::string lines_of_never(const TraceData& data, const Finding& finding, const 
                                             duration(first.until_ns.value - first.since_ns.value))
                               : "not to the end of the trace",
                    style);
+  text += bound_line(finding, peak, style);
   return text;
 }
 
@@ -333,7 +345,7 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
       is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding), holder);
   if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
   if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
-  if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, style);
+  if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, trace.analysis.what_if.measured, style);
   text += origin_line(data, finding, style);
   text += labelled("fix", finding.fix, style);
   text += labelled(
