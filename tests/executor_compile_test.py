@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+import linecache
 import re
 
 import pytest
+import recorded
 import torch
 from executor_training_test import arguments_of, assert_equal, plain, sharded
 from torch import fx, nn
@@ -289,3 +291,35 @@ def test_inductor_keeps_the_names_of_operators_that_are_never_reused():
 def test_inductor_reuses_what_undeclared_aliases_say_is_dead():
     """K8: the result of a release shares the buffer of its argument, which the memory plan gives to somebody else."""
     assert run_inductor("undeclared_alias")["right"] is False
+
+
+def test_dc_memtrace_names_the_line_of_the_generated_code_and_foretells_the_peak_of_the_fix(tmp_path):
+    peaks = {}
+    for folder, switches in (("defect", ["release_clears_tensor_only"]), ("fixed", [])):
+        program = recorded.PROGRAMS / "compiled_step.py"
+        recorded.record(tmp_path / folder, program, "wrapper_keeps_aliases", *switches)
+        (seen,) = recorded.report(tmp_path / folder)
+        (trace,) = recorded.traces(tmp_path / folder)
+        peaks[folder] = recorded.peak_of(trace)
+        if not switches:
+            assert seen["findings"] == []
+            assert {one["verdict"] for one in recorded.releases(tmp_path / folder)} == {"freed"}
+            continue
+        assert seen["peak"]["bytes"] == peaks[folder]
+        predicted = seen["peak"]["predicted_bytes"]
+        left = recorded.query(trace, "SELECT key FROM release WHERE bytes_settled > 0 ORDER BY from_seq")
+        # In the forward the last weight's names end with the code, before the next operator; the backward does not
+        # need the first weight, whose input has no gradient.
+        assert [key for (key,) in left] == [0, 1, 2] + [3, 2, 1]
+        items = [item for finding in seen["findings"] for item in finding["items"]]
+        assert sorted(item["key"]["key"] for item in items) == sorted(key for (key,) in left)
+        for finding in seen["findings"]:
+            assert finding["classes"] == ["D19", "D20"] and finding["unexplained"] == 0
+            path = finding["holders"]["paths"][0]
+            assert path["function"] == "Runner.call" and path["generated"]
+            for name in path["names"]:
+                assert linecache.getline(path["file"], name["line"]).strip() == name["assignment"]
+                assert re.fullmatch(r"buf\d+ = buf\d+", name["assignment"]) and name["delete_line"] is None
+            assert path["model_file"].endswith("compiled_step.py")
+            assert path["model_text"] == "x = torch.mm(x, weight)"
+    assert predicted == peaks["fixed"] < peaks["defect"]

@@ -20,18 +20,12 @@ from torch._dynamo.guards import GuardBuilder, install_guard
 from torch._dynamo.source import ChainedSource, LocalSource, NNModuleSource, Source
 from torch._functorch._aot_autograd.descriptors import GradAOTOutput, PlainAOTInput
 from torch._functorch.partitioners import min_cut_rematerialization_partition
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from . import compiled, eager, graph_pass, inductor, ops, peaks
 from .buffer_reuse import reuse_buffers
 from .shards import ShardedParameter, shard_in_place
 
 INNER = ("eager", "inductor")
-
-# torch 2.11 without a GPU: a thread that enters the mode after the first one that did has ended crashes. Let the first
-# one be that which imports.
-with FakeTensorMode():
-    pass
 
 
 class Backend:

@@ -28,11 +28,7 @@ class Traced:
 
 
 def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
-    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output.
-
-    Call it on the main thread: a thread that enters torch's fake tensor mode after another one has ended crashes
-    (torch 2.11 without a GPU).
-    """
+    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output."""
     if any(True for _ in module.buffers()):
         raise NotImplementedError("a module with buffers")
     parameters = dict(module.named_parameters())

@@ -51,9 +51,10 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
         users = [user for user in weight.placeholder.users if user.op != "output"]
         if not users:
             continue
-        with graph.inserting_before(next(node for node in graph.nodes if node in users)):
-            gathered = _call(graph, ops.allgather_param.default, weight.placeholder, number, weight.id)
-            full = _call(graph, _declared(ops.wait_allgather), gathered, number, weight.id)
+        first = next(node for node in graph.nodes if node in users)
+        with graph.inserting_before(first):
+            gathered = _call(graph, first, ops.allgather_param.default, weight.placeholder, number, weight.id)
+            full = _call(graph, first, _declared(ops.wait_allgather), gathered, number, weight.id)
         weight.placeholder.replace_all_uses_with(full, delete_user_cb=lambda user: user in users)
         uses = _real_uses(full)
         for use in uses:
@@ -152,14 +153,16 @@ def _insert_release(graph: fx.Graph, number: int, id: int, use: fx.Node, users: 
     elements = [user for user in use.users if user.target is operator.getitem]
     place = elements[0] if elements else use
     with graph.inserting_after(place):
-        released = _call(graph, _declared(ops.release_param), place, number, id, users)
+        released = _call(graph, use, _declared(ops.release_param), place, number, id, users)
     place.replace_all_uses_with(released, delete_user_cb=lambda user: user is not released)
 
 
-def _call(graph: fx.Graph, target: torch._ops.OpOverload, first: fx.Node, *numbers: int) -> fx.Node:
-    """Of an operator whose result has the shape of its first argument."""
+def _call(graph: fx.Graph, use: fx.Node, target: torch._ops.OpOverload, first: fx.Node, *numbers: int) -> fx.Node:
+    """Of an operator whose result has the shape of its first argument. Its line in the model is that of the use."""
     node = graph.call_function(target, (first, *numbers))
     node.meta["val"] = first.meta["val"]
+    if "stack_trace" in use.meta:
+        node.meta["stack_trace"] = use.meta["stack_trace"]
     return node
 
 

@@ -63,13 +63,13 @@ def _lower(op: torch._ops.OpOverload, *arguments: object) -> ir.TensorBox | None
     return result and ir.TensorBox.create(result)
 
 
-def _lower_gather(op: torch._ops.OpOverload, source: ir.TensorBox, *numbers: int) -> ir.TensorBox:
+def _lower_gather(op: torch._ops.OpOverload, source: ir.TensorBox, *rest: object) -> ir.TensorBox:
     """What is handed out belongs to the executor: no other result may have its memory, which the release takes.
 
     Its name is deleted after the last use; with the switch wrapper_keeps_aliases not before the code returns, which is
     what never_reuse_buffers means up to torch 2.14.
     """
-    gathered = _lower(op, source, *numbers)
+    gathered = _lower(op, source, *rest)
     if ops.switch_is_on("wrapper_keeps_aliases"):
         V.graph.never_reuse_buffers.add(gathered.get_name())
     elif op is ops.allgather_param.default:
@@ -85,6 +85,16 @@ def _register(lower: Callable, *overloads: torch._ops.OpOverload) -> None:
         register_lowering(op, type_promotion_kind=None)(functools.partial(lower, op))
 
 
+def _keep_through_functionalization(*overloads: torch._ops.OpOverload) -> None:
+    """For models that call the operators themselves: those that return their input change nothing."""
+    for op in overloads:
+
+        @op.py_functionalize_impl
+        def functionalize(ctx, *arguments, op=op):
+            return ctx.wrap_tensors(op(*ctx.unwrap_tensors(arguments)))
+
+
+_keep_through_functionalization(ops.wait_allgather.default, ops.release_param.default)
 _register(_lower_gather, ops.allgather_param.default, ops.wait_allgather.default, ops.wait_allgather.undeclared)
 _register(
     _lower, ops.release_param.default, ops.release_param.undeclared, ops.reduce_grad.default, ops.end_backward.default
