@@ -32,7 +32,8 @@ class Backend:
     """`numbers` are those for graphs: no other graph of the process may have them.
 
     The inner compiler "eager" runs the graphs as the Python that FX writes, with `reuse` in buffers that are dead by
-    the schemas; "inductor" generates code. Switches are looked at when a graph is compiled.
+    the schemas; "inductor" generates code. The switches undeclared_alias and, under Inductor, wrapper_keeps_aliases are
+    looked at when a graph is compiled.
     """
 
     def __init__(
