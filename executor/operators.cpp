@@ -212,6 +212,15 @@ at::Tensor gather_across(const at::Tensor& tensor) {
   return all;
 }
 
+/// Takes a parameter's bytes; its shape stays, for who traces a program. Reading it is an error, not a null pointer.
+void take_bytes(const at::Tensor& parameter, std::int64_t id) {
+  const at::Tensor hollow = at::empty({0}, parameter.options());
+  hollow.storage().unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
+      "dcmt_z3: parameter " + std::to_string(id) + " is in shards, and nobody has gathered it here");
+  hollow.unsafeGetTensorImpl()->set_sizes_and_strides(parameter.sizes(), parameter.strides());
+  parameter.set_data(hollow);
+}
+
 std::vector<at::Tensor> gathered_buffers(std::int64_t id) {
   const Entered op({"gathered_buffers", std::nullopt, id});
   std::vector<at::Tensor> buffers;
@@ -310,6 +319,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("rank() -> int", rank);
   m.def("world_size() -> int", world_size);
   m.def("gather_across(Tensor t) -> Tensor", gather_across);
+  m.def("take_bytes(Tensor parameter, int id) -> ()", take_bytes);
   m.def("gathered_buffers(int id) -> Tensor[]", gathered_buffers);
   m.def("is_valid(int id) -> bool", is_valid);
   m.def("accumulates(int id) -> bool", accumulates);

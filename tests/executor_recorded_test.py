@@ -22,7 +22,7 @@ DEFECT = ("--switch", "release_clears_tensor_only")
 
 
 def environment() -> dict[str, str]:
-    env = recorded.environment(DCMT_BUILD_DIR=str(recorded.BUILD), OMP_NUM_THREADS="1")
+    env = recorded.environment(OMP_NUM_THREADS="1")
     env["PYTHONPATH"] = os.pathsep.join([str(recorded.ROOT / "executor" / "python"), env["PYTHONPATH"]])
     return env
 

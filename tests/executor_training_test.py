@@ -20,7 +20,7 @@ def arguments_of(**options) -> argparse.Namespace:
     defaults = {
         "steps": STEPS, "micro_batches": 2, "layers": 2, "width": 12, "vocabulary": 29, "tokens": 7,
         "prefetch": 0, "persistent_below": 0, "offload": False, "bf16": False, "skipped": [], "compiled": False,
-        "reuse_buffers": False,
+        "reuse_buffers": False, "compile": None,
     }  # fmt: skip
     return argparse.Namespace(**{**defaults, **options})
 
@@ -29,6 +29,8 @@ def sharded(size: int, bucket: int = 5000, **options) -> list[dict]:
     arguments = arguments_of(**options)
     if arguments.compiled:
         arguments.compiled = train.traced(arguments)
+    if arguments.compile:
+        torch._dynamo.reset()  # models that are gone count for its limit of recompilations
     return world.run_ranks(size, train.train, arguments, bucket_elements=bucket)
 
 

@@ -16,7 +16,7 @@ PROGRAM = recorded.PROGRAMS / "random_plan.py"
 
 
 def run(folder, *switches: str):
-    result = recorded.record(folder, PROGRAM, "--plans", PLANS, *switches)
+    result = recorded.record(folder, PROGRAM, "--plans", PLANS, *switches, flags=recorded.SAMPLE_OPERATORS)
     (seen,) = recorded.report(folder)
     return [json.loads(line) for line in result.stdout.splitlines()], seen | {"all": recorded.releases(folder)}
 

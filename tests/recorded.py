@@ -14,12 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("DCMT_BUILD_DIR", ROOT / "build" / "dev"))
 TOOL = BUILD / "bin" / "dc-memtrace"
 PROGRAMS = ROOT / "tests" / "programs"
+SAMPLE_OPERATORS = ("--operators", PROGRAMS / "sample_operators.toml")
 SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
 
 def environment(**more: str) -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, **more}
+    return {**os.environ, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD), **more}
 
 
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
@@ -35,9 +36,11 @@ def python(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
 
 
-def record(folder: pathlib.Path, *command: object, detail: str = "lifetimes", **options) -> subprocess.CompletedProcess:
-    """Records a Python program; fails the test if the program fails."""
-    result = tool("run", "-o", folder, "--detail", detail, "--", sys.executable, *command, **options)
+def record(
+    folder: pathlib.Path, *command: object, detail: str = "lifetimes", flags: tuple[object, ...] = (), **options
+) -> subprocess.CompletedProcess:
+    """Records a Python program; fails the test if the program fails. `flags` are those of `dc-memtrace run`."""
+    result = tool("run", "-o", folder, "--detail", detail, *flags, "--", sys.executable, *command, **options)
     assert result.returncode == 0, result.stdout + result.stderr
     return result
 

@@ -9,6 +9,10 @@ PROGRAM = recorded.PROGRAMS / "use_after_release.py"
 KEY = 3
 
 
+def record(folder, *switches: str):
+    return recorded.record(folder, PROGRAM, *switches, flags=recorded.SAMPLE_OPERATORS)
+
+
 def use_after_release(folder) -> list[dict]:
     (seen,) = recorded.report(folder)
     return [finding for finding in seen["findings"] if "D24" in finding["classes"]]
@@ -16,7 +20,7 @@ def use_after_release(folder) -> list[dict]:
 
 @pytest.mark.parametrize("switch", [[], ["--keep-data"]], ids=["data gone", "data kept"])
 def test_released_too_early(tmp_path, switch):
-    recorded.record(tmp_path / "out", PROGRAM, *switch)
+    record(tmp_path / "out", *switch)
     (finding,) = use_after_release(tmp_path / "out")
     item = finding["items"][0]
     assert item["key"]["key"] == KEY
@@ -33,17 +37,17 @@ def test_released_too_early(tmp_path, switch):
 
 
 def test_a_backward_that_stops_at_a_view_is_found_too(tmp_path):
-    run = recorded.record(tmp_path / "out", PROGRAM, "--linear")
+    run = record(tmp_path / "out", "--linear")
     assert "out of bounds" in run.stdout
     (finding,) = use_after_release(tmp_path / "out")
     assert finding["items"][0]["reads"][0]["name"] in ("aten::t", "aten::transpose", "aten::as_strided")
     assert finding["items"][0]["reads"][0]["bytes"] == 0
-    recorded.record(tmp_path / "late", PROGRAM, "--linear", "--late")
+    record(tmp_path / "late", "--linear", "--late")
     assert use_after_release(tmp_path / "late") == []
 
 
 def test_released_after_the_last_use(tmp_path):
-    recorded.record(tmp_path / "out", PROGRAM, "--late")
+    record(tmp_path / "out", "--late")
     assert use_after_release(tmp_path / "out") == []
     (seen,) = recorded.report(tmp_path / "out")
     assert seen["releases"]["total"] == 3

@@ -1,13 +1,17 @@
-"""A frozen trunk of linear layers whose weights are gathered for each use, and a trainable head."""
+"""A frozen trunk of linear layers whose weights are gathered for each use, and released after it."""
 
 from __future__ import annotations
+
+import pathlib
+import sys
 
 import torch
 import torch.nn.functional as F
 
-from operators import allgather_param, release_param, shard_weight, wait_allgather
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "executor" / "python"))
 
-GRAPH = 0
+from dcmt_zero3 import ops  # noqa: E402
+
 WIDE = 4033
 NARROW = 65
 FEATURES = 16
@@ -16,29 +20,31 @@ FEATURES = 16
 class ShardedLinear(torch.nn.Module):
     """A linear layer without a weight of its own: it is gathered before each use and released after it."""
 
-    def __init__(self, key: int, weight: torch.Tensor):
+    def __init__(self, graph: int, key: int, weight: torch.Tensor):
         super().__init__()
-        self.key = key
-        self.shard = shard_weight(GRAPH, key, weight)
+        self.graph, self.key = graph, key
+        self.shard = register_weight(key, weight)
 
     def gather(self) -> torch.Tensor:
-        return allgather_param(self.shard, GRAPH, self.key)
+        return ops.allgather_param(self.shard, self.graph, self.key)
 
     def forward(self, x: torch.Tensor, gathered: torch.Tensor) -> torch.Tensor:
-        weight = wait_allgather(gathered, GRAPH, self.key)
+        weight = ops.wait_allgather(gathered, self.graph, self.key)
         x = F.linear(x, weight)
-        return release_param(x, GRAPH, self.key, 1)
+        return ops.release_param(x, self.graph, self.key, 1)
 
 
 class Trunk(torch.nn.Module):
     """`layers` sharded layers of 65 x 4033 elements, then a projection that every rank has in full."""
 
-    def __init__(self, layers: int, prefetch: int):
+    def __init__(self, graph: int, layers: int, prefetch: int):
         super().__init__()
+        self.graph = graph
         self.prefetch = prefetch
         self.layers = torch.nn.ModuleList(
-            ShardedLinear(key, torch.randn(_shape(key)) * _shape(key)[1] ** -0.5) for key in range(layers)
+            ShardedLinear(graph, key, torch.randn(_shape(key)) * _shape(key)[1] ** -0.5) for key in range(layers)
         )
+        ops.register_graph_z3(graph, list(range(layers)))
         width = _shape(layers - 1)[0]
         self.register_buffer("projection", torch.randn(width, FEATURES) * width**-0.5)
 
@@ -63,10 +69,24 @@ class EagerTrunk(Trunk):
             return torch.mm(x, self.projection)
         if k + self.prefetch < len(self.layers):
             ahead.append(self.layers[k + self.prefetch].gather())
-        weight = wait_allgather(ahead.pop(0), GRAPH, k)
+        weight = ops.wait_allgather(ahead.pop(0), self.graph, k)
         x = F.linear(x, weight)
-        x = release_param(x, GRAPH, k, 1)
+        x = ops.release_param(x, self.graph, k, 1)
         return self._run(k + 1, x, ahead)
+
+
+def register_weight(key: int, weight: torch.Tensor) -> torch.Tensor:
+    """Returns the calling rank's shard.
+
+    It lies in a plain buffer: outside of torch's allocator it leaves the numbers of this process to gathered weights.
+    """
+    size = -(-weight.numel() // ops.world_size())
+    buffer = bytearray(size * ops.world_size() * torch.float32.itemsize)
+    padded = torch.frombuffer(buffer, dtype=torch.float32)
+    padded[: weight.numel()].copy_(weight.reshape(-1))
+    shard = padded.split(size)[ops.rank()]
+    ops.register_param(key, list(weight.shape), shard)
+    return shard
 
 
 def _shape(key: int) -> tuple[int, int]:

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import model
-import operators
 import train
+from dcmt_zero3 import ops, world
 
 LAYERS = 12
-BUFFER = 1_048_584
+BUFFER = 4 * model.WIDE * model.NARROW
 
 
 @dataclasses.dataclass
@@ -39,8 +39,8 @@ def peak(events: list[tuple[int, int]]) -> int:
     return highest
 
 
-def record(trunk, release: operators.Release) -> Run:
-    operators.set_final_release(release)
+def record(trunk, fixed: bool) -> Run:
+    train.choose_release(fixed)
     inputs = torch.randn(train.BATCH, model.NARROW)
     with torch.no_grad():
         trunk(inputs)  # compiles
@@ -49,20 +49,21 @@ def record(trunk, release: operators.Release) -> Run:
     events = profile.profiler.kineto_results.events()
     return Run(
         memory=[(e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]" and e.nbytes() != 0],
-        releases=[e.end_ns() for e in events if e.name() == "zero3_sample::release_param"],
+        releases=[e.end_ns() for e in events if e.name() == "dcmt_z3::release_param"],
         last_mm=max(e.start_ns() for e in events if e.name() == "aten::mm"),
     )
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["compiled", "eager"])
 def runs(request):
-    torch.manual_seed(0)
-    trunk = train.build_trunk(LAYERS, 1, request.param)
-    return record(trunk, operators.Release.METADATA_ONLY), record(trunk, operators.Release.STORAGE)
+    def run(rank: int) -> tuple[Run, Run]:
+        torch.manual_seed(0)
+        trunk = train.build_trunk(rank, LAYERS, 1, request.param)
+        return record(trunk, fixed=False), record(trunk, fixed=True)
 
-
-def test_gathered_bytes_include_the_padding():
-    assert operators.gathered_bytes(262_145) == BUFFER
+    yield world.run_ranks(1, run)[0]
+    for name in ops.switches_on():
+        ops.set_switch(name, False)
 
 
 def test_defect_keeps_every_buffer_to_the_end_of_the_graph(runs):
@@ -85,20 +86,3 @@ def test_peak_of_the_fix_follows_from_the_defect(runs):
     freed_at_release = [event for event in defect.memory if event[1] != -BUFFER]
     freed_at_release += [(end, -BUFFER) for end in defect.releases]
     assert peak(sorted(freed_at_release)) == peak(fixed.memory)
-
-
-def test_a_weight_with_two_uses_is_released_at_the_second():
-    operators.set_final_release(operators.Release.STORAGE)
-    shard = operators.shard_weight(7, 0, torch.ones(3))
-    gathered = operators.allgather_param(shard, 7, 0)
-    storage = gathered.untyped_storage()
-    x = torch.ones(1)
-    operators.release_param(x, 7, 0, 2)
-    assert storage.nbytes() == 16
-    operators.release_param(x, 7, 0, 2)
-    assert storage.nbytes() == 0
-
-
-def test_wait_needs_a_gather():
-    with pytest.raises(RuntimeError, match="not gathered"):
-        operators.wait_allgather(torch.ones(1), 7, 99)

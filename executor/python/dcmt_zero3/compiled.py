@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from . import graph_pass, ops, peaks
 from .buffer_reuse import reuse_buffers
-from .shards import ShardedParameter, shard
+from .shards import shard
 
 
 @dataclasses.dataclass
@@ -28,11 +28,7 @@ class Traced:
 
 
 def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
-    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output.
-
-    Call it on the main thread: a thread that enters torch's fake tensor mode after another one has ended crashes
-    (torch 2.11 without a GPU).
-    """
+    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output."""
     if any(True for _ in module.buffers()):
         raise NotImplementedError("a module with buffers")
     parameters = dict(module.named_parameters())
@@ -67,7 +63,16 @@ class CompiledModel:
         ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
         self._anchor = torch.zeros(0, requires_grad=True)
         self.forward_graph, self.backward_graph = copy.deepcopy(traced.forward), copy.deepcopy(traced.backward)
-        _insert_operators(graph, self._parameters, self.forward_graph, self.backward_graph)
+        ids = [one.id for one in self._parameters.values()]
+        placeholders = self.forward_graph.graph.find_nodes(op="placeholder")
+        graph_pass.insert_operators(
+            graph,
+            self.forward_graph.graph,
+            self.backward_graph.graph,
+            id_of=dict(zip(placeholders, ids)),  # then come the inputs
+            outputs=1,
+            id_at=dict(enumerate(ids)),
+        )
         for one in (self.forward_graph, self.backward_graph):
             if reuse:
                 reuse_buffers(one.graph)
@@ -103,50 +108,10 @@ class CompiledModel:
         """The graph has ended it: all gradients are in the partitions."""
 
 
-def _insert_operators(
-    number: int, parameters: dict[str, ShardedParameter], forward: fx.GraphModule, backward: fx.GraphModule
-) -> None:
-    ids = [one.id for one in parameters.values()]
-    placeholders = forward.graph.find_nodes(op="placeholder")[: len(ids)]
-    id_of = dict(zip(placeholders, ids, strict=True))
-    backward_weights = _gather_again(forward.graph, backward.graph, id_of)
-    forward.graph.eliminate_dead_code()
-    gradients = dict(zip(ids, backward.graph.output_node().args[0], strict=True))
-
-    graph_pass.insert_cycles(forward.graph, number, [graph_pass.Weight(id, node) for node, id in id_of.items()])
-    graph_pass.insert_cycles(backward.graph, number, backward_weights)
-    graph_pass.insert_reductions(backward.graph, number, gradients)
-
-
-def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int]) -> list[graph_pass.Weight]:
-    """Lets the backward take shards where the forward saved weights or views of them, and view them once more."""
-    output = forward.output_node()
-    saved = list(output.args[0])
-    weights: dict[int, graph_pass.Weight] = {}
-    for node in backward.find_nodes(op="placeholder"):
-        kept = next((one for one in saved[1:] if one.name == node.name), None)
-        if kept is None:
-            continue  # the gradient of the output
-        source, views = graph_pass.views_from(kept)
-        if source not in id_of:
-            continue
-        saved[saved.index(kept, 1)] = source
-        weight = weights.setdefault(id_of[source], graph_pass.Weight(id_of[source], node))
-        copies = {source: weight.placeholder}
-        users = set(node.users)
-        with backward.inserting_before(next(one for one in backward.nodes if one in users)):
-            for view in views:
-                copies[view] = backward.node_copy(view, copies.__getitem__)
-        if copies[kept] is not node:
-            node.replace_all_uses_with(copies[kept], delete_user_cb=users.__contains__)
-    output.args = (tuple(saved),)
-    return list(weights.values())
-
-
 class _RunGraphs(torch.autograd.Function):
     @staticmethod
     def forward(ctx, anchor: torch.Tensor, model: CompiledModel, *inputs: torch.Tensor) -> torch.Tensor:
-        result, *saved = _run(model.forward_graph, [*model.shards(), *inputs])
+        result, *saved = run(model.forward_graph, [*model.shards(), *inputs])
         ctx.model = model
         ctx.inputs = len(inputs)
         ctx.save_for_backward(*saved)
@@ -154,11 +119,12 @@ class _RunGraphs(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient: torch.Tensor):
-        _run(ctx.model.backward_graph, [*ctx.saved_tensors, gradient])
+        run(ctx.model.backward_graph, [*ctx.saved_tensors, gradient])
         return None, None, *[None] * ctx.inputs
 
 
-def _run(graph: fx.GraphModule, arguments: list[torch.Tensor]) -> tuple:
+def run(graph: fx.GraphModule, arguments: list[torch.Tensor]) -> tuple:
+    """Runs it as the Python that FX writes."""
     if ops.switch_is_on("wrapper_keeps_aliases"):
         return fx.Interpreter(graph, garbage_collect_values=False).run(*arguments)
     return graph(*arguments)

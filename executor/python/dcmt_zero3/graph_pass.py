@@ -7,6 +7,7 @@ import operator
 
 import torch
 from torch import fx
+from torch.fx.node import has_side_effect
 
 from . import ops
 
@@ -14,12 +15,31 @@ from . import ops
 _UNDECLARED_VIEWS = {torch.ops.aten._unsafe_view.default}
 
 
+# It has no result, and must not go for that.
+has_side_effect(ops.end_backward.default)
+
+
 @dataclasses.dataclass
 class Weight:
-    """A parameter where a graph takes it in: the placeholder is a shard, the uses want the full weight."""
+    """A parameter where a graph takes it in: the uses of the placeholder want the full weight."""
 
     id: int
     placeholder: fx.Node
+
+
+def insert_operators(
+    number: int, forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int], outputs: int, id_at: dict[int, int]
+) -> None:
+    """Into a forward and its backward, in which parameters come and go in full.
+
+    `id_of` says which placeholders of the forward are parameters, `id_at` where the backward returns their gradients.
+    The forward returns `outputs` results of the program, then what it saves for the backward.
+    """
+    backward_weights = _gather_again(forward, backward, id_of, outputs)
+    forward.eliminate_dead_code()
+    insert_cycles(forward, number, [Weight(id, node) for node, id in id_of.items()])
+    insert_cycles(backward, number, backward_weights)
+    _insert_reductions(backward, number, id_at)
 
 
 def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
@@ -31,26 +51,66 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
         users = [user for user in weight.placeholder.users if user.op != "output"]
         if not users:
             continue
-        with graph.inserting_before(next(node for node in graph.nodes if node in users)):
-            gathered = graph.call_function(ops.allgather_param.default, (weight.placeholder, number, weight.id))
-            full = graph.call_function(_declared(ops.wait_allgather), (gathered, number, weight.id))
+        first = next(node for node in graph.nodes if node in users)
+        with graph.inserting_before(first):
+            gathered = _call(graph, first, ops.allgather_param.default, weight.placeholder, number, weight.id)
+            full = _call(graph, first, _declared(ops.wait_allgather), gathered, number, weight.id)
         weight.placeholder.replace_all_uses_with(full, delete_user_cb=lambda user: user in users)
         uses = _real_uses(full)
         for use in uses:
             _insert_release(graph, number, weight.id, use, len(uses))
 
 
-def insert_reductions(graph: fx.Graph, number: int, gradients: dict[int, fx.Node]) -> None:
+def _insert_reductions(graph: fx.Graph, number: int, id_at: dict[int, int]) -> None:
     """Reduces each parameter's gradient, which the graph returns no longer, and ends the backward after all of them."""
     output = graph.output_node()
+    returned = list(output.args[0])
     results = []
-    for id, gradient in gradients.items():
-        with graph.inserting_after(gradient):
+    for index, id in id_at.items():
+        gradient = returned[index]
+        if gradient is None:
+            continue
+        with graph.inserting_before(_place_after(gradient)):
             results.append(graph.call_function(ops.reduce_grad.default, (gradient, number, id)))
+            results[-1].meta["val"] = gradient.meta["val"].new_empty(0)
+        returned[index] = None
     with graph.inserting_before(output):
-        graph.call_function(ops.end_backward.default, (results, number, True))
-    reduced = set(gradients.values())
-    output.args = (tuple(None if value in reduced else value for value in output.args[0]),)
+        graph.call_function(ops.end_backward.default, (results, number, True)).meta["val"] = None
+    output.args = (tuple(returned),)
+
+
+def _place_after(node: fx.Node) -> fx.Node:
+    """The node before which to put what comes after this one; placeholders stay together."""
+    following = node.next
+    while following.op == "placeholder":
+        following = following.next
+    return following
+
+
+def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int], outputs: int) -> list[Weight]:
+    """Lets the backward take in parameters where the forward saved them or views of them, and view them once more."""
+    output = forward.output_node()
+    returned = list(output.args[0])
+    weights: dict[int, Weight] = {}
+    for node in backward.find_nodes(op="placeholder"):
+        kept = next((one for one in returned[outputs:] if one.name == node.name), None)
+        if kept is None:
+            continue  # the gradient of an output
+        source, views = views_from(kept)
+        if source not in id_of:
+            continue
+        returned[returned.index(kept, outputs)] = source
+        weight = weights.setdefault(id_of[source], Weight(id_of[source], node))
+        copies = {source: weight.placeholder}
+        users = set(node.users)
+        with backward.inserting_before(next(one for one in backward.nodes if one in users)):
+            for view in views:
+                copies[view] = backward.node_copy(view, copies.__getitem__)
+        if copies[kept] is not node:
+            node.replace_all_uses_with(copies[kept], delete_user_cb=users.__contains__)
+        node.meta["val"] = source.meta["val"]
+    output.args = (tuple(returned),)
+    return list(weights.values())
 
 
 def views_from(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
@@ -93,8 +153,17 @@ def _insert_release(graph: fx.Graph, number: int, id: int, use: fx.Node, users: 
     elements = [user for user in use.users if user.target is operator.getitem]
     place = elements[0] if elements else use
     with graph.inserting_after(place):
-        released = graph.call_function(_declared(ops.release_param), (place, number, id, users))
+        released = _call(graph, use, _declared(ops.release_param), place, number, id, users)
     place.replace_all_uses_with(released, delete_user_cb=lambda user: user is not released)
+
+
+def _call(graph: fx.Graph, use: fx.Node, target: torch._ops.OpOverload, first: fx.Node, *numbers: int) -> fx.Node:
+    """Of an operator whose result has the shape of its first argument. Its line in the model is that of the use."""
+    node = graph.call_function(target, (first, *numbers))
+    node.meta["val"] = first.meta["val"]
+    if "stack_trace" in use.meta:
+        node.meta["stack_trace"] = use.meta["stack_trace"]
+    return node
 
 
 def _declared(operator: torch._ops.OpOverloadPacket) -> torch._ops.OpOverload:

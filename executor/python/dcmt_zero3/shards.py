@@ -29,6 +29,20 @@ def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> d
 
     Gradients are reduced in the dtype of the shards.
     """
+    parameters = _register(module, ids, persistent_below)
+    module.to("meta")
+    return parameters
+
+
+def shard_in_place(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> dict[str, ShardedParameter]:
+    """The same, and the module keeps its parameters, with their shapes and without bytes."""
+    parameters = _register(module, ids, persistent_below)
+    for name, one in parameters.items():
+        ops.take_bytes(module.get_parameter(name), one.id)
+    return parameters
+
+
+def _register(module: nn.Module, ids: Iterator[int], persistent_below: int) -> dict[str, ShardedParameter]:
     parameters = {}
     rank, size = ops.rank(), ops.world_size()
     for name, full in module.named_parameters():
@@ -39,5 +53,4 @@ def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> d
         mine.grad = torch.zeros_like(mine)
         one = parameters[name] = ShardedParameter(next(ids), full.shape, mine, full.numel() < persistent_below)
         ops.register_param(one.id, list(full.shape), mine, mine.grad, one.persistent, mine.dtype)
-    module.to("meta")
     return parameters

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import hashlib
+import itertools
 import json
 
 import torch
@@ -30,8 +31,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from . import model, ops, world
+from .backend import DynamoModel
 from .compiled import CompiledModel, Traced, trace
 from .sharded import ShardedUnits
+
+Model = ShardedUnits | CompiledModel | DynamoModel
 
 BATCH = 2
 MAX_NORM = 0.5
@@ -52,7 +56,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--persistent-below", type=int, default=0, help="elements below which parameters stay gathered")
     parser.add_argument("--offload", action="store_true", help="inputs of units wait in host buffers")
     parser.add_argument("--compiled", action="store_true", help="the model as FX graphs with the operators inserted")
-    parser.add_argument("--reuse-buffers", action="store_true", help="compiled: results go into buffers that are dead")
+    parser.add_argument(
+        "--compile", choices=["dynamo", "inductor"], help="under torch.compile, its graphs run by FX or by Inductor"
+    )
+    parser.add_argument("--reuse-buffers", action="store_true", help="of FX graphs: results go into buffers that are dead")
     parser.add_argument("--bf16", action="store_true", help="weights are gathered, and units computed, in bfloat16")
     parser.add_argument(
         "--skipped", type=int, action="append", default=[], metavar="UNIT", help="runs outside of the graph"
@@ -79,8 +86,16 @@ def traced(arguments: argparse.Namespace) -> Traced:
     return trace(nn.Sequential(*make_units(arguments)), batch(arguments, 0, 0, 0)[:1])
 
 
-def make_model(graph: int, arguments: argparse.Namespace) -> ShardedUnits | CompiledModel:
+def make_model(graph: int, arguments: argparse.Namespace) -> Model:
     units = make_units(arguments)
+    if arguments.compile:
+        return DynamoModel(
+            itertools.count(graph, ops.world_size()),
+            nn.Sequential(*units),
+            inner="inductor" if arguments.compile == "inductor" else "eager",
+            persistent_below=arguments.persistent_below,
+            reuse=arguments.reuse_buffers,
+        )
     if arguments.compiled:
         module = nn.Sequential(*units)
         return CompiledModel(
@@ -114,7 +129,7 @@ def clip(shards: list[nn.Parameter]) -> float:
     return norm.item()
 
 
-def run_micro_batch(units: ShardedUnits | CompiledModel, arguments: argparse.Namespace, step: int, micro: int) -> str:
+def run_micro_batch(units: Model, arguments: argparse.Namespace, step: int, micro: int) -> str:
     """The loss. Nothing of it is alive afterwards."""
     inputs, labels = batch(arguments, step, micro, ops.rank())
     loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
@@ -126,7 +141,7 @@ def run_micro_batch(units: ShardedUnits | CompiledModel, arguments: argparse.Nam
 
 def host_buffer_bytes(arguments: argparse.Namespace) -> int:
     """The inputs of units that wait in host buffers, which stay: token ids, then activations."""
-    if not arguments.offload or arguments.compiled:
+    if not arguments.offload or arguments.compiled or arguments.compile:
         return 0
     activation = arguments.width * (torch.bfloat16 if arguments.bf16 else torch.float32).itemsize
     each = [torch.int64.itemsize, *[activation] * (arguments.layers + 1)]
@@ -139,7 +154,6 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
     ops.count_allocations(True)
     units = make_model(graph, arguments)
     optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
-    need = units.need()
     losses, norms, events, peaks = [], [], [], []
     ops.take_allocated()
     for step in range(arguments.steps):
@@ -147,6 +161,7 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
         norms.append(clip(units.shards()).hex())
         optimizer.step()
         events += world.take_events()
+        need = units.need()
         at_rest, most = ops.take_allocated()
         peaks.append(
             {

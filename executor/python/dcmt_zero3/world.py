@@ -9,11 +9,18 @@ import itertools
 import threading
 from typing import Any, Callable, Iterator
 
+from torch._subclasses.fake_tensor import FakeTensorMode
+
 from . import ops
 
 BUCKET_ELEMENTS = 1 << 16
 
 _numbers = itertools.count()
+
+# So that ranks can trace. torch 2.11 without a GPU: once the first thread that entered the mode has ended, the next one
+# that enters it crashes. Let the first one be that which imports.
+with FakeTensorMode():
+    pass
 
 
 def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:

@@ -1,0 +1,200 @@
+"""A backend of torch.compile that inserts the operators into the graphs of a module whose parameters are in shards.
+
+    parameters = shard_in_place(module, ids)
+    compiled = torch.compile(module, backend=Backend(module, parameters, numbers, inner="inductor"))
+
+Dynamo captures a graph, AOTAutograd makes a forward and a backward of it, `graph_pass` inserts the operators, and the
+inner compiler gets the results. A graph break makes several graphs, each with a number of its own; what is not in any
+graph is the matter of `eager`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import fx, nn
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.guards import GuardBuilder, install_guard
+from torch._dynamo.source import ChainedSource, LocalSource, NNModuleSource, Source
+from torch._functorch._aot_autograd.descriptors import GradAOTOutput, PlainAOTInput
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+from . import compiled, eager, graph_pass, inductor, ops, peaks
+from .buffer_reuse import reuse_buffers
+from .shards import ShardedParameter, shard_in_place
+
+INNER = ("eager", "inductor")
+
+
+class Backend:
+    """`numbers` are those for graphs: no other graph of the process may have them.
+
+    The inner compiler "eager" runs the graphs as the Python that FX writes, with `reuse` in buffers that are dead by
+    the schemas; "inductor" generates code. The switches undeclared_alias and, under Inductor, wrapper_keeps_aliases are
+    looked at when a graph is compiled.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        parameters: dict[str, ShardedParameter],
+        numbers: Iterator[int],
+        *,
+        inner: str = "eager",
+        reuse: bool = False,
+    ):
+        if inner not in INNER or (reuse and inner != "eager"):
+            raise ValueError(f"the inner compiler {inner!r}, reuse {reuse}")
+        self._sharded = {module.get_parameter(name): one for name, one in parameters.items()}
+        self._numbers = numbers
+        self._inner = inner
+        self._reuse = reuse
+        self.graphs: list[Graphs] = []
+
+    def __call__(self, module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Callable[..., Sequence[torch.Tensor]]:
+        weights = {}
+        for index, (node, value) in enumerate(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True)):
+            if isinstance(value, nn.Parameter) and value in self._sharded:
+                weights[index] = self._sharded[value]
+                _install_guards(node.meta["grapharg"].source)
+        if any(one in self._sharded for one in module.parameters()):
+            raise NotImplementedError("a parameter that is a constant of the graph")
+        graphs = Graphs(next(self._numbers) if weights else None, weights, self._reuse)
+        self.graphs.append(graphs)
+        if self._inner == "inductor":
+            return inductor.compile_graph(module, inputs, graphs)
+        return aot_autograd(
+            fw_compiler=graphs.compile, inference_compiler=graphs.compile_inference, partition_fn=graphs.partition
+        )(module, inputs)
+
+
+def _install_guards(source: Source) -> None:
+    """The ids stand in the graph: it is for this parameter, not for others of the same shapes.
+
+    The module that it was reached from has a guard too: Dynamo's limit of recompilations is for each such module then,
+    else models and layers that run the same code, as those of simulated ranks do, would use it up together.
+    """
+    install_guard(source.make_guard(GuardBuilder.ID_MATCH))
+    while isinstance(source, ChainedSource):
+        if isinstance(source, NNModuleSource) and isinstance(source.base, LocalSource):
+            install_guard(source.base.make_guard(GuardBuilder.ID_MATCH))
+        source = source.base
+
+
+class Graphs:
+    """What becomes of one graph of Dynamo: a forward and a backward, or a forward alone."""
+
+    def __init__(self, number: int | None, weights: dict[int, ShardedParameter], reuse: bool):
+        self._number = number
+        self._weights = weights  # by the indices of the graph's inputs
+        self._reuse = reuse
+        self.needed = 0  # the most gathered bytes at one time, without parameters that stay gathered
+        if number is not None:
+            ops.register_graph_z3(number, [one.id for one in weights.values()])
+
+    def partition(
+        self, joint: fx.GraphModule, inputs: Sequence[object], *, num_fwd_outputs: int, **options
+    ) -> tuple[fx.GraphModule, fx.GraphModule]:
+        """As AOTAutograd asks for it; what both graphs then have are the operators."""
+        gradients = joint.graph.output_node().meta["desc"][num_fwd_outputs:]
+        forward, backward = min_cut_rematerialization_partition(
+            joint, inputs, num_fwd_outputs=num_fwd_outputs, **options
+        )
+        if self._number is not None:
+            id_at = {
+                index: self._weights[of.grad_of.idx].id
+                for index, of in enumerate(gradients)
+                if isinstance(of, GradAOTOutput) and of.grad_of.idx in self._weights
+            }
+            graph_pass.insert_operators(
+                self._number, forward.graph, backward.graph, self._id_of(forward), num_fwd_outputs, id_at
+            )
+            self._finish(forward, backward)
+        return forward, backward
+
+    def insert_into_inference(self, forward: fx.GraphModule) -> None:
+        if self._number is not None:
+            weights = [graph_pass.Weight(id, node) for node, id in self._id_of(forward).items()]
+            graph_pass.insert_cycles(forward.graph, self._number, weights)
+            self._finish(forward)
+
+    def compile(self, graph: fx.GraphModule, _: Sequence[object]) -> Callable[[list], Sequence[torch.Tensor]]:
+        """The inner compiler "eager"."""
+        if self._reuse:
+            reuse_buffers(graph.graph)
+            graph.recompile()
+
+        def run(arguments: list) -> Sequence[torch.Tensor]:
+            return compiled.run(graph, arguments)
+
+        run._boxed_call = True  # its arguments come as one list
+        return run
+
+    def compile_inference(self, graph: fx.GraphModule, inputs: Sequence[object]):
+        self.insert_into_inference(graph)
+        return self.compile(graph, inputs)
+
+    def _id_of(self, forward: fx.GraphModule) -> dict[fx.Node, int]:
+        id_of = {}
+        for node in forward.graph.find_nodes(op="placeholder"):
+            of = node.meta.get("desc")
+            if isinstance(of, PlainAOTInput) and of.idx in self._weights:
+                id_of[node] = self._weights[of.idx].id
+        return id_of
+
+    def _finish(self, *modules: fx.GraphModule) -> None:
+        bytes_of = {one.id: peaks.gathered_bytes(one) for one in self._weights.values() if not one.persistent}
+        for one in modules:
+            one.graph.lint()
+            one.recompile()
+            self.needed = max(self.needed, peaks.of_graph(one.graph, bytes_of))
+
+
+class DynamoModel:
+    """A module under torch.compile. Call it for a forward, and start_backward and end_backward around its backward."""
+
+    def __init__(
+        self,
+        numbers: Iterator[int],
+        module: nn.Module,
+        *,
+        inner: str = "eager",
+        persistent_below: int = 0,
+        reuse: bool = False,
+    ):
+        self._parameters = shard_in_place(module, itertools.count(), persistent_below)
+        self.backend = Backend(module, self._parameters, numbers, inner=inner, reuse=reuse)
+        self._eager = eager.EagerGathers(module, self._parameters, numbers)
+        self._module = torch.compile(module, backend=self.backend, dynamic=False)
+
+    def shards(self) -> list[nn.Parameter]:
+        return [one.shard for one in self._parameters.values()]
+
+    def full_parameters(self) -> list[torch.Tensor]:
+        """Copies, for looking at. Every rank must call it."""
+        return [one.full() for one in self._parameters.values()]
+
+    def need(self) -> peaks.Need:
+        """Of the graphs compiled so far; what is gathered outside of them is not in it."""
+        parameters = self._parameters.values()
+        stays = sum(peaks.gathered_bytes(one) for one in parameters if one.persistent)
+        needed = max((one.needed for one in self.backend.graphs), default=0)
+        return peaks.Need(stays + needed, stays + peaks.of_shards(parameters))
+
+    def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
+        self._eager.start_forward()
+        ops.start_forward()
+        result = self._module(*inputs)
+        ops.end_forward()
+        self._eager.end_forward()
+        return result
+
+    def start_backward(self, updates: bool) -> None:
+        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
+        ops.start_backward(updates)
+
+    def end_backward(self) -> None:
+        """All gradients are in the partitions afterwards."""
+        self._eager.end_backward()
