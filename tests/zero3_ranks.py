@@ -58,7 +58,10 @@ class Rank:
         return self.graph + number
 
     def gather(self, id: int, dtype: torch.dtype | None = None, number: int = 0) -> torch.Tensor:
-        return ops.allgather_param(self.shards.get(id, NOWHERE), self.graph + number, id, dtype)
+        gathered = ops.allgather_param(self.shards.get(id, NOWHERE), self.graph + number, id, dtype)
+        if DEVICE.type == "cpu":
+            return gathered
+        return ops.wait_allgather(gathered, self.graph + number, id)
 
     def wait(self, tensor: torch.Tensor, id: int) -> torch.Tensor:
         return ops.wait_allgather(tensor, self.graph, id)

@@ -14,7 +14,7 @@ each step:
 
 What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's
 thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
-formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes.
+formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes. Nor on a GPU.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
         "events": events,
         "peaks": peaks,
         "traffic": ops.traffic(),
-        "parameters": units.full_parameters(),
+        "parameters": [one.cpu() for one in units.full_parameters()],
     }
 
 
@@ -182,9 +182,6 @@ def run_as_process(arguments: argparse.Namespace) -> list[dict]:
     """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
     torch.distributed.init_process_group("gloo")
     try:
-        if arguments.device.type == "cuda":
-            arguments.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-            torch.cuda.set_device(arguments.device)
         world.join_processes(torch.distributed.group.WORLD, arguments.device, bucket_elements=arguments.bucket)
         results = [None] * torch.distributed.get_world_size() if torch.distributed.get_rank() == 0 else None
         torch.distributed.gather_object(train(0, arguments), results)
@@ -194,15 +191,22 @@ def run_as_process(arguments: argparse.Namespace) -> list[dict]:
     return results or []
 
 
+def set_up_gpu(arguments: argparse.Namespace) -> None:
+    if arguments.processes:
+        arguments.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(arguments.device)
+    # Other attention kernels add up a gradient in any order.
+    torch.backends.cuda.enable_flash_sdp(False)
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def main() -> None:
     arguments = parse_arguments()
     for name in arguments.switch + ["as_published"] * arguments.as_published:
         ops.set_switch(name, True)
     if arguments.device.type == "cuda":
-        # Other attention kernels add up a gradient in any order.
-        torch.backends.cuda.enable_flash_sdp(False)
-        torch.backends.cuda.enable_mem_efficient_sdp(False)
-        torch.backends.cuda.enable_cudnn_sdp(False)
+        set_up_gpu(arguments)
     if arguments.compiled:
         arguments.compiled = traced(arguments)
     if arguments.processes:

@@ -33,7 +33,9 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
     def run(rank: int) -> None:
         try:
             ops.init_simulated(world, rank, size, **options)
-            results[rank] = function(rank, *arguments)
+            # On a GPU all backwards would share one thread, in which the ranks would wait for each other.
+            with torch.autograd.set_multithreading_enabled(False):
+                results[rank] = function(rank, *arguments)
         except BaseException as error:
             errors.append(error)
         finally:
