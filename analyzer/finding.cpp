@@ -76,7 +76,7 @@ FindingItem item_of_release(const ReleaseRow& row) {
 
 void complete_from_items(const TraceData& data, Finding& finding) {
   const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
-  const Origins origins(data);
+  Origins origins(data);
   std::set<std::string> gathered_by;
   std::map<Key, Bytes> largest;
   for (const FindingItem& item : finding.items) {

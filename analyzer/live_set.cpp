@@ -51,7 +51,7 @@ const Mark* latest_gather(const TraceData& data, StorageId storage, Sequence at)
   return latest;
 }
 
-std::string name_of_group(const TraceData& data, const PhaseIndex& phases, const Origins& origins, const Block& block,
+std::string name_of_group(const TraceData& data, const PhaseIndex& phases, Origins& origins, const Block& block,
                           GroupBy by, Sequence at) {
   switch (by) {
     case GroupBy::kSite:
@@ -99,7 +99,7 @@ std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
     std::set<StorageId> storages;
     Bytes largest;
   };
-  const Origins origins(data);
+  Origins origins(data);
   std::map<std::string, Sum> sums;
   for (const Block* block : blocks) {
     std::string name = name_of_group(data, phases, origins, *block, by, at);

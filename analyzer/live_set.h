@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/timeline.h"
@@ -10,6 +11,15 @@
 namespace dcmt::analyzer {
 
 enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner, kOrigin };
+
+struct GroupName {
+  std::string_view name;
+  GroupBy by;
+};
+/// All of them, by the names that people give.
+inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},   {"operator", GroupBy::kOperator},
+                                            {"phase", GroupBy::kPhase}, {"kind", GroupBy::kKind},
+                                            {"owner", GroupBy::kOwner}, {"origin", GroupBy::kOrigin}};
 
 struct Group {
   std::string name;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "analyzer/stacks.h"
+#include "trace/base/path_end.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
@@ -12,11 +13,6 @@ namespace {
 
 bool matches(const std::string& pattern, std::string_view text) {
   return fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
-}
-
-bool ends_with_path(std::string_view path, std::string_view end) {
-  if (!path.ends_with(end)) return false;
-  return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
 }
 
 }  // namespace
@@ -33,7 +29,13 @@ Origins::Origins(const TraceData& data) : data_(data) {
   }
 }
 
-std::string Origins::of(const Mark& gather) const {
+const std::string& Origins::of(const Mark& gather) {
+  const auto [at, fresh] = known_.try_emplace({gather.name, gather.by.stack});
+  if (fresh) at->second = look_up(gather);
+  return at->second;
+}
+
+std::string Origins::look_up(const Mark& gather) const {
   for (const FrameText& frame : frames_of(data_, gather.by.stack)) {
     for (const Row& row : rows_) {
       if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;

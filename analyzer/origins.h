@@ -2,8 +2,9 @@
 // says the table that the run was recorded with (docs/operators.md).
 #pragma once
 
+#include <map>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/trace_data.h"
@@ -17,7 +18,7 @@ class Origins {
 
   /// The origin of a gather: by the innermost frame of its stack that a row knows, else by its operator, else the
   /// gathering operator or function itself.
-  [[nodiscard]] std::string of(const Mark& gather) const;
+  [[nodiscard]] const std::string& of(const Mark& gather);
 
  private:
   struct Row {
@@ -27,8 +28,11 @@ class Origins {
     std::string function_pattern;  ///< empty: any
   };
 
+  std::string look_up(const Mark& gather) const;
+
   const TraceData& data_;
   std::vector<Row> rows_;
+  std::map<std::pair<StringId, StackId>, std::string> known_;
 };
 
 }  // namespace dcmt::analyzer

@@ -59,24 +59,12 @@ TEST(Origins, FindingsOfDifferentOriginsAreApart) {
 TEST(Parameters, HaveTheNamesOfTheirMechanism) {
   TestTrace trace;
   trace.allocate(1);
-  const std::string path = trace.save();
-  {
-    Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
-    ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(
-        database
-            ->execute("INSERT INTO string(id, text) VALUES(900, 'FSDP2'), (901, 'head.weight'), (902, 'ZeRO-3');"
-                      "INSERT INTO parameter VALUES(-2, 0, 901, 900), (-1, 7, NULL, 902)")
-            .ok());
-  }
-  Expected<Database> database = open_trace(path);
-  ASSERT_TRUE(database.ok());
-  const Expected<TraceData> data = TraceData::load(*database);
-  ASSERT_TRUE(data.ok());
-  EXPECT_EQ(describe_key(*data, {-2, 0}), "head.weight (FSDP2)");
-  EXPECT_EQ(describe_key(*data, {-1, 7}), "ZeRO-3 id 7");
-  EXPECT_EQ(describe_key(*data, {0, 7}), "graph 0 id 7");
-  EXPECT_EQ(describe_graph(*data, -2), "FSDP2");
+  trace.parameters = {{-2, 0, "head.weight", "FSDP2"}, {-1, 7, "", "ZeRO-3"}};
+  const TraceData data = trace.load();
+  EXPECT_EQ(describe_key(data, {-2, 0}), "head.weight (FSDP2)");
+  EXPECT_EQ(describe_key(data, {-1, 7}), "ZeRO-3 id 7");
+  EXPECT_EQ(describe_key(data, {0, 7}), "graph 0 id 7");
+  EXPECT_EQ(describe_graph(data, -2), "FSDP2");
 }
 
 }  // namespace

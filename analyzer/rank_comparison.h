@@ -1,11 +1,13 @@
 // The traces of a run's ranks read together: what differs that should not.
 //
 // Compared by step, among the ranks that have all rows of the step. Graph numbers that are no rank's common ones
-// (DeepSpeed's are addresses) are replaced by the order in which the rank first gathered from its graphs.
+// (DeepSpeed's are addresses) are replaced by the order in which the rank first gathered from its graphs. Parameters
+// that a framework's functions name are the same where their names are, whatever number a rank gave them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,7 +87,9 @@ struct RankComparison {
   std::vector<std::string> left_out;  ///< traces of processes that are no rank, or took no part beside one that did
 
   bool graphs_by_order = false;
-  std::vector<std::vector<std::int64_t>> graphs;  ///< graphs_by_order: by rank, its own number of graph 0, 1, ...
+  std::vector<std::vector<std::int64_t>> graphs;   ///< graphs_by_order: by rank, its own number of graph 0, 1, ...
+  std::map<std::int64_t, std::string> mechanisms;  ///< by graph, of all ranks: "FSDP2"
+  std::map<Key, std::string> names;                ///< of all ranks
   std::size_t keys_without_graph = 0;  ///< of the residual comparison, left out: their graph has no gather with rows
 
   std::vector<std::int64_t> steps;  ///< compared: at least two ranks have all their rows

@@ -233,6 +233,67 @@ TEST_F(RankComparisonTest, GraphNumbersOfTheRanksOwnAreMatchedByOrder) {
   EXPECT_EQ(result.order->branches[1].key, (Key{1, 2}));
 }
 
+/// Gathers of a compiled graph and of ZeRO-3's own functions, whose keys are the ranks' own in common.
+TEST_F(RankComparisonTest, MechanismsAreInCommonAndTellNothingOfGraphs) {
+  const auto train_mixed = [](std::int64_t graph, std::int64_t eager_key) {
+    return [=](TestTrace& trace) {
+      trace.parameters = {{-1, eager_key, "", "ZeRO-3"}};
+      trace.graph = graph;
+      gather_and_release(trace, {.key = 7});
+      trace.graph = -1;
+      gather_and_release(trace, {.key = eager_key});
+      trace.step(1);
+    };
+  };
+  rank(0, train_mixed(139'677'695'452'912, 3));
+  rank(1, train_mixed(140'000'000'000'000, 3));
+  RankComparison result = compare();
+  EXPECT_FALSE(result.differs());
+  EXPECT_TRUE(result.graphs_by_order);
+  EXPECT_EQ(result.graphs[1], (std::vector<std::int64_t>{140'000'000'000'000}));
+  EXPECT_EQ(result.ranks[1].parameters.count({-1, 3}), 1u);
+  EXPECT_EQ(result.mechanisms, (std::map<std::int64_t, std::string>{{-1, "ZeRO-3"}}));
+
+  facts.pop_back();
+  rank(1, train_mixed(140'000'000'000'000, 4));
+  result = compare();
+  ASSERT_TRUE(result.order);
+  EXPECT_EQ(result.order->before, (Key{0, 7}));
+  EXPECT_EQ(result.order->branches[0].key, (Key{-1, 3}));
+  EXPECT_EQ(result.order->branches[1].key, (Key{-1, 4}));
+}
+
+/// Ranks number the parameters of FSDP2 as they gather them: equal numbers are not equal parameters.
+TEST_F(RankComparisonTest, NamedParametersAreComparedByName) {
+  const auto train_named = [](const std::vector<std::string>& names) {
+    return [=](TestTrace& trace) {
+      trace.graph = -2;
+      for (const std::string& name : names) {
+        const auto key = static_cast<std::int64_t>(trace.parameters.size());
+        trace.parameters.push_back({-2, key, name, "FSDP2"});
+        gather_and_release(trace, {.key = key});
+      }
+      trace.step(1);
+    };
+  };
+  rank(0, train_named({"a.weight", "b.weight", "c.weight"}));
+  rank(1, train_named({"a.weight", "c.weight", "b.weight"}));
+  RankComparison result = compare();
+  ASSERT_TRUE(result.order);
+  EXPECT_EQ(result.order->position, 1u);
+  EXPECT_EQ(result.order->branches[0].key, (Key{-2, 1}));
+  EXPECT_EQ(result.order->branches[1].key, (Key{-2, 2}));
+  EXPECT_EQ(result.names.at({-2, 2}), "c.weight");
+  EXPECT_TRUE(result.parameters.empty());
+
+  facts.pop_back();
+  rank(1, train_named({"d.weight", "a.weight"}));  // a number that rank 0 gives to another name
+  result = compare();
+  EXPECT_EQ(result.names.size(), 4u);
+  EXPECT_EQ(result.names.at({-2, 3}), "d.weight");
+  EXPECT_EQ(result.order->branches[1].key, (Key{-2, 3}));
+}
+
 TEST_F(RankComparisonTest, ParametersAreComparedInBytesUsesAndPersistence) {
   const auto train_with = [](const Use& first, bool persistent) {
     return [=](TestTrace& trace) {

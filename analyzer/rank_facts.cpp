@@ -150,6 +150,10 @@ RankFacts rank_facts(const Analysis& analysis) {
   facts.rank = analysis.facts.rank;
   facts.world_size = analysis.facts.world_size;
   facts.parameters = parameters_of(analysis);
+  for (const Parameter& parameter : analysis.data->parameters) {
+    facts.mechanisms.emplace(parameter.key.graph, analysis.data->text(parameter.mechanism));
+    if (parameter.name.valid()) facts.names.emplace(parameter.key, analysis.data->text(parameter.name));
+  }
   facts.steps_ended = analysis.facts.steps;
   facts.lost = analysis.facts.lost;
   StepGathers gathers(analysis, facts);

@@ -57,8 +57,10 @@ struct RankFacts {
   std::int64_t rank = -1, world_size = -1;
   std::vector<RankPeak> devices;  ///< the highest peak first; told beside each other, not compared
   std::map<Key, RankParameter> parameters;
-  std::vector<RankStep> steps;             ///< those with all their rows, by number
-  std::optional<std::int64_t> first_step;  ///< its number; nullopt: the trace has none
+  std::map<std::int64_t, std::string> mechanisms;  ///< by graph: of functions that gather, below 0
+  std::map<Key, std::string> names;                ///< of parameters that such functions name
+  std::vector<RankStep> steps;                     ///< those with all their rows, by number
+  std::optional<std::int64_t> first_step;          ///< its number; nullopt: the trace has none
   std::int64_t steps_ended = 0;
   std::int64_t lost = 0;  ///< records
   std::vector<GatherPlace> places;

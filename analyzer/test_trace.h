@@ -72,6 +72,12 @@ class TestTrace {
   std::int64_t graph = 0;  ///< the same, of gathers and releases
   /// Counts of the whole run.
   std::vector<KeySumRow> key_sums;
+  /// Of keys that functions gather; an empty name is not known.
+  struct ParameterOf {
+    std::int64_t graph, key;
+    std::string name, mechanism;
+  };
+  std::vector<ParameterOf> parameters;
   std::map<std::string, std::string> meta_texts{{"state", "finished"}, {"exit", "exit 0"},
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
@@ -462,6 +468,9 @@ class TestTrace {
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
     id = 0;
     for (const KeySumRow& row : key_sums) note(writer.write(row));
+    for (const ParameterOf& of : parameters) {
+      note(writer.write(ParameterRow{of.graph, of.key, text(of.name), text(of.mechanism)}));
+    }
     for (const IntervalRow& row : intervals_) note(writer.write(row));
     for (const IntervalCurveRow& row : curves_) note(writer.write(row));
     for (const auto& [figures, at] : ooms_) {

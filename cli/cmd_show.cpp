@@ -32,10 +32,11 @@ struct Options {
   analyzer::CurveQuestion curve;
 };
 
-const std::map<std::string, analyzer::GroupBy> kGroupNames = {
-    {"site", analyzer::GroupBy::kSite},   {"operator", analyzer::GroupBy::kOperator},
-    {"phase", analyzer::GroupBy::kPhase}, {"kind", analyzer::GroupBy::kKind},
-    {"owner", analyzer::GroupBy::kOwner}, {"origin", analyzer::GroupBy::kOrigin}};
+std::map<std::string, analyzer::GroupBy> groups_by_name() {
+  std::map<std::string, analyzer::GroupBy> groups;
+  for (const auto& [name, by] : analyzer::kGroupNames) groups.emplace(name, by);
+  return groups;
+}
 
 /// What one trace has to show.
 struct Shown {
@@ -82,7 +83,7 @@ View of_opened(Show<OpenedTrace> show_one) {
 }
 
 Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
-  return Shown{peak_json(trace), peak_text(trace, kGroupNames.at(options.by), style)};
+  return Shown{peak_json(trace), peak_text(trace, groups_by_name().at(options.by), style)};
 }
 
 Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const Style& style) {
@@ -122,7 +123,7 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
   // Of an out-of-memory error, what was alive where it was; else where there was most.
   const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
   const StringId device = oom != nullptr ? oom->device : trace.analysis.device;
-  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, kGroupNames.at(options.by), style)};
+  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, groups_by_name().at(options.by), style)};
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -186,7 +187,7 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
   view->add_option("--by", options->by,
                    "Group by site, operator, phase, kind, owner (the parameter gathered) or origin (of its gather)")
-      ->check(CLI::IsMember({"site", "operator", "phase", "kind", "owner", "origin"}))
+      ->check(CLI::IsMember(groups_by_name()))
       ->capture_default_str();
 }
 

@@ -325,6 +325,28 @@ TEST(RanksText, WindowsAndGraphNumbersOfTheRanksOwn) {
   expect_golden("ranks_windows.txt", run.shown());
 }
 
+TEST(RanksText, ParametersOfFunctionsHaveTheirNames) {
+  RunOfRanks run(2);
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    TestTrace trace;
+    trace.meta_integers["rank"] = rank;
+    trace.graph = -2;
+    trace.stack = {{"/home/user/model.py", "forward", 20}};
+    const auto names = rank == 0 ? std::vector{"embed.weight", "layers.0.weight", "layers.1.weight", "head.weight"}
+                                 : std::vector{"embed.weight", "layers.1.weight", "layers.0.weight", "head.weight"};
+    for (std::int64_t key = 0; key < 4; ++key) {
+      trace.parameters.push_back({-2, key, names[static_cast<std::size_t>(key)], "FSDP2"});
+      TestTrace::Handle buffer = 0;
+      trace.op("FSDPParam.alloc_all_gather_outputs",
+               [&] { trace.gather(key, buffer = trace.allocate(kBytes + rank)); });
+      trace.release(key, buffer, {}, [&] { trace.resize_to_zero(buffer); });
+    }
+    trace.step(1);
+    run.add(trace, rank);
+  }
+  expect_golden("ranks_named.txt", run.shown());
+}
+
 TEST(RanksText, AnEqualRankIsOneLine) {
   TestTrace trace;
   three_steps(trace, false);

@@ -92,6 +92,7 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
     trace.meta_integers["rank"] = rank;
     trace.meta_integers["world_size"] = 4;
     trace.graph = 100 + rank;
+    trace.parameters = {{-1, 5, "head.weight", "FSDP2"}};
     testing::add_zero3_graph(trace, 2, 1000 + rank % 2, rank == 1);
     trace.step(1);
     trace.op("zero3::allgather_param", [&] { trace.gather(rank % 2, trace.allocate(10)); });

@@ -100,6 +100,10 @@ Json ranks_json(const RankComparison& comparison) {
   for (std::size_t i = 0; i < comparison.graphs.size(); ++i) {
     graphs.push_back({{"rank", comparison.ranks[i].rank}, {"numbers", comparison.graphs[i]}});
   }
+  Json mechanisms = Json::array();
+  for (const auto& [graph, name] : comparison.mechanisms) mechanisms.push_back({{"graph", graph}, {"name", name}});
+  Json names = Json::array();
+  for (const auto& [key, name] : comparison.names) names.push_back({{"key", key_json(key)}, {"name", name}});
   return {{"version", kJsonVersion},
           {"command", "show ranks"},
           {"differs", comparison.differs()},
@@ -108,6 +112,8 @@ Json ranks_json(const RankComparison& comparison) {
           {"left_out", comparison.left_out},
           {"ranks", list_json(comparison.ranks, rank_json)},
           {"graphs", std::move(graphs)},
+          {"mechanisms", std::move(mechanisms)},
+          {"names", std::move(names)},
           {"keys_without_graph", comparison.keys_without_graph},
           {"has_steps", comparison.has_steps},
           {"steps", comparison.steps},

@@ -32,12 +32,32 @@ std::string steps_name(const std::vector<std::int64_t>& steps) {
   return (steps.size() == 1 ? "step " : "steps ") + ranges(steps);
 }
 
-/// "graph 0 ids 0 to 11"; "#1" where the ranks' own graph numbers have nothing in common.
+/// "graph 0"; "#1" where the ranks' own graph numbers have nothing in common; "FSDP2".
+std::string graph_text(const RankComparison& comparison, std::int64_t graph) {
+  const auto mechanism = comparison.mechanisms.find(graph);
+  if (mechanism != comparison.mechanisms.end()) return mechanism->second;
+  return comparison.graphs_by_order ? fmt::format("graph #{}", graph + 1) : fmt::format("graph {}", graph);
+}
+
+/// "layers.0.weight, layers.1.weight and 6 more"; empty unless all of them have names.
+std::string names_text(const RankComparison& comparison, std::int64_t graph, const std::set<std::int64_t>& keys) {
+  constexpr std::size_t kMostNames = 3;
+  std::vector<std::string> names;
+  for (const std::int64_t key : keys) {
+    const auto name = comparison.names.find({graph, key});
+    if (name == comparison.names.end()) return {};
+    if (names.size() < kMostNames) names.push_back(name->second);
+  }
+  const std::size_t more = keys.size() - names.size();
+  return fmt::format("{}", fmt::join(names, ", ")) + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// "graph 0 ids 0 to 11", "layers.0.weight (FSDP2)".
 std::string keys_text(const RankComparison& comparison, std::int64_t graph, const std::vector<std::int64_t>& keys) {
-  const bool one = std::set<std::int64_t>(keys.begin(), keys.end()).size() == 1;
-  return fmt::format("graph {} {} {}",
-                     comparison.graphs_by_order ? fmt::format("#{}", graph + 1) : std::to_string(graph),
-                     one ? "id" : "ids", ranges(keys));
+  const std::set<std::int64_t> distinct(keys.begin(), keys.end());
+  const std::string of = graph_text(comparison, graph);
+  if (const std::string names = names_text(comparison, graph, distinct); !names.empty()) return names + " (" + of + ")";
+  return fmt::format("{} {} {}", of, distinct.size() == 1 ? "id" : "ids", ranges(keys));
 }
 
 std::string key_text(const RankComparison& comparison, const Key& key) {
@@ -49,7 +69,9 @@ std::string sequence_text(const RankComparison& comparison, std::int64_t graph, 
   std::string text;
   for (const Key& key : keys) {
     if (!text.empty()) text += ", ";
-    text += key.graph == graph ? std::to_string(key.key) : key_text(comparison, key);
+    const auto name = comparison.names.find(key);
+    const std::string own = name != comparison.names.end() ? name->second : std::to_string(key.key);
+    text += key.graph == graph ? own : key_text(comparison, key);
     graph = key.graph;
   }
   return text;
@@ -265,7 +287,7 @@ std::string ends_text(const RankComparison& comparison) {
                                                     fmt::format(" ({})", key_text(comparison, end.key))
                                               : " without any");
   }
-  return text + "\n";
+  return text + "\n" + more_text(comparison.ends.size(), "group");
 }
 
 /// What was compared, and what not.

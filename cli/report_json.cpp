@@ -220,12 +220,9 @@ Json groups_json(const std::vector<Group>& groups) {
 
 void add_live_groups(const TraceData& data, const analyzer::PhaseIndex& phases, const std::vector<const Block*>& live,
                      Sequence at, Json& json) {
-  json["by_site"] = groups_json(group_blocks(data, phases, live, GroupBy::kSite, at));
-  json["by_operator"] = groups_json(group_blocks(data, phases, live, GroupBy::kOperator, at));
-  json["by_phase"] = groups_json(group_blocks(data, phases, live, GroupBy::kPhase, at));
-  json["by_kind"] = groups_json(group_blocks(data, phases, live, GroupBy::kKind, at));
-  json["by_owner"] = groups_json(group_blocks(data, phases, live, GroupBy::kOwner, at));
-  json["by_origin"] = groups_json(group_blocks(data, phases, live, GroupBy::kOrigin, at));
+  for (const auto& [name, by] : analyzer::kGroupNames) {
+    json["by_" + std::string(name)] = groups_json(group_blocks(data, phases, live, by, at));
+  }
 }
 
 Json peak_object(const TraceData& data, const Analysis& analysis) {

@@ -6,6 +6,7 @@ import ctypes.util
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import life_safety
 import pytest
@@ -91,6 +92,29 @@ def test_other_allocators(tmp_path, allocator, case):
         pytest.skip(f"{allocator} is not installed here")
     unharmed(tmp_path / "out", LIFE, *case, env=recorded.environment(LD_PRELOAD=library))
     assert life_safety.blocks(the_trace(tmp_path / "out")) > 0
+
+
+LOOKS = """
+import ctypes, torch
+looks = ctypes.CDLL(None).life_looks
+def work():
+    for _ in range(100):
+        torch.ones(1 << 16).view(-1) + 1
+work()
+before = looks()
+work()
+print(before > 0, looks() - before)
+"""
+
+
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+def test_objects_are_looked_at_when_one_was_loaded_only(tmp_path, detail):
+    """With torch's CUDA libraries loaded, each of our own questions whether they are there made the next one due."""
+    seen = life_safety.watched(
+        recorded.TOOL, "run", "-o", tmp_path / "out", "--detail", detail, "--", sys.executable, "-c", LOOKS,
+        env=recorded.environment(LD_PRELOAD=str(FOLDER / "liblife_looks.so")),
+    )
+    assert seen.stdout == "True 0\n"
 
 
 def address_sanitizer() -> str:

@@ -76,7 +76,7 @@ struct Alike {
 
 std::vector<Finding> never_released(const TraceData& data, const Releases& releases) {
   std::map<Alike, Finding> groups;
-  const Origins origins(data);
+  Origins origins(data);
   const Sequence work_end = end_of_work(data);
   for (const Cycle& cycle : releases.cycles) {
     std::optional<FindingItem> item = judge(data, releases.steps, cycle, work_end);

@@ -18,7 +18,7 @@ struct Alike {
 
 bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
 
-Alike alike(const Origins& origins, const ReleaseRow& row) {
+Alike alike(Origins& origins, const ReleaseRow& row) {
   Alike key;
   if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
@@ -82,7 +82,7 @@ void add_holders(Finding& finding) {
 
 std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   // A read after the release is a release too early, not one that keeps too long: see use_after_release.
-  const Origins origins(data);
+  Origins origins(data);
   std::vector<const ReleaseRow*> rows;
   std::map<Key, Alike> known;
   for (const ReleaseRow* row : releases.residual()) {

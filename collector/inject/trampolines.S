@@ -2,7 +2,8 @@
 #
 # Both functions look at their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
 # do. These trampolines jump to the real function with stack and registers as they came.
-#   dlopen: sets dcmt_loader_was_busy and the thread's dcmt_thread_has_loaded, jumps.
+#   dlopen: unless it only asks (RTLD_NOLOAD, 4), sets dcmt_loader_was_busy and the thread's dcmt_thread_has_loaded;
+#           jumps. Our own looks for loaded libraries only ask: they must not bring about the next look.
 #   dlsym:  if dcmt_loader_was_busy is set, first calls dcmt_before_symbol(symbol): the loader is idle again then.
 
     .text
@@ -26,10 +27,12 @@
     .type dlopen, @function
 dlopen:
     endbr64
+    testl $4, %esi
+    jne   2f
     movl  $1, dcmt_loader_was_busy(%rip)
     movq  dcmt_thread_has_loaded@gottpoff(%rip), %rax
     movl  $1, %fs:(%rax)
-    cmpq  $0, dcmt_real_dlopen(%rip)
+2:  cmpq  $0, dcmt_real_dlopen(%rip)
     jne   1f
     CALL_PRESERVING dcmt_resolve_real_functions
 1:  jmp   *dcmt_real_dlopen(%rip)

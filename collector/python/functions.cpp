@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "collector/agent/environment.h"
 #include "collector/python/codes.h"
 #include "collector/python/interpreter.h"
 #include "collector/python/text.h"
+#include "trace/base/path_end.h"
 
 namespace dcmt::python_provider {
 namespace {
@@ -80,20 +82,12 @@ void load_row(char* line) noexcept {
   g_rows[g_row_count++] = row;
 }
 
-bool ends_with_path(const Text& path, const char* end) noexcept {
-  const std::size_t length = std::strlen(end);
-  if (path.size() < length || std::memcmp(path.data() + path.size() - length, end, length) != 0) return false;
-  return path.size() == length || path.data()[path.size() - length - 1] == '/';
-}
-
-bool equals(const Text& text, const char* other) noexcept {
-  return text.size() == std::strlen(other) && std::memcmp(text.data(), other, text.size()) == 0;
-}
+std::string_view view(const Text& text) noexcept { return {text.data(), text.size()}; }
 
 /// The value of a variable of the frame, nullptr if it has none. Borrowed.
 PyObject* variable(const dcmt_py_frame& frame, const char* name) noexcept {
   for (std::int32_t i = 0; i < frame.locals; ++i) {
-    if (!equals(Text(PyTuple_GET_ITEM(frame.code->co_localsplusnames, i)), name)) continue;
+    if (view(Text(PyTuple_GET_ITEM(frame.code->co_localsplusnames, i))) != name) continue;
     PyObject* const value = frame.slots[i];
     const bool cell = dcmt_py_slot_kind(frame.code, i) != DCMT_PY_LOCAL && value != nullptr && PyCell_Check(value);
     return cell ? PyCell_GET(value) : value;
@@ -132,8 +126,10 @@ void load_functions() noexcept {
   const int file = path != nullptr ? open(path, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return;
   std::size_t size = 0;
-  for (ssize_t got = 1; got > 0 && size<kMaxText - 1; size += got> 0 ? static_cast<std::size_t>(got) : 0) {
-    got = read(file, g_text + size, kMaxText - 1 - size);
+  while (size < kMaxText - 1) {
+    const ssize_t got = read(file, g_text + size, kMaxText - 1 - size);
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
   }
   close(file);
   for (char *line = g_text, *end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
@@ -145,8 +141,9 @@ void load_functions() noexcept {
 std::uint32_t function_row(const PyCodeObject* code) noexcept {
   if (g_row_count == 0) return 0;
   const Text function(code->co_qualname);
+  const Text file(code->co_filename);
   for (std::size_t i = 0; i < g_row_count; ++i) {
-    if (!equals(function, g_rows[i].function) || !ends_with_path(Text(code->co_filename), g_rows[i].file)) continue;
+    if (view(function) != g_rows[i].function || !ends_with_path(view(file), g_rows[i].file)) continue;
     if (g_rows[i].event == agent::FunctionEvent::kBirth) g_births.store(true, std::memory_order_relaxed);
     return static_cast<std::uint32_t>(i + 1);
   }

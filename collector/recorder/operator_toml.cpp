@@ -38,8 +38,9 @@ std::string field(const toml::table& row, std::string_view name) { return row[na
 
 std::string line_of(const toml::table& row, std::initializer_list<const char*> names) {
   std::string line;
-  for (const char* name : names) line += (line.empty() && name == *names.begin() ? "" : "\t") + field(row, name);
-  return line + '\n';
+  for (const char* name : names) line += field(row, name) + '\t';
+  line.back() = '\n';
+  return line;
 }
 
 Status add_operator(const std::string& path, const toml::table& row, OperatorTables& tables) {
@@ -78,6 +79,7 @@ Status add_function(const std::string& path, const toml::table& row, OperatorTab
   if (field(row, "owner").empty() != field(row, "name").empty()) {
     return bad(path, row.source(), "'owner' (a variable) and 'name' (its attribute) come together");
   }
+  ++tables.functions;
   tables.agent += "function\t" + line_of(row, {"file", "function", "role", "event", "mechanism", "key", "persistent",
                                                "owner", "name"});
   return {};
@@ -98,11 +100,7 @@ Status add_origin(const std::string& path, const toml::table& row, OperatorTable
 
 /// What does not fit would not be followed, and nobody would be told.
 Status check_fits(const std::string& path, const OperatorTables& tables) {
-  std::size_t functions = 0;
-  for (std::size_t at = 0; (at = tables.agent.find("function\t", at)) != std::string::npos; ++at) {
-    functions += at == 0 || tables.agent[at - 1] == '\n' ? 1 : 0;
-  }
-  if (functions <= agent::kMaxTableFunctions && tables.agent.size() <= agent::kMaxTableBytes) return {};
+  if (tables.functions <= agent::kMaxTableFunctions && tables.agent.size() <= agent::kMaxTableBytes) return {};
   return Error{ErrorCode::kBadInput, path + ": too many rows, with those known out of the box: at most " +
                                          std::to_string(agent::kMaxTableFunctions) + " functions and " +
                                          std::to_string(agent::kMaxTableBytes) +

@@ -9,8 +9,9 @@
 namespace dcmt::recorder {
 
 struct OperatorTables {
-  std::string agent;    ///< read by collector/torch/operator_table.h and collector/python/functions.h
-  std::string origins;  ///< read by analyzer/origins.h, through the trace
+  std::string agent;       ///< read by collector/torch/operator_table.h and collector/python/functions.h
+  std::string origins;     ///< read by analyzer/origins.h, through the trace
+  unsigned functions = 0;  ///< rows of them in `agent`
 };
 
 /// Reads TOML tables in order; earlier rows win. An error names file, line and what is wrong. docs/operators.md

@@ -53,60 +53,42 @@ void gathered(const FunctionCall& call, const void* tensor, const void* storage)
   key_gathered(name, {tensor, storage}, call.function, wire::kKeyFunction);
 }
 
-/// Parameters are partitioned by the same functions before they were ever gathered: that is no release.
-bool begin_release(FunctionCall& call, const void* storage) noexcept {
-  KeyName name{call.graph, call.number};
-  const bool known = call.numbered || key_of_storage(storage, call.graph, name);
-  if (!known || !key_is_gathered(name)) return false;
-  call.numbered = true;
-  call.number = name.key;
-  key_release_begins(name, 1, call.function, wire::kKeyFunction);
-  return true;
-}
-
-void end_release(const FunctionCall& call) noexcept {
-  key_release_ends({call.graph, call.number}, 1, call.function, wire::kKeyFunction);
-}
-
 }  // namespace
 
-MovedByFunction::MovedByFunction(const void* tensor) noexcept : tensor_(tensor) {
-  if (!agent::recording() || layout::storage_of(tensor) == nullptr) return;
-  agent::Inside inside;
-  call_ = function_here(FunctionEvent::kMove, layout::python_object_of(tensor));
-  // A tensor's storage changes from use to use: only a number tells which parameter it is.
-  if (!call_.numbered) call_.role = FunctionRole::kNone;
-  const bool release = call_.role == FunctionRole::kRelease;
-  if (release && !begin_release(call_, nullptr)) call_.role = FunctionRole::kNone;
-}
-
-MovedByFunction::~MovedByFunction() {
-  if (call_.role == FunctionRole::kNone || !agent::recording()) return;
-  agent::Inside inside;
-  const void* storage = layout::storage_of(tensor_);
-  if (call_.role == FunctionRole::kRelease) {
-    end_release(call_);
-  } else if (layout::bytes_of(storage) != 0) {
-    gathered(call_, tensor_, storage);
+/// Parameters are partitioned by the same functions before they were ever gathered: that is no release.
+void CycleByFunction::begin(const FunctionCall& call, const void* storage) noexcept {
+  if (call.role == FunctionRole::kRelease) {
+    released_ = {call.graph, call.number};
+    const bool known = call.numbered || key_of_storage(storage, call.graph, released_);
+    if (!known || !key_is_gathered(released_)) return;
+    key_release_begins(released_, 1, call.function, wire::kKeyFunction);
   }
+  call_ = call;
 }
 
-ResizedByFunction::ResizedByFunction(const void* storage) noexcept : storage_(storage) {
+CycleByFunction::CycleByFunction(Moved moved) noexcept : tensor_(moved.tensor), storage_(nullptr) {
+  if (!agent::recording() || layout::storage_of(tensor_) == nullptr) return;
+  agent::Inside inside;
+  const FunctionCall call = function_here(FunctionEvent::kMove, layout::python_object_of(tensor_));
+  // A tensor's storage changes from use to use: only a number tells which parameter it is.
+  if (call.numbered) begin(call, nullptr);
+}
+
+CycleByFunction::CycleByFunction(Resized resized) noexcept : tensor_(nullptr), storage_(resized.storage) {
   if (!agent::recording()) return;
   agent::Inside inside;
-  call_ = function_here(FunctionEvent::kResize, nullptr);
-  const bool release = call_.role == FunctionRole::kRelease;
-  if (release && !begin_release(call_, storage)) call_.role = FunctionRole::kNone;
+  begin(function_here(FunctionEvent::kResize, nullptr), storage_);
 }
 
-ResizedByFunction::~ResizedByFunction() {
+CycleByFunction::~CycleByFunction() {
   if (call_.role == FunctionRole::kNone || !agent::recording()) return;
   agent::Inside inside;
   if (call_.role == FunctionRole::kRelease) {
-    end_release(call_);
-  } else if (layout::bytes_of(storage_) != 0) {
-    gathered(call_, nullptr, storage_);
+    key_release_ends(released_, 1, call_.function, wire::kKeyFunction);
+    return;
   }
+  const void* storage = tensor_ != nullptr ? layout::storage_of(tensor_) : storage_;
+  if (layout::bytes_of(storage) != 0) gathered(call_, tensor_, storage);
 }
 
 void born_in_function(const void* tensor, std::uint64_t stack) noexcept {

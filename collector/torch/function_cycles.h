@@ -5,33 +5,34 @@
 #include <cstdint>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/release_keys.h"
 
 namespace dcmt::torch_provider {
 
-/// Lives around a call that gives a tensor another storage, outside of whatever records that.
-class MovedByFunction {
+/// Lives around a call that gives a tensor another storage, or a storage another size, outside of whatever records
+/// that: a function of the table may gather or release a parameter by it.
+class CycleByFunction {
  public:
-  explicit MovedByFunction(const void* tensor) noexcept;
-  ~MovedByFunction();
-  MovedByFunction(const MovedByFunction&) = delete;
-  MovedByFunction& operator=(const MovedByFunction&) = delete;
+  struct Moved {
+    const void* tensor;
+  };
+  struct Resized {
+    const void* storage;
+  };
+  explicit CycleByFunction(Moved moved) noexcept;
+  explicit CycleByFunction(Resized resized) noexcept;
+  ~CycleByFunction();
+  CycleByFunction(const CycleByFunction&) = delete;
+  CycleByFunction& operator=(const CycleByFunction&) = delete;
 
  private:
-  const void* const tensor_;
-  agent::FunctionCall call_;
-};
+  /// @param storage  tells the key of a call without a number, else nullptr
+  void begin(const agent::FunctionCall& call, const void* storage) noexcept;
 
-/// Lives around a call that gives a storage another size, outside of whatever records that.
-class ResizedByFunction {
- public:
-  explicit ResizedByFunction(const void* storage) noexcept;
-  ~ResizedByFunction();
-  ResizedByFunction(const ResizedByFunction&) = delete;
-  ResizedByFunction& operator=(const ResizedByFunction&) = delete;
-
- private:
-  const void* const storage_;
-  agent::FunctionCall call_;
+  const void* const tensor_;   ///< moved; else nullptr
+  const void* const storage_;  ///< resized; else nullptr
+  agent::FunctionCall call_;   ///< without a role: nothing is to be done
+  KeyName released_{};         ///< of a release
 };
 
 /// A storage's first tensor was born, with that stack. Call inside the guard, after the birth's record.

@@ -322,7 +322,7 @@ class Move {
 };
 
 void on_copy_from(void* tensor, const void* other) {
-  const MovedByFunction function(tensor);
+  const CycleByFunction function(CycleByFunction::Moved{tensor});
   const Move move(tensor);
   g_copy_from(tensor, other);
 }
@@ -371,7 +371,7 @@ void* on_make_storage(void** result, const void* bytes, void* data, void* alloca
 }
 
 void resize(ResizeStorage real, void* storage, std::size_t bytes) {
-  const ResizedByFunction function(storage);
+  const CycleByFunction function(CycleByFunction::Resized{storage});
   const std::uint64_t before = layout::bytes_of(storage);
   const bool was_followed = agent::recording() && follow_begin(storage);
   {
