@@ -17,6 +17,7 @@ bool find(void* library, const char* name, Function*& function) {
 /// Empty, or what is missing.
 std::string load(Functions& all) {
   const char* named = std::getenv("DCMT_NCCL_LIBRARY");
+  all.is_torchs = named == nullptr;
   void* library = dlopen(named != nullptr ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return dlerror();
   const bool complete =

@@ -35,6 +35,7 @@ struct Functions {
   Result (*reduce_scatter)(const void* from, void* into, std::size_t each, Dtype, Operation, Communicator*, Stream);
   const char* (*error_string)(Result);
   const char* (*last_error)(Communicator*);
+  bool is_torchs;  ///< another one may work on the CPU, as that of the tests does
 };
 
 /// Throws if there is no NCCL. DCMT_NCCL_LIBRARY names another one than torch's.

@@ -81,8 +81,7 @@ class NcclWorld final : public World {
   void in_group(const Place& place, const Launch& launch, std::size_t tasks) {
     if (!end_.empty()) fail(place, end_);
     const c10::DeviceGuard guard(device_);
-    const c10::impl::VirtualGuardImpl implementation(device_.type());
-    const nccl::Stream stream = implementation.getStreamNativeHandle(implementation.getStream(device_));
+    const nccl::Stream stream = current_stream();
     Result result = nccl_.group_start();
     if (result == Result::kSuccess) {
       for (std::size_t i = 0; i < tasks && result == Result::kSuccess; ++i) result = launch(i, stream);
@@ -90,6 +89,12 @@ class NcclWorld final : public World {
       if (result == Result::kSuccess) result = closed;
     }
     if (result != Result::kSuccess) failed(result, place);
+  }
+
+  nccl::Stream current_stream() const {
+    if (device_.is_cpu()) return nullptr;
+    const c10::impl::VirtualGuardImpl implementation(device_.type());
+    return implementation.getStreamNativeHandle(implementation.getStream(device_));
   }
 
   [[noreturn]] void failed(Result result, const Place& place) {
@@ -141,6 +146,9 @@ std::shared_ptr<World> join_nccl_world(const at::Tensor& unique_id, int rank, in
   }
   std::memcpy(&id, unique_id.const_data_ptr(), sizeof id);
   const nccl::Functions& nccl = nccl::functions(place);
+  if (device.is_cpu() ? nccl.is_torchs : !device.has_index()) {
+    fail(place, "a rank has a GPU of its own, whose number is needed");
+  }
   const c10::DeviceGuard guard(device);
   nccl::Communicator* communicator = nullptr;
   check(nccl.init_rank(&communicator, size, id, rank), "ncclCommInitRank", nccl, place);

@@ -171,7 +171,6 @@ void init_nccl(const at::Tensor& unique_id, std::int64_t rank, std::int64_t size
                std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
                std::int64_t free_threshold_bytes) {
   const Place place{"init_nccl"};
-  if (!device.has_index()) fail(place, "the device needs its number");
   enter_rank([&] { return join_nccl_world(unique_id, static_cast<int>(rank), static_cast<int>(size), device, place); },
              rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, device, place), place);
 }
