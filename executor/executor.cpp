@@ -10,6 +10,13 @@
 
 #include "executor/switches.h"
 
+namespace at::native {
+
+/// Of libtorch_cuda, which a torch for the CPU lacks.
+[[gnu::weak, gnu::visibility("default")]] void resize_bytes_cuda(c10::StorageImpl* storage, std::size_t bytes);
+
+}  // namespace at::native
+
 namespace dcmt::zero3 {
 
 Parameter& Executor::parameter(std::int64_t id, const Place& place) {
@@ -17,16 +24,35 @@ Parameter& Executor::parameter(std::int64_t id, const Place& place) {
   return registry_.at(id, place);
 }
 
-/// One group of all-gathers, each into the registered buffer of its dtype, or into a new one.
+/// One group of all-gathers, each into the registered buffer of its dtype, or into a new one. They come after all that
+/// the current stream has been given: shards are written there, and buffers read, registered ones and those given back.
 void Executor::launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place) {
+  if (wanted.empty()) return;
+  streams_.after(Line::kGather, Line::kCurrent);
+  const On on(streams_, Line::kGather);
   std::vector<GatherTask> tasks;
   for (const auto& [parameter, dtype] : wanted) {
     const GatheredBuffer* known = parameter->buffer(dtype);
+    if (parameter->shard().device() != streams_.device()) fail(place, "a shard is offloaded: reload it first");
+    streams_.wait(Line::kGather, parameter->reload_done);
     const at::Tensor shard = parameter->shard().to(dtype);
     tasks.push_back({shard, known != nullptr ? known->flat : at::empty({parameter->padded_elements}, shard.options())});
   }
   world_.all_gather(tasks, place);
-  for (std::size_t i = 0; i < wanted.size(); ++i) set_buffer(*wanted[i].first, tasks[i].into);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Parameter& parameter = *wanted[i].first;
+    set_buffer(parameter, tasks[i].into);
+    streams_.set(parameter.gather_done, Line::kGather);
+  }
+}
+
+/// On the gather stream: what is converted may not be there yet.
+at::Tensor Executor::converted(Parameter& parameter, const at::Tensor& flat, at::ScalarType dtype) {
+  streams_.after(Line::kGather, Line::kCurrent);
+  const On on(streams_, Line::kGather);
+  const at::Tensor copy = flat.to(dtype);
+  streams_.set(parameter.gather_done, Line::kGather);
+  return copy;
 }
 
 void Executor::set_buffer(Parameter& parameter, const at::Tensor& flat) {
@@ -43,22 +69,25 @@ at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
   const GatheredBuffer* known = one.buffer(type);
   if (known == nullptr || !known->valid) {
     const GatheredBuffer* other = one.valid_buffer();
-    other == nullptr ? launch({{&one, type}}, place) : set_buffer(one, other->flat.to(type));
+    other == nullptr ? launch({{&one, type}}, place) : set_buffer(one, converted(one, other->flat, type));
     known = one.buffer(type);
   }
   return known->flat.narrow(0, 0, one.elements).view(one.shape);
 }
 
-at::Tensor Executor::cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype,
-                                 const Place& place) {
+at::Tensor Executor::cached_cast(std::int64_t id, Parameter& parameter, at::ScalarType dtype, const Place& place) {
   const at::Tensor full = gather(id, parameter.dtype(), place);
   at::Tensor& cast = casts_[id];
-  if (!cast.defined() || cast.scalar_type() != dtype) gathered_.add(cast = full.to(dtype));
+  if (!cast.defined() || cast.scalar_type() != dtype) {
+    gathered_.add(cast = converted(parameter, full, dtype));
+  }
   return cast.alias();
 }
 
 void Executor::wait(std::int64_t id, const Place& place) {
-  if (parameter(id, place).valid_buffer() == nullptr) fail(place, "it is not gathered, there is nothing to wait for");
+  Parameter& one = parameter(id, place);
+  if (one.valid_buffer() == nullptr) fail(place, "it is not gathered, there is nothing to wait for");
+  streams_.wait(Line::kCurrent, one.gather_done);
 }
 
 void Executor::release(std::int64_t id, std::int64_t users, const Place& place) {
@@ -71,6 +100,8 @@ void Executor::release(std::int64_t id, std::int64_t users, const Place& place) 
   } else if (users != uses.declared) {
     log_.add({EventKind::kMismatch, graph_, id, users});
   }
+  // Whatever is written next into these buffers, or into their memory, is written on the gather stream.
+  streams_.after(Line::kGather, Line::kCurrent);
   if (--uses.left > 0) return;
   // A persistent parameter keeps its own buffer; copies in other dtypes are given back all the same.
   std::erase_if(one.gathered, [&](const GatheredBuffer& buffer) {
@@ -87,7 +118,11 @@ void Executor::give_back(std::int64_t id, const at::Tensor& registered, const Pl
   if (switches().release_clears_tensor_only) {
     log_.watch(graph_, id, storage);
   } else {
-    at::native::resize_bytes_nocuda(storage, 0);
+    if (streams_.on_gpu()) {
+      at::native::resize_bytes_cuda(storage.unsafeGetStorageImpl(), 0);
+    } else {
+      at::native::resize_bytes_nocuda(storage, 0);
+    }
     // Who reads it all the same gets an error instead of a null pointer. The next gather takes another storage.
     storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
         "dcmt_z3: parameter " + std::to_string(id) + " of graph " + std::to_string(graph_) +
@@ -128,31 +163,62 @@ void Executor::invalidate() {
 }
 
 at::Tensor Executor::offload(const at::Tensor& tensor, std::int64_t id, const Place& place) {
-  at::Tensor& host = host_[id];
-  if (!host.defined()) host = at::empty_like(tensor);
-  if (host.sizes() != tensor.sizes() || host.scalar_type() != tensor.scalar_type()) {
+  Activation& one = activations_[id];
+  if (!one.host.defined()) {
+    one.host = at::empty_like(tensor, tensor.options().device(at::kCPU).pinned_memory(streams_.on_gpu()));
+  }
+  if (one.host.sizes() != tensor.sizes() || one.host.scalar_type() != tensor.scalar_type()) {
     fail(place, "offloaded with another shape or dtype than the first time");
   }
-  host.copy_(tensor);
-  return host;
+  one.from = tensor.device();
+  streams_.after(Line::kOffload, Line::kCurrent);
+  streams_.wait(Line::kOffload, one.reload_done);
+  const On on(streams_, Line::kOffload);
+  one.host.copy_(tensor, /*non_blocking=*/true);
+  streams_.mark_used(tensor, Line::kOffload);  // the program may drop it at once
+  streams_.set(one.offload_done, Line::kOffload);
+  return one.host;
 }
 
-at::Tensor Executor::offloaded(std::int64_t id, const Place& place) const {
-  const auto found = host_.find(id);
-  if (found == host_.end()) fail(place, "nothing was offloaded under this id");
+Executor::Activation& Executor::offloaded_activation(std::int64_t id, const Place& place) {
+  const auto found = activations_.find(id);
+  if (found == activations_.end() || !found->second.host.defined()) fail(place, "nothing was offloaded under this id");
   return found->second;
 }
 
+at::Tensor Executor::offloaded(std::int64_t id, const Place& place) {
+  const Activation& one = offloaded_activation(id, place);
+  streams_.wait(Line::kCurrent, one.offload_done);
+  return one.host;
+}
+
 at::Tensor Executor::reload(std::int64_t id, const Place& place) {
-  return reloaded_[id] = offloaded(id, place).clone();
+  Activation& one = offloaded_activation(id, place);
+  streams_.wait(Line::kReload, one.offload_done);
+  const On on(streams_, Line::kReload);
+  const auto there = one.host.options().device(one.from).pinned_memory(false);
+  one.reloaded = one.host.to(there, /*non_blocking=*/true, /*copy=*/true);
+  streams_.set(one.reload_done, Line::kReload);
+  return one.reloaded;
 }
 
 at::Tensor Executor::reloaded(std::int64_t id) {
-  const auto found = reloaded_.find(id);
-  if (found == reloaded_.end()) return {};
-  at::Tensor tensor = found->second;
-  if (!switches().reload_map_held_to_end_of_backward) reloaded_.erase(found);
-  return tensor;
+  const auto found = activations_.find(id);
+  if (found == activations_.end() || !found->second.reloaded.defined()) return {};
+  Activation& one = found->second;
+  streams_.wait(Line::kCurrent, one.reload_done);
+  // The program drops it when it likes; a wait for its reads would hold back the reloads that run ahead.
+  streams_.mark_used(one.reloaded, Line::kCurrent);
+  return switches().reload_map_held_to_end_of_backward ? one.reloaded : std::exchange(one.reloaded, {});
+}
+
+void Executor::drop_reloaded() {
+  for (auto& [id, one] : activations_) one.reloaded.reset();
+}
+
+std::size_t Executor::reloaded_count() const {
+  return static_cast<std::size_t>(std::count_if(activations_.begin(), activations_.end(),
+                                                [](const auto& one) { return one.second.reloaded.defined(); }));
 }
 
 }  // namespace dcmt::zero3

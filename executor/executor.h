@@ -1,5 +1,6 @@
 // One graph's side of the cycle: gathers, releases with their counts, offloaded activations. Forward and backward of a
-// graph use the same executor. On the CPU everything is done when a call returns.
+// graph use the same executor. On the CPU everything is done when a call returns; on a GPU it has its place in a
+// stream.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,7 @@
 #include "executor/event_log.h"
 #include "executor/gathered_bytes.h"
 #include "executor/registry.h"
+#include "executor/streams.h"
 #include "executor/world.h"
 
 namespace dcmt::zero3 {
@@ -22,17 +24,24 @@ using Dtype = std::optional<at::ScalarType>;  ///< none: the parameter's own
 
 class Executor {
  public:
-  Executor(std::int64_t graph, std::set<std::int64_t> ids, World& world, Registry& registry, GatheredBytes& gathered,
-           EventLog& log)
-      : graph_(graph), ids_(std::move(ids)), world_(world), registry_(registry), gathered_(gathered), log_(log) {}
+  Executor(std::int64_t graph, std::set<std::int64_t> ids, World& world, Registry& registry, Streams& streams,
+           GatheredBytes& gathered, EventLog& log)
+      : graph_(graph),
+        ids_(std::move(ids)),
+        world_(world),
+        registry_(registry),
+        streams_(streams),
+        gathered_(gathered),
+        log_(log) {}
 
   const std::set<std::int64_t>& ids() const { return ids_; }
 
   /// The full parameter, as an alias of the registered buffer.
   at::Tensor gather(std::int64_t id, Dtype dtype, const Place& place);
-  /// Throws unless the parameter is gathered.
+  /// The current stream waits until the parameter is there. Throws unless it is gathered.
   void wait(std::int64_t id, const Place& place);
-  /// One use of `users` is over. After the last one a parameter that is not persistent gives its bytes back.
+  /// One use of `users` is over, with what the current stream has been given. After the last one a parameter that is
+  /// not persistent gives its bytes back.
   void release(std::int64_t id, std::int64_t users, const Place& place);
   /// One group for all that are not valid yet. `dtypes` is empty or has one for each id.
   void prefetch(const std::vector<std::int64_t>& ids, const std::vector<at::ScalarType>& dtypes, const Place& place);
@@ -46,37 +55,48 @@ class Executor {
   /// Of the defect that caches converted weights: its cache ends with a pass.
   void drop_casts() { casts_.clear(); }
 
-  /// Activations. Ids are the caller's own and have nothing to do with parameters.
+  /// Activations. Ids are the caller's own and have nothing to do with parameters. The host buffer stays, pinned if the
+  /// rank is on a GPU.
   at::Tensor offload(const at::Tensor& tensor, std::int64_t id, const Place& place);
-  at::Tensor offloaded(std::int64_t id, const Place& place) const;
+  /// The host buffer; the current stream waits until it is filled.
+  at::Tensor offloaded(std::int64_t id, const Place& place);
   at::Tensor reload(std::int64_t id, const Place& place);
-  /// Undefined if nothing was reloaded.
+  /// The current stream waits until it is there. Undefined if nothing was reloaded.
   at::Tensor reloaded(std::int64_t id);
-  void drop_reloaded() { reloaded_.clear(); }
-  std::size_t reloaded_count() const { return reloaded_.size(); }
+  void drop_reloaded();
+  std::size_t reloaded_count() const;
 
  private:
   struct Uses {
     std::int64_t declared = 0;
     std::int64_t left = 0;
   };
+  struct Activation {
+    at::Tensor host;
+    c10::Device from = at::kCPU;
+    Point offload_done;
+    Point reload_done;
+    at::Tensor reloaded;
+  };
 
   Parameter& parameter(std::int64_t id, const Place& place);
   void launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place);
+  at::Tensor converted(Parameter& parameter, const at::Tensor& flat, at::ScalarType dtype);
   void set_buffer(Parameter& parameter, const at::Tensor& flat);
   void give_back(std::int64_t id, const at::Tensor& registered, const Place& place);
-  at::Tensor cached_cast(std::int64_t id, const Parameter& parameter, at::ScalarType dtype, const Place& place);
+  at::Tensor cached_cast(std::int64_t id, Parameter& parameter, at::ScalarType dtype, const Place& place);
+  Activation& offloaded_activation(std::int64_t id, const Place& place);
 
   const std::int64_t graph_;
   const std::set<std::int64_t> ids_;
   World& world_;
   Registry& registry_;
+  Streams& streams_;
   GatheredBytes& gathered_;
   EventLog& log_;
   std::map<std::int64_t, Uses> uses_;
   std::map<std::int64_t, at::Tensor> casts_;
-  std::map<std::int64_t, at::Tensor> host_;
-  std::map<std::int64_t, at::Tensor> reloaded_;
+  std::map<std::int64_t, Activation> activations_;
 };
 
 }  // namespace dcmt::zero3

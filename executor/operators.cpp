@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "executor/allocation_count.h"
+#include "executor/nccl_world.h"
 #include "executor/process_group_world.h"
 #include "executor/rank.h"
 #include "executor/simulated_world.h"
@@ -99,7 +100,9 @@ void free_tensors(at::TensorList tensors) {
   if (op.rank.profiling()) return;
   for (const at::Tensor& tensor : tensors) {
     const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-    if (bytes > op.rank.options().free_threshold_bytes) tensor.set_data(at::empty({0}, tensor.options()));
+    if (bytes <= op.rank.options().free_threshold_bytes) continue;
+    op.rank.streams().mark_used(tensor, Line::kCurrent);
+    tensor.set_data(at::empty({0}, tensor.options()));
   }
 }
 
@@ -132,32 +135,44 @@ at::Tensor like_first(const at::Tensor& tensor, std::int64_t, std::int64_t) { re
 
 void offload_parameter(const at::Tensor&, std::int64_t graph, std::int64_t id) {
   const Entered op({"offload_parameter", graph, id});
-  op.rank.registry().at(id, op.place).offload();
+  op.rank.registry().at(id, op.place).offload(op.rank.streams());
 }
 
 void reload_parameter(const at::Tensor&, std::int64_t graph, std::int64_t id) {
   const Entered op({"reload_parameter", graph, id});
-  op.rank.registry().at(id, op.place).reload();
+  op.rank.registry().at(id, op.place).reload(op.rank.streams());
 }
 
 void ordering_only(const at::Tensor&, std::int64_t, std::int64_t) {}
 
 // --- host functions -------------------------------------------------------------------------------------------------
 
-void init_simulated(std::int64_t world, std::int64_t rank, std::int64_t size, std::int64_t bucket_elements,
-                    bool double_buffered, bool pre_divides, std::int64_t free_threshold_bytes) {
-  const Place place{"init_simulated"};
+RankOptions rank_options(std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
+                         std::int64_t free_threshold_bytes, c10::Device device, const Place& place) {
   if (bucket_elements < 1) fail(place, "a bucket has at least one element");
+  return {{bucket_elements, double_buffered, pre_divides}, device, free_threshold_bytes};
+}
+
+void init_simulated(std::int64_t world, std::int64_t rank, std::int64_t size, std::int64_t bucket_elements,
+                    bool double_buffered, bool pre_divides, std::int64_t free_threshold_bytes, c10::Device device) {
+  const Place place{"init_simulated"};
   enter_rank([&] { return join_simulated_world(world, static_cast<int>(rank), static_cast<int>(size), place); },
-             {{bucket_elements, double_buffered, pre_divides}, free_threshold_bytes}, place);
+             rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, device, place), place);
 }
 
 void init_group(const std::string& group, std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
                 std::int64_t free_threshold_bytes) {
   const Place place{"init_group"};
-  if (bucket_elements < 1) fail(place, "a bucket has at least one element");
   enter_rank([&] { return process_group_world(group, place); },
-             {{bucket_elements, double_buffered, pre_divides}, free_threshold_bytes}, place);
+             rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, at::kCPU, place), place);
+}
+
+void init_nccl(const at::Tensor& unique_id, std::int64_t rank, std::int64_t size, c10::Device device,
+               std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
+               std::int64_t free_threshold_bytes) {
+  const Place place{"init_nccl"};
+  enter_rank([&] { return join_nccl_world(unique_id, static_cast<int>(rank), static_cast<int>(size), device, place); },
+             rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, device, place), place);
 }
 
 void register_param(std::int64_t id, at::IntArrayRef shape, const at::Tensor& shard,
@@ -169,7 +184,7 @@ void register_param(std::int64_t id, at::IntArrayRef shape, const at::Tensor& sh
   if (gradient) parameter.gradient = gradient->detach();
   parameter.gradient_dtype = gradient_dtype;
   parameter.persistent = persistent;
-  op.rank.registry().add(id, std::move(parameter), op.rank.world(), op.place);
+  op.rank.registry().add(id, std::move(parameter), op.rank.world(), op.rank.streams(), op.place);
 }
 
 void register_graph_z3(std::int64_t graph, at::IntArrayRef ids) {
@@ -204,11 +219,17 @@ std::int64_t world_size() { return Entered({"world_size"}).rank.world().size(); 
 
 at::Tensor gather_across(const at::Tensor& tensor) {
   const Entered op({"gather_across"});
+  Streams& streams = op.rank.streams();
   const at::Tensor mine = tensor.detach().contiguous();
   std::vector<std::int64_t> shape = mine.sizes().vec();
   shape.insert(shape.begin(), op.rank.world().size());
-  at::Tensor all = at::empty(shape, mine.options());
-  op.rank.world().all_gather({{mine.view({-1}), all.view({-1})}}, op.place);
+  const at::Tensor all = at::empty(shape, mine.options());
+  streams.after(Line::kGather, Line::kCurrent);
+  {
+    const On on(streams, Line::kGather);
+    op.rank.world().all_gather({{mine.view({-1}), all.view({-1})}}, op.place);
+  }
+  streams.after(Line::kCurrent, Line::kGather);
   return all;
 }
 
@@ -294,12 +315,17 @@ TORCH_LIBRARY(dcmt_z3, m) {
 
   m.def(
       "init_simulated(int world, int rank, int size, int bucket_elements, bool double_buffered=True,"
-      " bool pre_divides=True, int free_threshold_bytes=0) -> ()",
+      " bool pre_divides=True, int free_threshold_bytes=0, Device device=\"cpu\") -> ()",
       init_simulated);
   m.def(
       "init_group(str group, int bucket_elements, bool double_buffered=True, bool pre_divides=True,"
       " int free_threshold_bytes=0) -> ()",
       init_group);
+  m.def("nccl_unique_id() -> Tensor", [] { return nccl_unique_id({"nccl_unique_id"}); });
+  m.def(
+      "init_nccl(Tensor unique_id, int rank, int size, Device device, int bucket_elements, bool double_buffered=True,"
+      " bool pre_divides=True, int free_threshold_bytes=0) -> ()",
+      init_nccl);
   m.def(
       "register_param(int id, int[] shape, Tensor shard, Tensor? grad_partition=None, bool persistent=False,"
       " ScalarType? grad_dtype=None) -> ()",
@@ -335,7 +361,8 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("switches_on() -> str[]", switches_on);
 }
 
-TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
+/// The same on every device; what differs is the streams.
+void implement(torch::Library& m) {
   m.impl("allgather_param", allgather_param);
   m.impl("wait_allgather", wait_allgather);
   m.impl("release_param", release_param);
@@ -352,6 +379,9 @@ TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) {
   m.impl("offload_parameter", offload_parameter);
   m.impl("reload_parameter", reload_parameter);
 }
+
+TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) { implement(m); }
+TORCH_LIBRARY_IMPL(dcmt_z3, CUDA, m) { implement(m); }
 
 // Nothing here is differentiable: programs say themselves what the gradients are.
 TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {

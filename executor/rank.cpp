@@ -1,5 +1,6 @@
 #include "executor/rank.h"
 
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -33,6 +34,9 @@ struct ThisThread {
 
 thread_local ThisThread t_this;
 
+/// Of what was launched and not waited for, at the end of a rank.
+constexpr std::chrono::seconds kLongestDrain{60};
+
 /// Releases of a persistent parameter keep its bytes on purpose; no operator's arguments say so.
 void mark_persistent(std::int64_t graph, std::int64_t id) {
   if (const dcmt_marks* marks = dcmt_get_marks_table()) marks->persist(graph, id);
@@ -41,17 +45,23 @@ void mark_persistent(std::int64_t graph, std::int64_t id) {
 }  // namespace
 
 Rank::Rank(std::shared_ptr<World> world, RankOptions options)
-    : world_(std::move(world)), options_(options), reducer_(*world_, options.reducer) {}
+    : world_(std::move(world)),
+      options_(options),
+      streams_(options.device),
+      reducer_(*world_, streams_, options.reducer) {}
 
-Rank::~Rank() { reset(); }
+Rank::~Rank() {
+  if (!streams_.drain(kLongestDrain)) world_->give_up();
+  reset();
+}
 
 void Rank::register_graph(std::int64_t graph, const std::vector<std::int64_t>& ids, const Place& place) {
   for (const std::int64_t id : ids) registry_.at(id, place);
   Graphs& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (!all.ranks.emplace(graph, this).second) fail(place, "a graph of this number is registered already");
-  executors_.try_emplace(graph, graph, std::set<std::int64_t>(ids.begin(), ids.end()), *world_, registry_, gathered_,
-                         log_);
+  executors_.try_emplace(graph, graph, std::set<std::int64_t>(ids.begin(), ids.end()), *world_, registry_, streams_,
+                         gathered_, log_);
   for (const std::int64_t id : ids) {
     if (registry_.at(id, place).persistent) mark_persistent(graph, id);
   }
@@ -95,6 +105,8 @@ void Rank::start_backward(bool updates) {
 
 void Rank::end_backward(Executor& executor, bool release_buckets, const Place& place) {
   reducer_.flush(place);
+  streams_.synchronize(Line::kReduce);
+  streams_.after(Line::kCurrent, Line::kGather);  // of gathers that nobody waited for: they read the shards
   if (updates_) executor.invalidate();
   executor.drop_reloaded();
   executor.drop_casts();
@@ -104,11 +116,13 @@ void Rank::end_backward(Executor& executor, bool release_buckets, const Place& p
 void Rank::invalidate(std::int64_t id, const Place& place) {
   Parameter& parameter = registry_.at(id, place);
   if (parameter.persistent) return;
+  streams_.after(Line::kGather, Line::kCurrent);
   parameter.gathered.clear();
   for (auto& [graph, executor] : executors_) executor.forget_uses(id);
 }
 
 void Rank::clear_all() {
+  streams_.after(Line::kGather, Line::kCurrent);
   for (auto& [id, parameter] : registry_.all()) {
     if (!parameter.persistent) parameter.gathered.clear();
   }

@@ -12,12 +12,14 @@
 #include "executor/executor.h"
 #include "executor/reducer.h"
 #include "executor/registry.h"
+#include "executor/streams.h"
 #include "executor/world.h"
 
 namespace dcmt::zero3 {
 
 struct RankOptions {
   ReducerOptions reducer;
+  c10::Device device = at::kCPU;          ///< of gathered buffers, gradients and their partitions
   std::int64_t free_threshold_bytes = 0;  ///< free_tensors leaves smaller ones alone
 };
 
@@ -29,6 +31,7 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   World& world() { return *world_; }
+  Streams& streams() { return streams_; }
   Registry& registry() { return registry_; }
   Reducer& reducer() { return reducer_; }
   EventLog& log() { return log_; }
@@ -60,6 +63,7 @@ class Rank {
  private:
   const std::shared_ptr<World> world_;
   const RankOptions options_;
+  Streams streams_;
   EventLog log_;
   GatheredBytes gathered_;
   Registry registry_;

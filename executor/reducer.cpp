@@ -23,8 +23,21 @@ void Reducer::add(const at::Tensor& gradient, Parameter& parameter, const Place&
                   [&](const Pending& one) { return one.parameter == &parameter; }))
     flush(lane, place);
   at::Tensor slice = slice_for(lane, parameter, source, place);
-  slice.narrow(0, 0, source.numel()).copy_(source);
-  lane.queue.push_back({&parameter, source, std::move(slice)});
+  fill(slice, source);
+  lane.queue.push_back({&parameter, source, streams_.get(Line::kCurrent), std::move(slice)});
+}
+
+/// What is behind the gradient is set to zero, unless the next one's slice begins there.
+void Reducer::fill(const at::Tensor& slice, const at::Tensor& source) const {
+  streams_.after(Line::kCopy, Line::kCurrent);
+  const On on(streams_, Line::kCopy);
+  const std::int64_t padding = slice.numel() - source.numel();
+  if (padding == 0) {
+    slice.copy_(source, /*non_blocking=*/true);
+    return;
+  }
+  slice.narrow(0, 0, source.numel()).copy_(source, /*non_blocking=*/true);
+  if (!switches().padded_reduce_reads_past_its_slice) slice.narrow(0, source.numel(), padding).zero_();
 }
 
 void Reducer::flush(const Place& place) {
@@ -45,14 +58,16 @@ BucketFacts Reducer::facts(at::ScalarType dtype) const {
 }
 
 Reducer::Bucket Reducer::make_bucket(std::int64_t elements, const at::Tensor& like) const {
-  if (!switches().padded_reduce_reads_past_its_slice) return {at::empty({elements}, like.options()), elements, 0};
+  const On on(streams_, Line::kReduce);
   // The defect reads up to W-1 elements behind the last slice: they are ours here, and have one value.
-  Bucket bucket{at::empty({elements + world_.size() - 1}, like.options()), elements, 0};
-  bucket.flat.narrow(0, elements, world_.size() - 1).zero_();
+  const std::int64_t behind = switches().padded_reduce_reads_past_its_slice ? world_.size() - 1 : 0;
+  Bucket bucket{at::empty({elements + behind}, like.options()), elements, 0, {}};
+  if (behind > 0) bucket.flat.narrow(0, elements, behind).zero_();
+  streams_.set(bucket.free, Line::kReduce);
   return bucket;
 }
 
-/// The slice that will be reduced: the parameter's padded elements, those behind its own set to zero.
+/// The slice that will be reduced: the parameter's padded elements.
 at::Tensor Reducer::slice_for(Lane& lane, const Parameter& parameter, const at::Tensor& source, const Place& place) {
   const bool reads_past = switches().padded_reduce_reads_past_its_slice;
   const std::int64_t wanted = reads_past ? parameter.elements : parameter.padded_elements;
@@ -63,11 +78,9 @@ at::Tensor Reducer::slice_for(Lane& lane, const Parameter& parameter, const at::
   if (!bucket.flat.defined() || wanted > bucket.elements) {
     bucket = make_bucket(std::max(wanted, options_.bucket_elements), source);
   }
+  if (bucket.used == 0) streams_.wait(Line::kCopy, bucket.free);
   at::Tensor slice = bucket.flat.narrow(0, bucket.used, parameter.padded_elements);
   bucket.used += wanted;
-  if (const std::int64_t padding = wanted - parameter.elements; padding > 0) {
-    slice.narrow(0, parameter.elements, padding).zero_();
-  }
   return slice;
 }
 
@@ -77,7 +90,13 @@ void Reducer::flush(Lane& lane, const Place& place) {
   const std::vector<Pending> queue = std::exchange(lane.queue, {});
   lane.filling.used = 0;
   if (options_.double_buffered) std::swap(lane.filling, lane.other);
+  Bucket& full = options_.double_buffered ? lane.other : lane.filling;
   ++lane.flushes;
+  streams_.after(Line::kReduce, Line::kCopy);
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (i == 0 || queue[i].from != queue[i - 1].from) streams_.after(queue[i].from, Line::kCopy);
+  }
+  const On on(streams_, Line::kReduce);
 
   const auto direct = [](const Pending& one) {
     return !one.parameter->accumulates && one.parameter->gradient.scalar_type() == one.slice.scalar_type();
@@ -97,6 +116,7 @@ void Reducer::flush(Lane& lane, const Place& place) {
     }
     tasks.push_back({one.slice, into});
   }
+  streams_.set(full.free, Line::kReduce);  // also if the collective fails
   world_.reduce_scatter(tasks, options_.pre_divides ? Reduction::kSum : Reduction::kMean, place);
 
   for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -106,6 +126,7 @@ void Reducer::flush(Lane& lane, const Place& place) {
     }
     parameter.accumulates = true;
   }
+  streams_.set(full.free, Line::kReduce);
 }
 
 }  // namespace dcmt::zero3

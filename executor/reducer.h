@@ -9,6 +9,7 @@
 
 #include "executor/errors.h"
 #include "executor/registry.h"
+#include "executor/streams.h"
 #include "executor/world.h"
 
 namespace dcmt::zero3 {
@@ -29,7 +30,8 @@ struct BucketFacts {
 
 class Reducer {
  public:
-  Reducer(World& world, ReducerOptions options) : world_(world), options_(options) {}
+  Reducer(World& world, Streams& streams, ReducerOptions options)
+      : world_(world), streams_(streams), options_(options) {}
 
   /// Copies the gradient into a bucket and keeps it alive until that is flushed.
   void add(const at::Tensor& gradient, Parameter& parameter, const Place& place);
@@ -44,10 +46,12 @@ class Reducer {
     at::Tensor flat;
     std::int64_t elements = 0;  ///< that slices may take
     std::int64_t used = 0;
+    Point free;  ///< the reductions that read it are done
   };
   struct Pending {
     Parameter* parameter;
     at::Tensor source;
+    c10::Stream from;  ///< whose pool gets the source's memory back
     at::Tensor slice;
   };
   struct Lane {
@@ -59,9 +63,11 @@ class Reducer {
 
   Bucket make_bucket(std::int64_t elements, const at::Tensor& like) const;
   at::Tensor slice_for(Lane& lane, const Parameter& parameter, const at::Tensor& source, const Place& place);
+  void fill(const at::Tensor& slice, const at::Tensor& source) const;
   void flush(Lane& lane, const Place& place);
 
   World& world_;
+  Streams& streams_;
   const ReducerOptions options_;
   std::map<at::ScalarType, Lane> lanes_;  ///< in one order on all ranks
 };

@@ -18,34 +18,43 @@ void check_dtype(at::ScalarType dtype, const char* what, const Place& place) {
   }
 }
 
-/// What each rank says of a parameter: elements of the shape, of its shard, of its partition (-1: none).
-constexpr std::int64_t kFacts = 3;
+/// What each rank says of a parameter.
+enum Fact : std::int64_t { kElements, kShardElements, kPartitionElements, kShardDtype, kPartitionDtype, kFacts };
+constexpr std::int64_t kNone = -1;
 
 std::string problem(const std::int64_t* facts, const std::int64_t* mine, const Parameter& parameter, int rank) {
   const std::string who = "rank " + std::to_string(rank);
-  if (facts[0] != mine[0]) {
-    return who + " has a shape of " + std::to_string(facts[0]) + " elements, this one of " + std::to_string(mine[0]);
+  if (facts[kElements] != mine[kElements]) {
+    return who + " has a shape of " + std::to_string(facts[kElements]) + " elements, this one of " +
+           std::to_string(mine[kElements]);
   }
   const std::string needed = std::to_string(parameter.shard_elements) + " are the share of " +
                              std::to_string(parameter.elements) + " elements";
-  if (facts[1] != parameter.shard_elements) {
-    return who + " has a shard of " + std::to_string(facts[1]) + " elements; " + needed;
+  if (facts[kShardElements] != parameter.shard_elements) {
+    return who + " has a shard of " + std::to_string(facts[kShardElements]) + " elements; " + needed;
   }
-  if (facts[2] >= 0 && facts[2] != parameter.shard_elements) {
-    return who + " has a gradient partition of " + std::to_string(facts[2]) + " elements; " + needed;
+  if (facts[kPartitionElements] != kNone && facts[kPartitionElements] != parameter.shard_elements) {
+    return who + " has a gradient partition of " + std::to_string(facts[kPartitionElements]) + " elements; " + needed;
   }
+  if (facts[kShardDtype] != mine[kShardDtype]) return who + " has a shard of another dtype than this one";
+  if (facts[kPartitionDtype] != mine[kPartitionDtype]) return who + " has gradients of another dtype than this one";
   return {};
 }
 
 void compare_ranks(const Parameter& parameter, World& world, const Place& place) {
   const auto options = at::TensorOptions().dtype(at::kLong);
-  at::Tensor mine = at::empty({kFacts}, options);
+  const at::Tensor mine = at::empty({kFacts}, options);
   auto* facts = mine.mutable_data_ptr<std::int64_t>();
-  facts[0] = parameter.elements;
-  facts[1] = parameter.home.numel();
-  facts[2] = parameter.gradient.defined() ? parameter.gradient.numel() : -1;
-  at::Tensor all = at::empty({world.size() * kFacts}, options);
-  world.all_gather({{mine, all}}, place);
+  const at::Tensor& gradient = parameter.gradient;
+  facts[kElements] = parameter.elements;
+  facts[kShardElements] = parameter.home.numel();
+  facts[kPartitionElements] = gradient.defined() ? gradient.numel() : kNone;
+  facts[kShardDtype] = static_cast<std::int64_t>(parameter.dtype());
+  facts[kPartitionDtype] =
+      gradient.defined() ? static_cast<std::int64_t>(parameter.gradient_dtype.value_or(gradient.scalar_type())) : kNone;
+  const at::Tensor into = at::empty({world.size() * kFacts}, options.device(world.device()));
+  world.all_gather({{mine.to(world.device()), into}}, place);
+  const at::Tensor all = into.cpu();
   for (int rank = 0; rank < world.size(); ++rank) {
     const std::string found = problem(all.const_data_ptr<std::int64_t>() + rank * kFacts, facts, parameter, rank);
     if (!found.empty()) fail(place, found);
@@ -54,13 +63,28 @@ void compare_ranks(const Parameter& parameter, World& world, const Place& place)
 
 }  // namespace
 
-void Parameter::reload() {
-  if (!reloaded.defined() && home.device().is_cpu()) reloaded = home.clone();
+void Parameter::reload(Streams& streams) {
+  if (reloaded.defined() || !home.device().is_cpu()) return;
+  streams.after(Line::kReload, Line::kCurrent);
+  streams.wait(Line::kReload, offload_done);
+  const On on(streams, Line::kReload);
+  reloaded = home.to(home.options().device(streams.device()), /*non_blocking=*/true, /*copy=*/true);
+  streams.set(reload_done, Line::kReload);
 }
 
-void Parameter::offload() {
+void Parameter::offload(Streams& streams) {
   if (!reloaded.defined()) return;
-  home.copy_(reloaded);
+  streams.after(Line::kOffload, Line::kCurrent);
+  streams.wait(Line::kOffload, reload_done);
+  {
+    const On on(streams, Line::kOffload);
+    home.copy_(reloaded, /*non_blocking=*/true);
+    streams.set(offload_done, Line::kOffload);
+  }
+  // The copy goes back to the reload stream's pool: the next one that is reloaded into its memory comes after those
+  // that read it.
+  streams.wait(Line::kReload, offload_done);
+  streams.wait(Line::kReload, gather_done);
   reloaded.reset();
 }
 
@@ -86,7 +110,7 @@ void Parameter::invalidate() {
   for (GatheredBuffer& one : gathered) one.valid = false;
 }
 
-void Registry::add(std::int64_t id, Parameter parameter, World& world, const Place& place) {
+void Registry::add(std::int64_t id, Parameter parameter, World& world, Streams& streams, const Place& place) {
   check_dtype(parameter.home.scalar_type(), "a shard", place);
   if (parameter.gradient_dtype) check_dtype(*parameter.gradient_dtype, "gradients", place);
   // A copy made for the collective would have to outlive it.
@@ -94,6 +118,13 @@ void Registry::add(std::int64_t id, Parameter parameter, World& world, const Pla
   if (parameter.gradient.defined()) {
     check_dtype(parameter.gradient.scalar_type(), "a gradient partition", place);
     if (!parameter.gradient.is_contiguous()) fail(place, "the gradient partition is not contiguous");
+    if (parameter.gradient.device() != streams.device()) {
+      fail(place, "the gradient partition is on " + parameter.gradient.device().str() + ", the rank on " +
+                      streams.device().str());
+    }
+  }
+  if (!parameter.home.is_cpu() && parameter.home.device() != streams.device()) {
+    fail(place, "the shard is on " + parameter.home.device().str() + ", the rank on " + streams.device().str());
   }
   parameter.elements = 1;
   for (const std::int64_t size : parameter.shape) parameter.elements *= size;
@@ -102,6 +133,7 @@ void Registry::add(std::int64_t id, Parameter parameter, World& world, const Pla
   compare_ranks(parameter, world, place);
 
   if (parameter.gradient.defined()) parameter.gradient.zero_();
+  streams.after(Line::kGather, Line::kCurrent);  // a buffer of the replaced one may still be read
   parameters_.insert_or_assign(id, std::move(parameter));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/errors.h"
+#include "executor/streams.h"
 #include "executor/world.h"
 
 namespace dcmt::zero3 {
@@ -34,12 +35,16 @@ struct Parameter {
 
   std::vector<GatheredBuffer> gathered;  ///< one a dtype; empty: not registered
 
+  Point gather_done;   ///< the last launched
+  Point reload_done;   ///< of the shard
+  Point offload_done;  ///< of the shard
+
   at::ScalarType dtype() const { return home.scalar_type(); }
   const at::Tensor& shard() const { return reloaded.defined() ? reloaded : home; }
 
   /// Offload and reload of the shard. Both do nothing where there is nothing to do.
-  void reload();
-  void offload();
+  void reload(Streams& streams);
+  void offload(Streams& streams);
 
   /// nullptr if there is none of that dtype.
   GatheredBuffer* buffer(at::ScalarType dtype);
@@ -52,9 +57,9 @@ struct Parameter {
 
 class Registry {
  public:
-  /// Every rank calls it, with the same shape: the lengths of all shards are compared. An id that is known is replaced,
-  /// with all that was registered for it. The gradient partition is set to zero.
-  void add(std::int64_t id, Parameter parameter, World& world, const Place& place);
+  /// Every rank calls it, with the same shape: the lengths and dtypes of all shards are compared. An id that is known
+  /// is replaced, with all that was registered for it. The gradient partition is set to zero.
+  void add(std::int64_t id, Parameter parameter, World& world, Streams& streams, const Place& place);
 
   /// Throws for an id that is not registered.
   Parameter& at(std::int64_t id, const Place& place);

@@ -30,12 +30,15 @@ struct Traffic {
   std::int64_t reductions = 0;
 };
 
-/// One rank's place in the world. Not thread-safe: one operator of a rank at a time.
+/// One rank's place in the world. Not thread-safe: one operator of a rank at a time. On a GPU collectives are given to
+/// the current stream and are done when it has come to them.
 class World {
  public:
   virtual ~World() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// Where tensors are that every collective takes.
+  virtual c10::Device device() const { return at::kCPU; }
 
   /// One group of collectives; every rank must come with the same sizes and dtypes. An empty group is none. Throws on
   /// every rank if they differ or one has left; nothing is written then.
@@ -57,6 +60,8 @@ class World {
 
   /// The others are told; collectives fail from here on.
   virtual void leave() = 0;
+  /// What is under way will not end, because others have gone: no more is waited for it.
+  virtual void give_up() {}
 
  private:
   virtual void run_gathers(const std::vector<GatherTask>& tasks, const Place& place) = 0;

@@ -20,7 +20,7 @@ def arguments_of(**options) -> argparse.Namespace:
     defaults = {
         "steps": STEPS, "micro_batches": 2, "layers": 2, "width": 12, "vocabulary": 29, "tokens": 7,
         "prefetch": 0, "persistent_below": 0, "offload": False, "bf16": False, "skipped": [], "compiled": False,
-        "reuse_buffers": False, "compile": None,
+        "reuse_buffers": False, "compile": None, "device": torch.device("cpu"),
     }  # fmt: skip
     return argparse.Namespace(**{**defaults, **options})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 
 import recorded
@@ -16,7 +17,10 @@ WORLDS = (1, 2, 3, 8)
 # No elements, one, a scalar, fewer than ranks, a multiple of 2, 3 and 8 and its neighbours, more than one dimension.
 SHAPES = ((0,), (1,), (), (2,), (23,), (24,), (25,), (3, 5), (2, 0, 3), (5, 7, 3))
 
-NOWHERE = torch.empty(0)  # the tensor argument that only gives an operator its place
+# Of all tensors that tests make inside of run().
+DEVICE = torch.device(os.environ.get("DCMT_TEST_DEVICE", "cpu"))
+
+NOWHERE = torch.empty(0, device=DEVICE)  # the tensor argument that only gives an operator its place
 
 
 def padded(elements: int, size: int) -> int:
@@ -40,7 +44,7 @@ class Rank:
 
     def shard_of(self, full: torch.Tensor) -> torch.Tensor:
         p = math.ceil(full.numel() / self.size)
-        flat = torch.full((p * self.size,), -1, dtype=full.dtype)
+        flat = torch.full((p * self.size,), -1, dtype=full.dtype, device=full.device)
         flat[: full.numel()] = full.reshape(-1)
         return flat[self.rank * p : (self.rank + 1) * p].clone()
 
@@ -54,7 +58,10 @@ class Rank:
         return self.graph + number
 
     def gather(self, id: int, dtype: torch.dtype | None = None, number: int = 0) -> torch.Tensor:
-        return ops.allgather_param(NOWHERE, self.graph + number, id, dtype)
+        gathered = ops.allgather_param(self.shards.get(id, NOWHERE), self.graph + number, id, dtype)
+        if DEVICE.type == "cpu":
+            return gathered
+        return ops.wait_allgather(gathered, self.graph + number, id)
 
     def wait(self, tensor: torch.Tensor, id: int) -> torch.Tensor:
         return ops.wait_allgather(tensor, self.graph, id)
@@ -71,7 +78,13 @@ class Rank:
 
 def run(size: int, test, *arguments, **options) -> list:
     """Runs test(Rank, *arguments) on every rank."""
-    return world.run_ranks(size, lambda rank: test(Rank(rank), *arguments), **options)
+    options.setdefault("device", DEVICE)
+
+    def as_rank(rank: int):
+        with DEVICE:
+            return test(Rank(rank), *arguments)
+
+    return world.run_ranks(size, as_rank, **options)
 
 
 def gathers() -> int:

@@ -36,9 +36,9 @@ constexpr std::int64_t kBucketElements = std::int64_t{1} << 17;
 class Rank {
  public:
   explicit Rank(std::int64_t elements, std::int64_t parameters = 1) : shard_(at::zeros({elements}, at::kFloat)) {
-    op<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t)>(
+    op<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t, c10::Device)>(
         "dcmt_z3::init_simulated")
-        .call(0, 0, 1, kBucketElements, true, true, 0);
+        .call(0, 0, 1, kBucketElements, true, true, 0, at::kCPU);
     std::vector<std::int64_t> ids(static_cast<std::size_t>(parameters));
     std::iota(ids.begin(), ids.end(), 0);
     for (const std::int64_t id : ids) add(id, elements);

@@ -39,8 +39,8 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
         return result, *torch.autograd.grad(result, weights, tangents)
 
     with FakeTensorMode():
-        weights = [torch.empty(one.shape, dtype=one.dtype) for one in parameters.values()]
-        inputs = [torch.empty(one.shape, dtype=one.dtype) for one in example]
+        weights = [torch.empty(one.shape, dtype=one.dtype, device=one.device) for one in parameters.values()]
+        inputs = [torch.empty(one.shape, dtype=one.dtype, device=one.device) for one in example]
         with torch.no_grad():
             result = functional_call(module, dict(zip(parameters, weights, strict=True)), tuple(inputs))
         primals = [weight.requires_grad_() for weight in weights] + inputs

@@ -14,7 +14,7 @@ each step:
 
 What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's
 thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
-formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes.
+formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes. Nor on a GPU.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import os
 
 import torch
 import torch.distributed
@@ -45,6 +46,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dcmt_zero3.train", description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=2, help="simulated in this process")
     parser.add_argument("--processes", action="store_true", help="one rank a process, started by torchrun, over gloo")
+    parser.add_argument("--device", type=torch.device, default="cpu", help="cuda: all ranks on one GPU, or each on its")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--micro-batches", type=int, default=2, help="backwards whose gradients one step adds up")
     parser.add_argument("--layers", type=int, default=2)
@@ -73,12 +75,14 @@ def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tu
     """The same for everybody who asks: inputs and labels of a rank's micro-batch."""
     generator = torch.Generator().manual_seed(step * 10_000 + micro * 100 + rank)
     ids = torch.randint(arguments.vocabulary, (BATCH, arguments.tokens + 1), generator=generator)
+    ids = ids.to(arguments.device)
     return ids[:, :-1], ids[:, 1:]
 
 
 def make_units(arguments: argparse.Namespace) -> list[nn.Module]:
     torch.manual_seed(0)
-    return model.gpt(arguments.layers, arguments.width, 4, arguments.vocabulary, arguments.tokens)
+    units = model.gpt(arguments.layers, arguments.width, 4, arguments.vocabulary, arguments.tokens)
+    return [unit.to(arguments.device) for unit in units]
 
 
 def traced(arguments: argparse.Namespace) -> Traced:
@@ -119,7 +123,7 @@ def make_model(graph: int, arguments: argparse.Namespace) -> Model:
 def clip(shards: list[nn.Parameter]) -> float:
     """Scales the gradients down to a norm of MAX_NORM; the ranks' shares of its square are added in their order."""
     mine = torch.stack([shard.grad.square().sum() for shard in shards]).sum()
-    total = torch.zeros(())
+    total = torch.zeros((), device=mine.device)
     for share in ops.gather_across(mine):
         total = total + share
     norm = total.sqrt()
@@ -177,7 +181,7 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
         "events": events,
         "peaks": peaks,
         "traffic": ops.traffic(),
-        "parameters": units.full_parameters(),
+        "parameters": [one.cpu() for one in units.full_parameters()],
     }
 
 
@@ -193,7 +197,7 @@ def run_as_process(arguments: argparse.Namespace) -> list[dict]:
     """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
     torch.distributed.init_process_group("gloo")
     try:
-        ops.init_group(torch.distributed.group.WORLD.group_name, arguments.bucket)
+        world.join_processes(torch.distributed.group.WORLD, arguments.device, bucket_elements=arguments.bucket)
         results = [None] * torch.distributed.get_world_size() if torch.distributed.get_rank() == 0 else None
         torch.distributed.gather_object(train(0, arguments), results)
         ops.cleanup()
@@ -202,10 +206,22 @@ def run_as_process(arguments: argparse.Namespace) -> list[dict]:
     return results or []
 
 
+def set_up_gpu(arguments: argparse.Namespace) -> None:
+    if arguments.processes:
+        arguments.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(arguments.device)
+    # Other attention kernels add up a gradient in any order.
+    torch.backends.cuda.enable_flash_sdp(False)
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def main() -> None:
     arguments = parse_arguments()
     for name in arguments.switch + ["as_published"] * arguments.as_published:
         ops.set_switch(name, True)
+    if arguments.device.type == "cuda":
+        set_up_gpu(arguments)
     if arguments.compiled:
         arguments.compiled = traced(arguments)
     if arguments.processes:
@@ -213,14 +229,14 @@ def main() -> None:
         if not ranks:
             return
     else:
-        ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket)
+        ranks = world.run_ranks(arguments.ranks, train, arguments, bucket_elements=arguments.bucket, device=arguments.device)
     print(
         json.dumps(
             {
                 "losses": [one["losses"] for one in ranks],
                 "norms": ranks[0]["norms"],
                 "sha256": digest(ranks[0]["parameters"]),
-                **({} if arguments.processes else {"peaks": [one["peaks"] for one in ranks]}),
+                **({} if arguments.processes or arguments.device.type != "cpu" else {"peaks": [one["peaks"] for one in ranks]}),
                 "events": [dataclasses.asdict(event) for one in ranks for event in one["events"]],
             }
         )

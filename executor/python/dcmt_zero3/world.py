@@ -1,4 +1,4 @@
-"""Runs one function per simulated rank, each in a thread of its own, of which one runs at a time."""
+"""Worlds of ranks: simulated ones, each in a thread of its own, of which one runs at a time, and processes on GPUs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import itertools
 import threading
 from typing import Any, Callable, Iterator
 
+import torch
+import torch.distributed
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from . import ops
@@ -37,7 +39,9 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
     def run(rank: int) -> None:
         try:
             ops.init_simulated(world, rank, size, **options)
-            results[rank] = function(rank, *arguments)
+            # On a GPU all backwards would share one thread, in which the ranks would wait for each other.
+            with torch.autograd.set_multithreading_enabled(False):
+                results[rank] = function(rank, *arguments)
         except BaseException as error:
             errors.append(error)
         finally:
@@ -51,6 +55,22 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
     if errors:
         raise errors[0]
     return results
+
+
+def join_processes(group: torch.distributed.ProcessGroup, device: torch.device, **options: Any) -> None:
+    """Makes the calling thread a rank beside those of the other processes of `group`.
+
+    On the CPU the group does the work; on a GPU, of which each process has one, a communicator of the executor's own.
+    `options` are those of init_group and init_nccl. ops.cleanup ends it.
+    """
+    options.setdefault("bucket_elements", BUCKET_ELEMENTS)
+    if device.type == "cpu":
+        ops.init_group(group.group_name, **options)
+        return
+    rank = group.rank()
+    unique_id = [ops.nccl_unique_id().tolist() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(unique_id, group=group, group_src=0)
+    ops.init_nccl(torch.tensor(unique_id[0], dtype=torch.uint8), rank, group.size(), device, **options)
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ auto op(const char* name) {
 using Dtype = std::optional<at::ScalarType>;
 
 bool run_cycle() {
-  op<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t)>("dcmt_z3::init_simulated")
-      .call(0, 0, 1, 1024, true, true, 0);
+  op<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t, c10::Device)>(
+      "dcmt_z3::init_simulated")
+      .call(0, 0, 1, 1024, true, true, 0, at::kCPU);
   const at::Tensor shard = at::arange(15, at::kFloat);
   op<void(std::int64_t, at::IntArrayRef, const at::Tensor&, const std::optional<at::Tensor>&, bool, Dtype)>(
       "dcmt_z3::register_param")

@@ -1,0 +1,197 @@
+"""What the executor's gather and release cost over NCCL, beside torch's all-gather and a bare one of the same bytes, and
+what its operators cost the host: one process a GPU, started by scripts/bench-nccl. Prints one table.
+
+A turn is a number of gathers in a row, timed on the GPU from the first to the last; the three take turns within a round,
+the order reversed every other round. `executor`: gather, wait, use count, release of the whole. `torch`: into a new
+tensor by dist.all_gather_into_tensor over a NCCL group. `bare`: the executor's world into a new tensor
+(ops.gather_across), without the life of a parameter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from statistics_of_pairs import median_interval
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "executor" / "python"))
+
+from dcmt_zero3 import ops, world  # noqa: E402
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SIZES = tuple(64 * KIB << 2 * step for step in range(8))  # 64 KiB to 1 GiB, gathered
+TURN_BYTES = 4 * GIB
+GRAPH = 0
+BUDGET_US = 5.0
+HOST_BYTES = 64 * KIB
+HOST_CALLS = 2000
+QUEUED = 20  # calls between synchronizations: the queue is never full, the host never waits
+
+
+def shard_of(bytes: int) -> torch.Tensor:
+    return torch.randn(bytes // 4 // dist.get_world_size(), device="cuda")
+
+
+def gathers(bytes: int) -> dict:
+    """The three, as functions that gather once."""
+    shard = shard_of(bytes)
+    whole = shard.numel() * dist.get_world_size()
+    ops.register_param(bytes, [whole], shard, None)
+    ops.register_graph_z3(bytes, [bytes])
+
+    def executor() -> None:
+        weight = ops.wait_allgather(ops.allgather_param(shard, bytes, bytes), bytes, bytes)
+        ops.release_param(weight, bytes, bytes, 1)
+
+    def by_torch() -> None:
+        dist.all_gather_into_tensor(torch.empty(whole, device="cuda"), shard)
+
+    def bare() -> None:
+        ops.gather_across(shard)
+
+    return {"executor": executor, "torch": by_torch, "bare": bare}
+
+
+def turn(gather, times: int) -> float:
+    """Microseconds of one. All ranks begin together."""
+    dist.barrier()
+    torch.cuda.synchronize()
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    for _ in range(times):
+        gather()
+    last.record()
+    torch.cuda.synchronize()
+    return 1e3 * first.elapsed_time(last) / times
+
+
+def measure_gathers(bytes: int, rounds: int) -> dict:
+    ways = gathers(bytes)
+    times = max(2, min(500, TURN_BYTES // bytes))
+    for gather in ways.values():
+        turn(gather, times)
+    micros = {name: [] for name in ways}
+    for round in range(rounds):
+        for name in list(ways)[:: 1 if round % 2 == 0 else -1]:
+            micros[name].append(turn(ways[name], times))
+    ours = micros["executor"]
+    return {
+        "bytes": bytes,
+        "us": {name: statistics.median(values) for name, values in micros.items()},
+        "ratio": {
+            rival: median_interval([a / b for a, b in zip(ours, micros[rival], strict=True)])
+            for rival in ("torch", "bare")
+        },
+    }
+
+
+def timed(calls: dict) -> dict:
+    """Calls each in turn, HOST_CALLS times; the microseconds that each kept the host."""
+    nanos = {name: [] for name in calls}
+    for time_ in range(HOST_CALLS):
+        if time_ % QUEUED == 0:
+            torch.cuda.synchronize()
+        for name, call in calls.items():
+            begin = time.perf_counter_ns()
+            call()
+            nanos[name].append(time.perf_counter_ns() - begin)
+    torch.cuda.synchronize()
+    skipped = HOST_CALLS // 10  # the first ones make events and fill pools
+    return {name: [one / 1e3 for one in values[skipped:]] for name, values in nanos.items()}
+
+
+def measure_host() -> dict:
+    shard = shard_of(HOST_BYTES)
+    whole = shard.numel() * dist.get_world_size()
+    ids = list(range(10, 10 + HOST_CALLS + QUEUED))
+    for id in ids:
+        ops.register_param(id, [whole], shard, torch.zeros_like(shard))
+    ops.register_graph_z3(GRAPH, ids)
+    id, activation = ids[0], torch.randn(whole, device="cuda")
+    nowhere, into = torch.empty(0, device="meta"), torch.empty(whole, device="cuda")
+    works, gradients = [], iter(ids)
+
+    def rival() -> None:
+        works.append(dist.all_gather_into_tensor(into, shard, async_op=True))
+
+    measured = timed({"a Python call of an operator that does nothing": lambda: ops.wait_allgather(nowhere, GRAPH, id)})
+    measured |= timed({
+        "gather": lambda: ops.allgather_param(shard, GRAPH, id),
+        "gather of what is valid": lambda: ops.allgather_param(shard, GRAPH, id),
+        "wait": lambda: ops.wait_allgather(shard, GRAPH, id),
+        "release, not the last": lambda: ops.release_param(shard, GRAPH, id, 2),
+        "release, the last": lambda: ops.release_param(shard, GRAPH, id, 2),
+    })  # fmt: skip
+    measured |= timed({
+        "torch: all_gather_into_tensor": rival,
+        "torch: its wait": lambda: works.pop().wait(),
+    })  # fmt: skip
+    measured |= timed({
+        "offload_tensor": lambda: ops.offload_tensor(activation, GRAPH, 0),
+        "wait_offload": lambda: ops.wait_offload(activation, GRAPH, 0),
+        "reload_tensor": lambda: ops.reload_tensor(activation, GRAPH, 0),
+        "wait_reload": lambda: ops.wait_reload(activation, GRAPH, 0),
+    })  # fmt: skip
+    ops.start_backward(True)
+    measured |= timed({"reduce_grad, without the reduction": lambda: ops.reduce_grad(activation, GRAPH, next(gradients))})
+    ops.end_backward([], GRAPH, True)
+    return {
+        name: {**median_interval(values), "p99": sorted(values)[len(values) * 99 // 100]}
+        for name, values in measured.items()
+    }
+
+
+def text_of(bytes: int) -> str:
+    return f"{bytes // MIB} MiB" if bytes >= MIB else f"{bytes // KIB} KiB"
+
+
+def print_table(results: dict) -> None:
+    print(f"{results['device']}, {results['ranks']} ranks, torch {torch.__version__}")
+    print("\ngather and release      executor      torch       bare   to torch                to bare")
+    for row in results["gathers"]:
+        us = row["us"]
+        ratios = "   ".join(
+            f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" for ratio in row["ratio"].values()
+        )
+        print(f"{text_of(row['bytes']):>10} {us['executor']:18.1f} {us['torch']:10.1f} {us['bare']:10.1f} us {ratios}")
+    print(f"\nhost, {text_of(HOST_BYTES)}, called from Python            median                   p99   budget {BUDGET_US} us")
+    for name, one in results["host"].items():
+        verdict = "" if name.startswith(("torch", "a Python")) else "pass" if one["high"] <= BUDGET_US else "MISS"
+        print(f"  {name:46} {one['median']:6.2f} [{one['low']:.2f}, {one['high']:.2f}] {one['p99']:8.2f}   {verdict}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="gathered bytes")
+    parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
+    arguments = parser.parse_args()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=device)
+    control = dist.new_group(backend="gloo")
+    world.join_processes(control, device, bucket_elements=HOST_CALLS * HOST_BYTES // 4 + HOST_BYTES)
+    results = {
+        "device": torch.cuda.get_device_name(),
+        "ranks": dist.get_world_size(),
+        "gathers": [measure_gathers(bytes, arguments.rounds) for bytes in arguments.sizes],
+        "host": measure_host(),
+    }
+    if dist.get_rank() == 0:
+        print_table(results)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(results))
+    ops.cleanup()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
