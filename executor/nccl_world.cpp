@@ -5,10 +5,12 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "executor/nccl_functions.h"
+#include "executor/symmetric_window.h"
 
 namespace dcmt::zero3 {
 namespace {
@@ -25,6 +27,11 @@ class NcclWorld final : public World {
   NcclWorld(const NcclWorld&) = delete;
   NcclWorld& operator=(const NcclWorld&) = delete;
 
+  /// All-gathers go through windows of symmetric memory from here on. Every rank comes.
+  void use_windows(const std::string& group, const Place& place) {
+    through_windows(place, [&] { window_.emplace(group, device_); });
+  }
+
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   c10::Device device() const override { return device_; }
@@ -34,6 +41,12 @@ class NcclWorld final : public World {
  private:
   void run_gathers(const std::vector<GatherTask>& tasks, const Place& place) override {
     for (const GatherTask& task : tasks) check(task.shard, task.into, place);
+    if (window_) {
+      through_windows(place, [&] {
+        for (const GatherTask& task : tasks) window_->gather(task);
+      });
+      return;
+    }
     in_group(
         place,
         [&](std::size_t i, nccl::Stream stream) {
@@ -91,6 +104,18 @@ class NcclWorld final : public World {
     if (result != Result::kSuccess) failed(result, place);
   }
 
+  template <typename Work>
+  void through_windows(const Place& place, const Work& work) {
+    if (!end_.empty()) fail(place, end_);
+    const c10::DeviceGuard guard(device_);
+    try {
+      work();
+    } catch (const c10::Error& error) {
+      abort(std::string("symmetric memory: ") + error.what_without_backtrace());
+      fail(place, end_);
+    }
+  }
+
   nccl::Stream current_stream() const {
     if (device_.is_cpu()) return nullptr;
     const c10::impl::VirtualGuardImpl implementation(device_.type());
@@ -117,6 +142,7 @@ class NcclWorld final : public World {
   const int rank_;
   const int size_;
   const c10::Device device_;
+  std::optional<SymmetricWindow> window_;
   std::string end_;  ///< why there are no collectives any more; empty: there are
 };
 
@@ -136,7 +162,7 @@ at::Tensor nccl_unique_id(const Place& place) {
 }
 
 std::shared_ptr<World> join_nccl_world(const at::Tensor& unique_id, int rank, int size, c10::Device device,
-                                       const Place& place) {
+                                       const std::optional<std::string>& symmetric_group, const Place& place) {
   nccl::UniqueId id;
   if (!unique_id.is_cpu() || !unique_id.is_contiguous() || unique_id.nbytes() != sizeof id) {
     fail(place, "a unique id has " + std::to_string(sizeof id) + " bytes, on the CPU");
@@ -152,7 +178,9 @@ std::shared_ptr<World> join_nccl_world(const at::Tensor& unique_id, int rank, in
   const c10::DeviceGuard guard(device);
   nccl::Communicator* communicator = nullptr;
   check(nccl.init_rank(&communicator, size, id, rank), "ncclCommInitRank", nccl, place);
-  return std::make_shared<NcclWorld>(nccl, communicator, rank, size, device);
+  auto world = std::make_shared<NcclWorld>(nccl, communicator, rank, size, device);
+  if (symmetric_group) world->use_windows(*symmetric_group, place);
+  return world;
 }
 
 }  // namespace dcmt::zero3

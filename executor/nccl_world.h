@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "executor/errors.h"
 #include "executor/world.h"
@@ -18,7 +20,10 @@ at::Tensor nccl_unique_id(const Place& place);
 ///
 /// An error leaves no group open. What was wrong with the arguments harms nothing; any other error ends the
 /// communicator, and collectives say so from there on.
+///
+/// With `symmetric_group`, a process group of the same ranks, all-gathers go through symmetric memory; where the
+/// platform has none, this throws.
 std::shared_ptr<World> join_nccl_world(const at::Tensor& unique_id, int rank, int size, c10::Device device,
-                                       const Place& place);
+                                       const std::optional<std::string>& symmetric_group, const Place& place);
 
 }  // namespace dcmt::zero3

@@ -168,11 +168,14 @@ void init_group(const std::string& group, std::int64_t bucket_elements, bool dou
 }
 
 void init_nccl(const at::Tensor& unique_id, std::int64_t rank, std::int64_t size, c10::Device device,
-               std::int64_t bucket_elements, bool double_buffered, bool pre_divides,
-               std::int64_t free_threshold_bytes) {
+               std::int64_t bucket_elements, bool double_buffered, bool pre_divides, std::int64_t free_threshold_bytes,
+               const std::optional<std::string>& symmetric_group) {
   const Place place{"init_nccl"};
-  enter_rank([&] { return join_nccl_world(unique_id, static_cast<int>(rank), static_cast<int>(size), device, place); },
-             rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, device, place), place);
+  const auto join = [&] {
+    return join_nccl_world(unique_id, static_cast<int>(rank), static_cast<int>(size), device, symmetric_group, place);
+  };
+  enter_rank(join, rank_options(bucket_elements, double_buffered, pre_divides, free_threshold_bytes, device, place),
+             place);
 }
 
 void register_param(std::int64_t id, at::IntArrayRef shape, const at::Tensor& shard,
@@ -324,7 +327,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("nccl_unique_id() -> Tensor", [] { return nccl_unique_id({"nccl_unique_id"}); });
   m.def(
       "init_nccl(Tensor unique_id, int rank, int size, Device device, int bucket_elements, bool double_buffered=True,"
-      " bool pre_divides=True, int free_threshold_bytes=0) -> ()",
+      " bool pre_divides=True, int free_threshold_bytes=0, str? symmetric_group=None) -> ()",
       init_nccl);
   m.def(
       "register_param(int id, int[] shape, Tensor shard, Tensor? grad_partition=None, bool persistent=False,"

@@ -121,6 +121,48 @@ def test_training_over_nccl_has_the_bits_of_simulated_ranks():
     assert results[0] == results[1]
 
 
+# --- symmetric memory ---
+
+
+def test_where_there_is_no_symmetric_memory_init_says_so(alone):
+    ops.cleanup()
+    message = failure(lambda: ops.init_nccl(ops.nccl_unique_id(), 0, 1, "cpu", 64, symmetric_group="nobody"))
+    assert "init_nccl: the communicator has ended: symmetric memory: " in message
+    assert take_calls()[-1] == "abort"
+
+
+def run_with_windows(size: int, test, monkeypatch) -> None:
+    torch.ops.load_library(recorded.BUILD / "lib" / "tests" / "libdcmt_test_windows.so")
+
+    def init(world: int, rank: int, size: int, **options) -> None:
+        nccl_ranks.init(world, rank, size, symmetric_group=f"{world}:{size}:{rank}", **options)
+
+    monkeypatch.setattr(ops, "init_simulated", init)
+    run(size, test)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_gathers_through_windows_have_the_same_values_and_reductions_go_over_nccl(monkeypatch, size):
+    def test(rank: Rank):
+        for id, elements in enumerate((5, 0, 1000)):
+            rank.add(id, numbered((elements,)))
+        rank.graph_of(0, 1, 2)
+        for _ in range(50):  # another value in a window every time
+            ops.prefetch_params_fused(rank.graph, [], [0, 1, 2], [torch.float32, torch.float32, torch.bfloat16])
+            assert torch.equal(rank.gather(0), numbered((5,)))
+            assert torch.equal(rank.gather(2, torch.bfloat16), numbered((1000,), torch.bfloat16))
+            for id in (0, 1, 2):
+                rank.release(id)
+        ops.start_backward(True)
+        rank.reduce(0, torch.full((5,), float(rank.rank)))
+        rank.end_backward()
+        assert torch.equal(rank.gradients[0], rank.shard_of(torch.full((5,), (size - 1) / 2)).clamp(min=0))
+        calls = [call for call in take_calls(rank.rank) if call != "id"]
+        assert calls == [f"init {size}", "start", f"reduce {-(-5 // size)} float32 sum", "end"]
+
+    run_with_windows(size, test, monkeypatch)
+
+
 # --- errors ---
 
 

@@ -1,6 +1,6 @@
 """What holds of the executor on GPUs, whether its ranks are simulated on one GPU or processes with a GPU each.
 
-    torchrun --nproc-per-node 2 executor_cases.py NAME        # PYTHONPATH=tests
+    torchrun --nproc-per-node 2 executor_cases.py [--symmetric] NAME...        # PYTHONPATH=tests
 
 Every case takes a rank. Consumers are kept waiting by kernels that sleep, so that what is not ordered goes wrong. That
 they still wait when the order matters is a premise that is checked. What is used for the first time (a kernel, a stream,
@@ -322,8 +322,9 @@ def main() -> None:
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
     torch.distributed.init_process_group("gloo")
-    for name in sys.argv[1:]:
-        world.join_processes(torch.distributed.group.WORLD, device)
+    symmetric = sys.argv[1] == "--symmetric"
+    for name in sys.argv[1 + symmetric :]:
+        world.join_processes(torch.distributed.group.WORLD, device, symmetric)
         CASES[name](Rank(torch.distributed.get_rank()))
         ops.cleanup()
         print(f"passed: {name}", flush=True)

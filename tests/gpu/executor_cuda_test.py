@@ -1,9 +1,11 @@
-"""The executor on one GPU, with simulated ranks on it: operators, streams and memory, and training."""
+"""The executor on one GPU, with simulated ranks on it, or as the only rank over NCCL: operators, streams and memory, and
+training."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -19,7 +21,26 @@ CUDA = ("--device", "cuda")
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{recorded.ROOT}/executor/python:{recorded.ROOT}/tests", **more}
+    # Windows of symmetric memory are copied; multicast would only be one more thing that a platform may lack.
+    path = f"{recorded.ROOT}/executor/python:{recorded.ROOT}/tests"
+    return {**os.environ, "PYTHONPATH": path, "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", **more}
+
+
+def processes(count: int, *command: object, seconds: int = 240) -> str:
+    """What they printed. All that is left of them after `seconds` is ended."""
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count))
+    process = subprocess.Popen(
+        [sys.executable, *torchrun, *map(str, command)],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, errors = process.communicate()
+        pytest.fail(f"not done after {seconds} s: {output[-2000:]}{errors[-4000:]}")
+    assert process.returncode == 0, output[-2000:] + errors[-6000:]
+    return output
 
 
 def training(*options: str) -> dict:
@@ -88,3 +109,25 @@ def test_a_known_defect_is_noticed_on_the_gpu(on_gpu):
     found = training(*CUDA, "--switch", "release_clears_tensor_only", "--switch", "wrapper_keeps_aliases")
     assert found["losses"] == on_gpu["losses"] and found["sha256"] == on_gpu["sha256"]
     assert len(found["events"]) > 0 and {event["kind"] for event in found["events"]} == {0}
+
+
+OF_ANY_SIZE = [
+    executor_cases.what_a_gather_returns, executor_cases.persistent, executor_cases.consumer_on_another_stream,
+    executor_cases.i25_prefetched_and_never_waited_for, executor_cases.i26_consumers_on_other_streams,
+    executor_cases.i27_refilled_while_earlier_consumers_wait, executor_cases.i31_gradients_dropped_at_once,
+    executor_cases.i36_shards_go_to_the_host_and_back,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("gathers", [(), ("--symmetric",)], ids=["nccl", "symmetric"])
+def test_the_only_rank_over_nccl(gathers):
+    names = [case.__name__ for case in OF_ANY_SIZE]
+    output = processes(1, recorded.ROOT / "tests" / "gpu" / "executor_cases.py", *gathers, *names)
+    assert [line for line in output.splitlines() if line.startswith("passed: ")] == [f"passed: {one}" for one in names]
+
+
+@pytest.mark.parametrize("gathers", [(), ("--symmetric",)], ids=["nccl", "symmetric"])
+def test_the_only_rank_over_nccl_computes_the_bits_of_one_simulated_rank(gathers):
+    steps = [one for one in TRAIN if one not in ("--ranks", "2")]
+    output = processes(1, *steps, "--processes", *CUDA, *OPTIONS["all"], *gathers)
+    assert json.loads(output.splitlines()[-1]) == training(*CUDA, *OPTIONS["all"], "--ranks", "1")

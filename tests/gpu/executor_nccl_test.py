@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 
 import executor_cases
 import pytest
 import recorded
-from executor_cuda_test import CUDA, OPTIONS, TRAIN, environment
+from executor_cuda_test import CUDA, OPTIONS, TRAIN, environment, processes
 
 pytestmark = pytest.mark.multigpu
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
-def two_processes(*command: object, seconds: int = 240) -> str:
-    """What they printed. All that is left of them after `seconds` is ended."""
-    process = subprocess.Popen(
-        [sys.executable, *TORCHRUN, *map(str, command)],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        output, errors = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-        pytest.fail(f"not done after {seconds} s: {output[-2000:]}{errors[-4000:]}")
-    assert process.returncode == 0, output[-2000:] + errors[-6000:]
-    return output
+def two_processes(*command: object) -> str:
+    return processes(2, *command)
 
 
 def training(*options: str) -> dict:
@@ -67,6 +52,12 @@ def test_processes_compute_the_bits_that_simulated_ranks_compute(over_nccl):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_options_change_no_number(over_nccl, options):
     assert training(*options) == over_nccl
+
+
+def test_gathers_through_symmetric_memory_change_no_number(over_nccl):
+    """On two GPUs that reach each other's memory; where they do not, init_nccl says so, and this fails."""
+    assert training("--symmetric") == over_nccl
+    assert training("--symmetric", *OPTIONS["all"]) == over_nccl
 
 
 def test_bfloat16_computes_the_same_on_simulated_ranks():

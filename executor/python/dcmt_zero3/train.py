@@ -47,6 +47,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, default=2, help="simulated in this process")
     parser.add_argument("--processes", action="store_true", help="one rank a process, started by torchrun, over gloo")
     parser.add_argument("--device", type=torch.device, default="cpu", help="cuda: all ranks on one GPU, or each on its")
+    parser.add_argument("--symmetric", action="store_true", help="processes on GPUs: gathers go through symmetric memory")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--micro-batches", type=int, default=2, help="backwards whose gradients one step adds up")
     parser.add_argument("--layers", type=int, default=2)
@@ -197,7 +198,8 @@ def run_as_process(arguments: argparse.Namespace) -> list[dict]:
     """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
     torch.distributed.init_process_group("gloo")
     try:
-        world.join_processes(torch.distributed.group.WORLD, arguments.device, bucket_elements=arguments.bucket)
+        group = torch.distributed.group.WORLD
+        world.join_processes(group, arguments.device, arguments.symmetric, bucket_elements=arguments.bucket)
         results = [None] * torch.distributed.get_world_size() if torch.distributed.get_rank() == 0 else None
         torch.distributed.gather_object(train(0, arguments), results)
         ops.cleanup()

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import itertools
 import threading
+import warnings
 from typing import Any, Callable, Iterator
 
 import torch
@@ -57,20 +58,37 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
     return results
 
 
-def join_processes(group: torch.distributed.ProcessGroup, device: torch.device, **options: Any) -> None:
+def join_processes(
+    group: torch.distributed.ProcessGroup, device: torch.device, symmetric: bool = False, **options: Any
+) -> None:
     """Makes the calling thread a rank beside those of the other processes of `group`.
 
     On the CPU the group does the work; on a GPU, of which each process has one, a communicator of the executor's own.
-    `options` are those of init_group and init_nccl. ops.cleanup ends it.
+    With `symmetric`, for GPUs that reach each other's memory, gathers go through that. `options` are those of init_group
+    and init_nccl. ops.cleanup ends it.
     """
     options.setdefault("bucket_elements", BUCKET_ELEMENTS)
     if device.type == "cpu":
+        if symmetric:
+            raise ValueError("symmetric memory is for GPUs")
         ops.init_group(group.group_name, **options)
         return
+    if symmetric:
+        options["symmetric_group"] = _with_symmetric_memory(group)
     rank = group.rank()
     unique_id = [ops.nccl_unique_id().tolist() if rank == 0 else None]
     torch.distributed.broadcast_object_list(unique_id, group=group, group_src=0)
     ops.init_nccl(torch.tensor(unique_id[0], dtype=torch.uint8), rank, group.size(), device, **options)
+
+
+def _with_symmetric_memory(group: torch.distributed.ProcessGroup) -> str:
+    """The name under which torch's symmetric memory knows the group from here on."""
+    from torch.distributed import _symmetric_memory
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch's own rendezvous in Python would call this
+        _symmetric_memory.enable_symm_mem_for_group(group.group_name)
+    return group.group_name
 
 
 @contextlib.contextmanager
