@@ -16,6 +16,9 @@ constexpr Command kCommands[] = {
 #endif
     {"report", add_report_command},
     {"show", add_show_command},
+#ifdef DCMT_HAVE_RUN
+    {"reproduce", add_reproduce_command},
+#endif
     {"doctor", add_doctor_command},
 };
 
