@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"show", add_show_command},
 #ifdef DCMT_HAVE_RUN
     {"reproduce", add_reproduce_command},
+    {"lint", add_lint_command},
 #endif
     {"doctor", add_doctor_command},
 };

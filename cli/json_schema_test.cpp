@@ -11,6 +11,7 @@
 #include "analyzer/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
+#include "cli/lint_text.h"
 #include "cli/plan_json.h"
 #include "cli/ranks_json.h"
 #include "cli/report_json.h"
@@ -178,6 +179,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     schema.check(plan_json(traces->front(), replay.plan), "plan", "plan");
     schema.check(reproduce_json(traces->front(), {replay}), "reproduce", "reproduce");
   }
+  const std::string generated =
+      "async_compile = 0\ndef call(args):\n  arg0_1, = args\n  args.clear()\n  buf0 = torch.ops.m.gather(arg0_1, 0, "
+      "1)\n"
+      "  buf1 = buf0\n  del buf0\n  torch.ops.m.release(arg0_1, 0, 1)\n  return (arg0_1, )\n";
+  schema.check(lint_json({{"a.py", "", analyzer::undeleted_storages(generated, {})}, {"b.py", "t.dcmt", {}}}), "lint",
+               "lint");
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());
   outer.erase("traces");
