@@ -74,8 +74,11 @@ Status lint_file(const fs::path& path, const FirstArgumentOperators& operators, 
   return {};
 }
 
-/// The generated files that the trace has copies of: those in which a holder was seen.
-Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
+/// What operators of the trace shared, and the generated files that it has copies of: those in which a holder was seen.
+Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, Linted& linted) {
+  Expected<std::vector<analyzer::OperatorAliases>> aliases = analyzer::operator_aliases(trace.database);
+  if (!aliases.ok()) return aliases.error();
+  for (analyzer::OperatorAliases& one : *aliases) linted.operators.push_back({trace.path, std::move(one)});
   Expected<Statement> query = trace.database.prepare(
       "SELECT path.text, source.text FROM source JOIN string AS path ON path.id = source.path ORDER BY source.id");
   if (!query.ok()) return query.error();
@@ -83,7 +86,7 @@ Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, s
     const Expected<bool> row = query->step();
     if (!row.ok()) return row.error();
     if (!*row) return {};
-    lint_one(std::string(query->text(0)), trace.path, std::string(query->text(1)), operators, files);
+    lint_one(std::string(query->text(0)), trace.path, std::string(query->text(1)), operators, linted.files);
   }
 }
 
@@ -109,42 +112,40 @@ bool has_traces(const std::string& path) {
   return false;
 }
 
-Status lint_path(const std::string& path, const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
+Status lint_path(const std::string& path, const FirstArgumentOperators& operators, Linted& linted) {
   if (has_traces(path)) {
     Expected<std::vector<OpenedTrace>> traces = open_traces({path}, std::nullopt);
     if (!traces.ok()) return traces.error();
-    for (OpenedTrace& trace : *traces) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, files));
+    for (OpenedTrace& trace : *traces) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, linted));
     return {};
   }
   std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return lint_file(path, operators, files);
+  if (!fs::is_directory(path, ignored)) return lint_file(path, operators, linted.files);
   const Expected<std::vector<fs::path>> found = python_files(path);
   if (!found.ok()) return found.error();
-  for (const fs::path& file : *found) DCMT_RETURN_IF_ERROR(lint_file(file, operators, files));
+  for (const fs::path& file : *found) DCMT_RETURN_IF_ERROR(lint_file(file, operators, linted.files));
   return {};
 }
 
 int lint(const Options& options) {
   const Expected<FirstArgumentOperators> operators = first_argument_operators(options.operators);
   if (!operators.ok()) return print_error(operators.error());
-  std::vector<LintedFile> files;
+  Linted linted;
   for (const std::string& path : options.paths) {
-    if (const Status done = lint_path(path, *operators, files); !done.ok()) return print_error(done.error());
+    if (const Status done = lint_path(path, *operators, linted); !done.ok()) return print_error(done.error());
   }
   if (options.json) {
-    std::cout << printed(lint_json(files)) << "\n";
+    std::cout << printed(lint_json(linted)) << "\n";
   } else {
-    std::cout << lint_text(files, Style::of_stdout());
+    std::cout << lint_text(linted, Style::of_stdout());
   }
-  const bool found =
-      std::any_of(files.begin(), files.end(), [](const LintedFile& file) { return !file.storages.empty(); });
-  return found && options.fail_on_findings ? kExitFindings : kExitOk;
+  return linted.found() && options.fail_on_findings ? kExitFindings : kExitOk;
 }
 
 }  // namespace
 
 void add_lint_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("lint", "Names in generated code that nothing deletes, without running it");
+  CLI::App* command = app.add_subcommand("lint", "What generated code never deletes, and what operators' schemas hide");
   auto options = std::make_shared<Options>();
   command
       ->add_option("PATH", options->paths,

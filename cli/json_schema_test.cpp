@@ -183,8 +183,10 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       "async_compile = 0\ndef call(args):\n  arg0_1, = args\n  args.clear()\n  buf0 = torch.ops.m.gather(arg0_1, 0, "
       "1)\n"
       "  buf1 = buf0\n  del buf0\n  torch.ops.m.release(arg0_1, 0, 1)\n  return (arg0_1, )\n";
-  schema.check(lint_json({{"a.py", "", analyzer::undeleted_storages(generated, {})}, {"b.py", "t.dcmt", {}}}), "lint",
-               "lint");
+  Linted linted;
+  linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
+  linted.files = {{"a.py", "", analyzer::undeleted_storages(generated, {})}, {"b.py", "t.dcmt", {}}};
+  schema.check(lint_json(linted), "lint", "lint");
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());
   outer.erase("traces");

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/report_json.h"
 
 namespace dcmt::cli {
 namespace {
 
+using analyzer::AliasConsequence;
+using analyzer::AliasFact;
+using analyzer::name_of;
 using analyzer::UndeletedName;
 using analyzer::UndeletedStorage;
 
@@ -43,9 +48,68 @@ Json storage_json(const UndeletedStorage& storage) {
           {"return_line", storage.return_line}, {"calls_after", storage.calls_after}};
 }
 
+Json operator_json(const LintedOperator& one) {
+  Json facts = Json::array();
+  for (const AliasFact& fact : one.aliases.facts) {
+    facts.push_back({{"output", fact.output},
+                     {"argument", fact.argument},
+                     {"argument_name", fact.argument_name},
+                     {"declared", fact.declared},
+                     {"observed", fact.observed},
+                     {"consequence", name_of(fact.consequence())}});
+  }
+  return {
+      {"trace", one.trace}, {"name", one.aliases.name}, {"schema", one.aliases.schema}, {"aliases", std::move(facts)}};
+}
+
+std::string fact_text(const AliasFact& fact, const Style& style) {
+  const std::string argument =
+      fact.argument_name.empty() ? fmt::format("argument {}", fact.argument) : fact.argument_name;
+  switch (fact.consequence()) {
+    case AliasConsequence::kEarly:
+      return style.bad(fmt::format("output {} is {} in memory, the schema hides it", fact.output, argument)) +
+             fmt::format("\n        early: a compiler deletes or reuses {} while the output is still to be read\n",
+                         argument);
+    case AliasConsequence::kLate:
+      return style.bad(fmt::format("output {} is said to be {}, and never was", fact.output, argument)) +
+             fmt::format("\n        late: a compiler keeps {} as long as the output\n", argument);
+    case AliasConsequence::kNone:
+      break;
+  }
+  return fmt::format("output {} is {}, as declared\n", fact.output, argument);
+}
+
+/// All that were looked at: that they agree is worth a line too.
+std::string operators_text(const std::vector<LintedOperator>& operators, const Style& style) {
+  if (operators.empty()) return {};
+  const auto wrong = std::count_if(operators.begin(), operators.end(),
+                                   [](const LintedOperator& one) { return !one.aliases.agrees(); });
+  std::string text =
+      style.bold(wrong == 0 ? fmt::format("{}: what they share with their arguments is what their schemas say.",
+                                          counted(static_cast<std::int64_t>(operators.size()), "operator"))
+                            : fmt::format("{} of {} {} not with the arguments that the schema says.", wrong,
+                                          counted(static_cast<std::int64_t>(operators.size()), "operator"),
+                                          wrong == 1 ? "shares memory" : "share memory"));
+  text += "\n\n";
+  for (const LintedOperator& one : operators) {
+    text += fmt::format("{}\n", one.aliases.schema);
+    if (one.aliases.facts.empty()) text += "    shares nothing, as declared\n";
+    for (const AliasFact& fact : one.aliases.facts) text += "    " + fact_text(fact, style);
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
-std::string lint_text(const std::vector<LintedFile>& files, const Style& style) {
+bool Linted::found() const {
+  return std::any_of(files.begin(), files.end(), [](const LintedFile& file) { return !file.storages.empty(); }) ||
+         std::any_of(operators.begin(), operators.end(),
+                     [](const LintedOperator& one) { return !one.aliases.agrees(); });
+}
+
+std::string lint_text(const Linted& linted, const Style& style) {
+  const std::vector<LintedFile>& files = linted.files;
+  const std::string operators = operators_text(linted.operators, style);
   std::int64_t names = 0;
   std::int64_t storages = 0;
   std::string body;
@@ -63,23 +127,30 @@ std::string lint_text(const std::vector<LintedFile>& files, const Style& style) 
     }
   }
   const std::string looked = counted(static_cast<std::int64_t>(files.size()), "generated file");
-  if (storages == 0) return fmt::format("No finding in {}.\n", looked);
-  return style.bold(fmt::format("{} never deleted, though what {} is dead: {} in {}.",
+  if (storages == 0) {
+    // Of a trace without generated code there is nothing to say of that.
+    return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", looked));
+  }
+  return operators +
+         style.bold(fmt::format("{} never deleted, though what {} is dead: {} in {}.",
                                 names == 1 ? "1 name is" : grouped(names) + " names are",
                                 names == 1 ? "it names" : "they name", counted(storages, "storage"), looked)) +
          "\n" + body;
 }
 
-Json lint_json(const std::vector<LintedFile>& files) {
+Json lint_json(const Linted& linted) {
   Json list = Json::array();
-  for (const LintedFile& file : files) {
+  for (const LintedFile& file : linted.files) {
     Json storages = Json::array();
     for (const UndeletedStorage& storage : file.storages) storages.push_back(storage_json(storage));
     list.push_back({{"path", file.path},
                     {"trace", file.trace.empty() ? Json() : Json(file.trace)},
                     {"storages", std::move(storages)}});
   }
-  return {{"version", kJsonVersion}, {"command", "lint"}, {"files", std::move(list)}};
+  Json operators = Json::array();
+  for (const LintedOperator& one : linted.operators) operators.push_back(operator_json(one));
+  return {
+      {"version", kJsonVersion}, {"command", "lint"}, {"operators", std::move(operators)}, {"files", std::move(list)}};
 }
 
 }  // namespace dcmt::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/generated_wrapper.h"
+#include "analyzer/operator_aliases.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
 
@@ -17,7 +18,20 @@ struct LintedFile {
   std::vector<analyzer::UndeletedStorage> storages;
 };
 
-[[nodiscard]] std::string lint_text(const std::vector<LintedFile>& files, const Style& style);
-[[nodiscard]] Json lint_json(const std::vector<LintedFile>& files);
+/// An operator that a trace has calls of.
+struct LintedOperator {
+  std::string trace;
+  analyzer::OperatorAliases aliases;
+};
+
+struct Linted {
+  std::vector<LintedFile> files;
+  std::vector<LintedOperator> operators;
+
+  [[nodiscard]] bool found() const;
+};
+
+[[nodiscard]] std::string lint_text(const Linted& linted, const Style& style);
+[[nodiscard]] Json lint_json(const Linted& linted);
 
 }  // namespace dcmt::cli

@@ -79,6 +79,7 @@ def test_with_the_missing_deletes_put_in_nothing_is_found(compiled, tmp_path):
     mended = tmp_path / "output_code.py"
     mended.write_text("\n".join(lines))
     ast.parse(mended.read_text())
+    assert lint(tmp_path)["operators"] == []
     assert lint(tmp_path)["files"] == [{"path": str(mended), "trace": None, "storages": []}]
 
 
@@ -123,3 +124,75 @@ def test_without_the_table_nobody_knows_that_a_wait_returns_its_argument(tmp_pat
             "missing_delete_after": 9,
         }
     ]
+
+
+ALIASING = """
+import torch
+torch.set_num_threads(1)
+lib = torch.library.Library("my", "DEF")
+lib.define("hides(Tensor t, int n) -> Tensor")
+lib.define("claims(Tensor(a) t) -> Tensor(a)")
+lib.define("agrees(Tensor(a) t) -> Tensor(a)")
+lib.define("sometimes(Tensor t, Tensor other, bool alias) -> (Tensor, Tensor)")
+lib.define("fresh(Tensor t) -> Tensor")
+lib.impl("hides", lambda t, n: t.view(-1), "CPU")
+lib.impl("claims", lambda t: t.clone(), "CPU")
+lib.impl("agrees", lambda t: t.view(-1), "CPU")
+lib.impl("sometimes", lambda t, other, alias: (t + other, other.detach() if alias else other.clone()), "CPU")
+lib.impl("fresh", lambda t: t * 2, "CPU")
+x, y = torch.ones(100), torch.ones(100)
+for again in range(100):
+    torch.ops.my.hides(x, 1)
+    torch.ops.my.claims(x)
+    torch.ops.my.agrees(x)
+    torch.ops.my.sometimes(x, y, again == 50)
+    torch.ops.my.fresh(x)
+"""
+
+
+def test_what_operators_share_beside_what_their_schemas_say(tmp_path):
+    (tmp_path / "table.toml").write_text('[[operator]]\npattern = "my::*"\nrole = "observe"\n')
+    table = ("--operators", tmp_path / "table.toml")
+    done = recorded.tool("run", "-o", tmp_path / "out", *table, "--", recorded.sys.executable, "-c", ALIASING)
+    assert done.returncode == 0, done.stderr
+    operators = {one["name"]: one for one in lint(tmp_path / "out")["operators"]}
+    facts = {
+        name: [(fact["output"], fact["argument_name"], fact["declared"], fact["observed"]) for fact in one["aliases"]]
+        for name, one in operators.items()
+    }
+    assert facts == {
+        "my::hides": [(0, "t", False, True)],
+        "my::claims": [(0, "t", True, False)],
+        "my::agrees": [(0, "t", True, True)],
+        "my::sometimes": [(1, "other", False, True)],
+        "my::fresh": [],
+    }
+    consequences = {name: [fact["consequence"] for fact in one["aliases"]] for name, one in operators.items()}
+    assert consequences["my::hides"] == consequences["my::sometimes"] == ["early"]
+    assert (consequences["my::claims"], consequences["my::agrees"]) == (["late"], ["none"])
+    assert operators["my::hides"]["schema"] == "my::hides(Tensor t, int n) -> Tensor"
+    (trace,) = recorded.traces(tmp_path / "out")
+    # The first call, and those that showed something else than the one before.
+    rows = "SELECT text, count(*) FROM operator_alias JOIN string ON string.id = name GROUP BY 1"
+    counts = dict(recorded.query(trace, rows))
+    assert counts == {"my::hides": 1, "my::claims": 1, "my::agrees": 1, "my::sometimes": 3, "my::fresh": 1}
+    shown = recorded.tool("lint", "--fail-on-findings", tmp_path / "out")
+    assert shown.returncode == 1
+    assert "3 of 5 operators share memory not with the arguments that the schema says." in shown.stdout
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_the_executors_operators_and_its_switch(tmp_path, hidden):
+    env = recorded.environment(DCMT_BUILD_DIR=str(recorded.BUILD))
+    env["PYTHONPATH"] = f"{recorded.ROOT / 'executor' / 'python'}:{env['PYTHONPATH']}"
+    switch = ("--switch", "undeclared_alias") * hidden
+    recorded.record(
+        tmp_path / "out", "-m", "dcmt_zero3.train", "--steps", 1, "--layers", 1, "--compiled", *switch, env=env
+    )
+    found = lint(tmp_path / "out", "--fail-on-findings", code=hidden)["operators"]
+    wrong = {one["name"]: one["aliases"] for one in found if any(f["consequence"] != "none" for f in one["aliases"])}
+    fact = {"output": 0, "argument": 0, "argument_name": "t"}
+    early = [{**fact, "declared": False, "observed": True, "consequence": "early"}]
+    names = ("dcmt_z3::release_param.undeclared", "dcmt_z3::wait_allgather.undeclared")
+    assert wrong == (dict.fromkeys(names, early) if hidden else {})
+    assert any(one["name"] == "dcmt_z3::allgather_param" for one in found)
