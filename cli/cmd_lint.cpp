@@ -16,6 +16,7 @@
 #include "analyzer/generated_wrapper.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/installation.h"
 #include "cli/lint_text.h"
 #include "cli/report_json.h"
 #include "collector/recorder/operator_toml.h"
@@ -41,10 +42,9 @@ constexpr const char* kFirstArgument[] = {
 /// The waits and releases of the tables: their result is their first argument.
 Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std::string>& tables) {
   FirstArgumentOperators operators{{std::begin(kFirstArgument), std::end(kFirstArgument)}};
-  std::error_code error;
-  const fs::path root = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  std::error_code ignored;
   std::vector<std::string> paths = tables;
-  if (const fs::path shipped = root / "share" / "dcmt" / "operators.toml"; fs::exists(shipped, error)) {
+  if (const fs::path shipped = data_folder() / "operators.toml"; fs::exists(shipped, ignored)) {
     paths.push_back(shipped.string());
   }
   const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);

@@ -19,6 +19,7 @@
 
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/installation.h"
 #include "cli/plan_json.h"
 #include "cli/report_json.h"
 #include "cli/reproduce_text.h"
@@ -100,13 +101,8 @@ struct Executor {
   fs::path library, modules;
 };
 
-fs::path root_folder() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-}
-
 Expected<Executor> find_executor() {
-  Executor found{root_folder() / "lib" / "dcmt" / "libdcmt_zero3.so", root_folder() / "share" / "dcmt" / "python"};
+  Executor found{library_folder() / "libdcmt_zero3.so", data_folder() / "python"};
   std::error_code ignored;
   if (!fs::exists(found.library, ignored) || !fs::exists(found.modules / "dcmt_zero3" / "replay.py", ignored)) {
     return Error{ErrorCode::kCannotRecord,
@@ -170,8 +166,8 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
   run.detail = "lifetimes";
-  run.libraries = (root_folder() / "lib" / "dcmt").string();
-  run.shipped_operators = (root_folder() / "share" / "dcmt" / "operators.toml").string();
+  run.libraries = library_folder().string();
+  run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;
   run.command = {python_for(options, trace), "-m", "dcmt_zero3.replay", file};
   for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
