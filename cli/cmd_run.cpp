@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/installation.h"
 #include "collector/recorder/run.h"
 
 namespace dcmt::cli {
@@ -59,16 +59,9 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
   return steps.empty() ? "no step given" : "";
 }
 
-/// Where the installation or the build tree is: <root>/bin/dc-memtrace.
-std::filesystem::path root_folder() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-}
-
 int run_command(recorder::RunOptions& options) {
-  const std::filesystem::path root = root_folder();
-  options.libraries = (root / "lib" / "dcmt").string();
-  options.shipped_operators = (root / "share" / "dcmt" / "operators.toml").string();
+  options.libraries = library_folder().string();
+  options.shipped_operators = (data_folder() / "operators.toml").string();
   const Expected<recorder::RunResult> result = recorder::run(options);
   if (!result.ok()) {
     print_error(result.error());

@@ -16,6 +16,10 @@ constexpr Command kCommands[] = {
 #endif
     {"report", add_report_command},
     {"show", add_show_command},
+#ifdef DCMT_HAVE_RUN
+    {"reproduce", add_reproduce_command},
+    {"lint", add_lint_command},
+#endif
     {"doctor", add_doctor_command},
 };
 

@@ -19,6 +19,8 @@ void add_show_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 
 #ifdef DCMT_HAVE_RUN
+void add_lint_command(CLI::App& app, int& exit_code);
+void add_reproduce_command(CLI::App& app, int& exit_code);
 /// In cmd_run.cpp, like the next two.
 void add_run_command(CLI::App& app, int& exit_code);
 /// The first "--" of the command line and what follows: another program's words, which no parser of ours may read.

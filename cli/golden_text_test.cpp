@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
+#include "cli/reproduce_text.h"
 #include "cli/show_text.h"
 #include "trace/sql/trace_file.h"
 
@@ -57,6 +58,29 @@ TEST(GoldenText, Defect) {
   TestTrace trace;
   three_steps(trace, false);
   expect_golden("report_defect.txt", report_of(trace));
+}
+
+TEST(GoldenText, Replays) {
+  TestTrace trace;
+  three_steps(trace, false);
+  const auto traces = load_traces({trace.save()}, std::nullopt);
+  ASSERT_TRUE(traces.ok());
+  const LoadedTrace& loaded = traces->front();
+  std::vector<Replay> replays(3);
+  for (Replay& replay : replays) {
+    const auto region = analyzer::region_of(loaded.analysis, loaded.analysis.findings.front());
+    ASSERT_TRUE(region.ok());
+    replay.findings = {&loaded.analysis.findings.front()};
+    replay.plan = std::move(*analyzer::plan_of(loaded.analysis, *region));
+    replay.facts = replay.plan.facts;
+  }
+  ++replays[1].facts.releases[4].allocated.value;
+  replays[1].difference = analyzer::first_difference(replays[1].plan.facts, replays[1].facts);
+  replays[2].switches = {"release_clears_tensor_only=off"};
+  replays[2].facts.peak = *replays[2].plan.facts.predicted_peak;
+  for (analyzer::ReleaseFacts& release : replays[2].facts.releases) release.verdict = analyzer::Verdict::kFreed;
+  expect_golden("reproduce.txt", replaced(reproduce_text(loaded, replays, Style{}), trace.folder().string(), "out") +
+                                     "\n" + story_program(loaded, replays[0].plan, replays[0].findings.front()));
 }
 
 TEST(GoldenText, Clean) {

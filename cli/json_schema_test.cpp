@@ -11,6 +11,8 @@
 #include "analyzer/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
+#include "cli/lint_text.h"
+#include "cli/plan_json.h"
 #include "cli/ranks_json.h"
 #include "cli/report_json.h"
 
@@ -101,6 +103,21 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
   return {(folder.folder() / "ranks").string()};
 }
 
+/// As if the first stretch of findings had been replayed.
+Replay replay_of(const LoadedTrace& trace, bool same) {
+  Replay replay;
+  replay.findings.push_back(&trace.analysis.findings.back());
+  const auto region = analyzer::region_of_step(trace.analysis, 1);
+  EXPECT_TRUE(region.ok());
+  replay.plan = std::move(*analyzer::plan_of(trace.analysis, *region));
+  replay.facts = replay.plan.facts;
+  if (same) return replay;
+  replay.facts.releases.pop_back();
+  replay.difference = analyzer::first_difference(replay.plan.facts, replay.facts);
+  replay.plan.notes.emplace_back("a note");
+  return replay;
+}
+
 TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace trace;
   trace.gpu = 0;
@@ -158,6 +175,19 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
     schema.check(ranks_json(*comparison), "show ranks", "ranks");
   }
+  for (const bool same : {true, false}) {
+    const Replay replay = replay_of(traces->front(), same);
+    schema.check(plan_json(traces->front(), replay.plan), "plan", "plan");
+    schema.check(reproduce_json(traces->front(), {replay}), "reproduce", "reproduce");
+  }
+  const std::string generated =
+      "async_compile = 0\ndef call(args):\n  arg0_1, = args\n  args.clear()\n  buf0 = torch.ops.m.gather(arg0_1, 0, "
+      "1)\n"
+      "  buf1 = buf0\n  del buf0\n  torch.ops.m.release(arg0_1, 0, 1)\n  return (arg0_1, )\n";
+  Linted linted;
+  linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
+  linted.files = {{"a.py", "", analyzer::undeleted_storages(generated, {})}, {"b.py", "t.dcmt", {}}};
+  schema.check(lint_json(linted), "lint", "lint");
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());
   outer.erase("traces");

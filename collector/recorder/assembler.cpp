@@ -349,6 +349,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                           [&](const auto& r) { return lifetimes_.block_owner(r); });
     case RecordType::kParameter:
       return with<wire::ParameterRecord>(bytes, "a parameter", [&](const auto& r) { return marks_.parameter(r); });
+    case RecordType::kOperatorAlias:
+      return with<wire::OperatorAliasRecord>(bytes, "an operator's aliases",
+                                             [&](const auto& r) { return marks_.operator_alias(r); });
     case RecordType::kBlockFreeDone:
       return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
                                              [&](const auto& r) { return lifetimes_.block_free_done(r); });

@@ -781,6 +781,22 @@ TEST_F(AssemblerTest, AParameterWithoutAMechanismIsNone) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
+TEST_F(AssemblerTest, AliasesOfAnOperatorAreRows) {
+  TestStream s;
+  wire::OperatorAliasRecord alias{};
+  alias.declared = 1;
+  s.add(RecordType::kOperatorAlias, 0, alias);  // of nobody
+  alias.name = s.text("my::wait.out");
+  alias.schema = s.text("my::wait.out(Tensor(a) t) -> Tensor(a)");
+  alias.observed = 1 << 9;
+  s.add(RecordType::kOperatorAlias, 0, alias);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT n.text, s.text, declared, observed FROM operator_alias"
+                     " JOIN string n ON n.id = name JOIN string s ON s.id = schema"),
+            (Rows{"my::wait.out|my::wait.out(Tensor(a) t) -> Tensor(a)|1|512"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
   TestStream s;
   wire::LostRecord lost{};
@@ -963,7 +979,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kParameter) + 2));
+    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kOperatorAlias) + 2));
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;

@@ -231,6 +231,17 @@ Status Marks::parameter(const wire::ParameterRecord& record) {
   return journal_.writer.write(ParameterRow{record.graph, record.key, *name, *mechanism});
 }
 
+Status Marks::operator_alias(const wire::OperatorAliasRecord& record) {
+  if (record.name == 0 || record.schema == 0) return journal_.bad_record("an operator's aliases");
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Expected<RowId> schema = dictionary_.string(record.schema);
+  if (!schema.ok()) return schema.error();
+  return journal_.writer.write(OperatorAliasRow{static_cast<RowId>(record.header.seq), *name, *schema,
+                                                static_cast<std::int64_t>(record.declared),
+                                                static_cast<std::int64_t>(record.observed)});
+}
+
 Status Marks::gather(const wire::KeyRecord& record) {
   ++key_sums_.of(record.graph, record.key).gathers;
   residual_.erase({record.graph, record.key});

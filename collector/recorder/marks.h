@@ -31,6 +31,7 @@ class Marks {
   Status point(const wire::MarkRecord& record);
 
   Status parameter(const wire::ParameterRecord& record);
+  Status operator_alias(const wire::OperatorAliasRecord& record);
   Status gather(const wire::KeyRecord& record);
   Status wait(const wire::KeyRecord& record);
   Status persist(const wire::KeyRecord& record);

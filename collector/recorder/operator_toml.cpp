@@ -49,10 +49,10 @@ Status add_operator(const std::string& path, const toml::table& row, OperatorTab
   if (field(row, "pattern").find("::") == std::string::npos) {
     return bad(path, row.source(), "'pattern' must be namespace::name, for example \"dc::release_param\"");
   }
-  if (role != "gather" && role != "wait" && role != "persist" && role != "release") {
-    return bad(path, row.source(), "'role' must be gather, wait, persist or release");
+  if (role != "gather" && role != "wait" && role != "persist" && role != "release" && role != "observe") {
+    return bad(path, row.source(), "'role' must be gather, wait, persist, release or observe");
   }
-  if (field(row, "key").empty()) {
+  if (role != "observe" && field(row, "key").empty()) {
     return bad(path, row.source(), "'key' (the argument that names the parameter) is missing");
   }
   if (role != "release" && !field(row, "count").empty()) return bad(path, row.source(), "only a release has a 'count'");

@@ -37,7 +37,7 @@ TEST_F(OperatorToml, RowsBecomeLinesInOrder) {
 
 TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gathers'\nkey='id'\n"),
-            path_ + ":1: 'role' must be gather, wait, persist or release");
+            path_ + ":1: 'role' must be gather, wait, persist, release or observe");
   EXPECT_EQ(error_of("\n[[operator]]\npattern='a::g'\nrole='gather'\nkeys='id'\n"), path_ + ":5: unknown field 'keys'");
   EXPECT_EQ(error_of("[[operator]]\npattern='ag'\nrole='gather'\nkey='id'\n").find(path_ + ":1: 'pattern'"), 0u);
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\n").find(path_ + ":1: 'key'"), 0u);

@@ -34,6 +34,8 @@ std::vector<OperatorRow> load_operator_table() {
       row.role = OperatorRole::kPersist;
     else if (role == "release")
       row.role = OperatorRole::kRelease;
+    else if (role == "observe")
+      row.role = OperatorRole::kObserve;
     else
       continue;
     table.push_back(row);

@@ -6,7 +6,7 @@
 
 namespace dcmt::torch_provider {
 
-enum class OperatorRole { kGather, kWait, kPersist, kRelease };
+enum class OperatorRole { kGather, kWait, kPersist, kRelease, kObserve };
 
 /// One row. Arguments are named as in the operator's schema; empty: there is none.
 struct OperatorRow {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -75,12 +77,77 @@ const void* tensor_at(const c10::IValue& value) {
   return value.isTensor() && value.toTensor().defined() ? value.toTensor().unsafeGetTensorImpl() : nullptr;
 }
 
+/// Which outputs of an operator share the storages of which arguments, beside what its schema says.
+class AliasWatch {
+ public:
+  using Storages = std::array<const void*, 8>;
+
+  explicit AliasWatch(const c10::FunctionSchema& schema)
+      : name_(c10::toString(schema.operator_name())),
+        schema_(c10::toString(schema)),
+        returns_(schema.returns().size()) {
+    for (std::size_t output = 0; output < std::min<std::size_t>(returns_, 8); ++output) {
+      const c10::AliasInfo* result = schema.returns()[output].alias_info();
+      for (std::size_t i = 0; result != nullptr && i < std::min<std::size_t>(schema.arguments().size(), 8); ++i) {
+        const c10::AliasInfo* argument = schema.arguments()[i].alias_info();
+        if (argument != nullptr && argument->beforeSets() == result->beforeSets()) declared_ |= bit(output, i);
+      }
+    }
+  }
+
+  /// Addresses only: the arguments stay on the stack until the results are there, so no address is another's.
+  Storages arguments(const torch::jit::Stack& stack, std::size_t base) const noexcept {
+    Storages found{};
+    for (std::size_t i = 0; i < found.size() && base + i < stack.size(); ++i) found[i] = storage_at(stack[base + i]);
+    return found;
+  }
+
+  void look(const Storages& arguments, const torch::jit::Stack& stack) noexcept {
+    if (stack.size() < returns_) return;
+    std::uint64_t observed = 0;
+    for (std::size_t output = 0; output < std::min<std::size_t>(returns_, 8); ++output) {
+      const void* storage = storage_at(stack[stack.size() - returns_ + output]);
+      for (std::size_t i = 0; storage != nullptr && i < arguments.size(); ++i) {
+        if (arguments[i] == storage) observed |= bit(output, i);
+      }
+    }
+    if (last_.exchange(observed, std::memory_order_relaxed) == observed) return;
+    if (left_.load(std::memory_order_relaxed) <= 0 || left_.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
+    const std::uint64_t name = agent::intern(name_.data(), name_.size());
+    const std::uint64_t schema = agent::intern(schema_.data(), schema_.size());
+    auto* record = static_cast<wire::OperatorAliasRecord*>(
+        agent::begin_record(wire::RecordType::kOperatorAlias, sizeof(wire::OperatorAliasRecord), 0));
+    if (record == nullptr) return;
+    record->name = name;
+    record->schema = schema;
+    record->declared = declared_;
+    record->observed = observed;
+    agent::commit_record(record);
+  }
+
+ private:
+  static constexpr std::uint64_t bit(std::size_t output, std::size_t argument) {
+    return std::uint64_t{1} << (8 * output + argument);
+  }
+  static const void* storage_at(const c10::IValue& value) noexcept {
+    const void* tensor = tensor_at(value);
+    return tensor != nullptr ? layout::storage_of(tensor) : nullptr;
+  }
+
+  const std::string name_, schema_;
+  const std::size_t returns_;
+  std::uint64_t declared_ = 0;
+  std::atomic<std::uint64_t> last_{~std::uint64_t{0}};  ///< what the call before showed
+  std::atomic<int> left_{16};                           ///< records to come
+};
+
 /// The kernel in front of the one that was registered before. Torch calls it with the arguments on `stack`; whatever
 /// the real kernel throws passes through.
 class CycleKernel final : public c10::OperatorKernel {
  public:
-  CycleKernel(c10::SafeKernelFunction real, const OperatorRow& row, ArgumentPlaces places, std::string name)
-      : real_(std::move(real)), row_(row), places_(places), name_(std::move(name)) {}
+  CycleKernel(c10::SafeKernelFunction real, const OperatorRow& row, ArgumentPlaces places,
+              const c10::FunctionSchema& schema)
+      : real_(std::move(real)), row_(row), places_(places), name_(schema.operator_name().name), aliases_(schema) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (!agent::recording()) {
@@ -88,6 +155,12 @@ class CycleKernel final : public c10::OperatorKernel {
       return;
     }
     const std::size_t base = stack->size() - op.schema().arguments().size();
+    const AliasWatch::Storages arguments = aliases_.arguments(*stack, base);
+    if (row_.role == OperatorRole::kObserve) {
+      real_.callBoxed(op, keys, stack);
+      look_at_aliases(arguments, *stack);
+      return;
+    }
     const KeyName key{integer_argument(*stack, base, places_.graph, 0), integer_argument(*stack, base, places_.key, 0)};
     const auto declared = static_cast<std::int32_t>(integer_argument(*stack, base, places_.count, 1));
     const void* argument =
@@ -102,9 +175,15 @@ class CycleKernel final : public c10::OperatorKernel {
     }
     const void* output = stack->empty() ? nullptr : tensor_at(stack->back());
     leave(key, declared, argument != nullptr ? argument : output, 0);
+    look_at_aliases(arguments, *stack);
   }
 
  private:
+  void look_at_aliases(const AliasWatch::Storages& arguments, const torch::jit::Stack& stack) noexcept {
+    agent::Inside inside;
+    aliases_.look(arguments, stack);
+  }
+
   void enter(KeyName key, std::int32_t declared) const noexcept {
     agent::Inside inside;
     if (TorchThread* thread = torch_thread()) {
@@ -136,6 +215,8 @@ class CycleKernel final : public c10::OperatorKernel {
       case OperatorRole::kRelease:
         key_release_ends(key, declared, name_id(), flags);
         break;
+      case OperatorRole::kObserve:
+        break;
     }
   }
 
@@ -145,6 +226,7 @@ class CycleKernel final : public c10::OperatorKernel {
   const OperatorRow& row_;
   const ArgumentPlaces places_;
   const std::string name_;
+  AliasWatch aliases_;
 };
 
 class Listener final : public c10::OpRegistrationListener {
@@ -195,7 +277,7 @@ bool wrap_for(const WantedOperator& wanted, c10::DispatchKey key) {
   auto library =
       std::make_unique<torch::Library>(torch::Library::IMPL, full_name.substr(0, colon), key, "dc-memtrace", 0);
   library->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CycleKernel>(
-                                  wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, places, full_name)));
+                                  wanted.handle.getComputedKernelForDispatchKey(key), *wanted.row, places, schema)));
   wrapping().libraries.push_back(std::move(library));
   return true;
 }

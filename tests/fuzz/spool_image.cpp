@@ -87,6 +87,11 @@ void declare(TestStream& s) {
   lost.count = 3;
   lost.since_tsc = 1000;
   s.add(RecordType::kLost, static_cast<std::uint32_t>(wire::LossReason::kNoRoom), lost);
+  wire::OperatorAliasRecord alias{};
+  alias.name = s.text("my::wait");
+  alias.schema = s.text("my::wait(Tensor(a) t) -> Tensor(a)");
+  alias.declared = alias.observed = 1;
+  s.add(RecordType::kOperatorAlias, 0, alias);
   wire::DiagnosticRecord diagnostic{};
   diagnostic.text = s.text("a note");
   s.add(RecordType::kDiagnostic, static_cast<std::uint32_t>(wire::DiagnosticCode::kNote), diagnostic);

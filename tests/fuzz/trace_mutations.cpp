@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string> kTables = {
     "meta",    "string",   "frame",          "stack", "thread",   "operator",    "block",      "storage",
     "tensor",  "mark",     "sample",         "edge",  "source",   "source_line", "diagnostic", "loss",
-    "pyramid", "interval", "interval_curve", "oom",   "launches", "key_sum",     "parameter"};
+    "pyramid", "interval", "interval_curve", "oom",   "launches", "key_sum",     "parameter",  "operator_alias"};
 
 std::vector<std::string> columns_of(Database& database, const std::string& table) {
   std::vector<std::string> columns;

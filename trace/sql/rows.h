@@ -188,6 +188,13 @@ struct ParameterRow {
   RowId mechanism = 0;
 };
 
+/// One call of an operator, which showed other aliases than the one before; its id is its sequence.
+struct OperatorAliasRow {
+  RowId id = 0;
+  RowId name = 0, schema = 0;
+  std::int64_t declared = 0, observed = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

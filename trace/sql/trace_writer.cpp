@@ -116,6 +116,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO key_sum(graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
     " kernel_reads) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO parameter(graph, key, name, mechanism) VALUES(?,?,?,?)",
+    "INSERT INTO operator_alias(id, name, schema, declared, observed) VALUES(?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -421,6 +422,16 @@ Status TraceWriter::write(const KeySumRow& row) {
       .value(row.reads)
       .value(row.empty_reads)
       .value(row.kernel_reads)
+      .run();
+}
+
+Status TraceWriter::write(const OperatorAliasRow& row) {
+  return Binder(statements_[kOperatorAlias])
+      .value(row.id)
+      .value(row.name)
+      .value(row.schema)
+      .value(row.declared)
+      .value(row.observed)
       .run();
 }
 

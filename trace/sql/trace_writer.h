@@ -45,6 +45,7 @@ class TraceWriter {
   Status write(const IntervalCurveRow& row);
   Status write(const KeySumRow& row);
   Status write(const ParameterRow& row);
+  Status write(const OperatorAliasRow& row);
 
   /// Removes what was written under the id of this row; nothing happens if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
@@ -124,6 +125,7 @@ class TraceWriter {
     kIntervalCurve,
     kKeySum,
     kParameter,
+    kOperatorAlias,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,

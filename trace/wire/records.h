@@ -57,6 +57,7 @@ enum class RecordType : std::uint16_t {
   kBlockFreeDone,   ///< BlockFreeDoneRecord: the streams that a freed block waited for are through with it
   kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
   kParameter,       ///< ParameterRecord, before the first kGather of a key that a Python function gathers
+  kOperatorAlias,   ///< OperatorAliasRecord, when a call of a wrapped operator shows other aliases than the one before
 };
 
 /// 24 bytes before every record's own fields.
@@ -276,6 +277,16 @@ struct ParameterRecord {
   std::uint64_t mechanism;  ///< string id
 };
 static_assert(sizeof(ParameterRecord) == 56);
+
+/// Which outputs of an operator are which of its arguments. Bit 8 * output + argument, of the first eight of each.
+struct OperatorAliasRecord {
+  RecordHeader header;
+  std::uint64_t name;      ///< string id, with the overload
+  std::uint64_t schema;    ///< string id
+  std::uint64_t declared;  ///< by the schema
+  std::uint64_t observed;  ///< the output was on the argument's storage
+};
+static_assert(sizeof(OperatorAliasRecord) == 56);
 
 /// Flag of a ReadRecord: a kernel (or a copy) got an address in the storage; `op` is its name as the compiler made it,
 /// `tensor` is 0.

@@ -1,0 +1,48 @@
+// What operators say they share with their arguments, beside what their calls shared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/base/status.h"
+#include "trace/sql/database.h"
+
+namespace dcmt::analyzer {
+
+enum class AliasConsequence {
+  kNone,   ///< declared and seen
+  kEarly,  ///< seen, not declared: whoever goes by schemas deletes or reuses the argument while the output is read
+  kLate,   ///< declared, never seen: the argument is kept as long as the output
+};
+
+/// An output and an argument that are one storage, by the schema or in a call.
+struct AliasFact {
+  std::int64_t output = 0, argument = 0;
+  std::string argument_name;  ///< empty: the schema does not say
+  bool declared = false, observed = false;
+
+  [[nodiscard]] AliasConsequence consequence() const {
+    if (declared == observed) return AliasConsequence::kNone;
+    return observed ? AliasConsequence::kEarly : AliasConsequence::kLate;
+  }
+};
+
+/// One overload of an operator that the collector looked at.
+struct OperatorAliases {
+  std::string name, schema;
+  std::vector<AliasFact> facts;  ///< by output, then argument; empty: nothing is shared, and none is declared
+
+  [[nodiscard]] bool agrees() const;
+};
+
+/// Of all calls of the trace, by name. Empty for a trace from before they were recorded.
+[[nodiscard]] Expected<std::vector<OperatorAliases>> operator_aliases(Database& database);
+
+/// "ops::wait(Tensor(a) t, int id=0) -> Tensor(a)", 1 → "id"; empty if it has no such argument.
+[[nodiscard]] std::string argument_name(std::string_view schema, std::int64_t argument);
+
+[[nodiscard]] std::string_view name_of(AliasConsequence consequence);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,535 @@
+#include "analyzer/replay_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/replay_levels.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Not what an error stopped, what has nothing to release, and what another mark inside of it told in its place.
+bool replayable(const ReleaseRow& row) {
+  const Mark& mark = *row.mark;
+  const bool counts = mark.remaining || mark.flags.final || mark.flags.persistent;
+  return counts && !mark.flags.unwound && !mark.flags.no_gather;
+}
+
+Sequence after_all(const TraceData& data) { return Sequence(last_sequence(data).value + 1); }
+
+ReplayRegion of_steps(const Analysis& analysis, const Step* first, const Step* last) {
+  ReplayRegion region;
+  const std::vector<Step>& steps = analysis.releases.steps;
+  region.from = Sequence(1);
+  if (first != nullptr) {
+    region.from = first->from;
+  } else if (!steps.empty()) {
+    region.from = steps.back().to;  // what comes after the last step
+  }
+  region.to = last != nullptr && last->to.valid() ? last->to : after_all(*analysis.data);
+  for (const Step& step : steps) {
+    if (step.to.valid() && step.to > region.from && step.to <= region.to) region.steps.push_back(step);
+  }
+  return region;
+}
+
+const Step* later(const Step* a, const Step* b) {
+  if (a == nullptr || b == nullptr) return nullptr;
+  return a->to < b->to ? b : a;
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Analysis& analysis, const ReplayRegion& region)
+      : analysis_(analysis), data_(*analysis.data), region_(region) {}
+
+  Expected<ReplayPlan> build() {
+    if (data_.sums_only_in(region_.from, Sequence(region_.to.value - 1)) != nullptr) {
+      return Error{
+          ErrorCode::kBadInput,
+          "only sums of these steps are in the trace: record them with run --steps, or choose another --step."};
+    }
+    plan_.region = region_;
+    plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
+    choose_device();
+    std::vector<const Cycle*> cycles;
+    for (const Cycle& cycle : analysis_.releases.cycles) {
+      if (touches_region(cycle)) cycles.push_back(&cycle);
+    }
+    std::sort(cycles.begin(), cycles.end(),
+              [](const Cycle* a, const Cycle* b) { return a->gather->span.from_seq < b->gather->span.from_seq; });
+    for (const Cycle* cycle : cycles) add_cycle(*cycle);
+    if (plan_.buffers.empty()) {
+      return Error{ErrorCode::kBadInput, "nothing was gathered there: there is no release to replay."};
+    }
+    add_last_ends();
+    drop_parts_at_release();
+    add_memory_errors();
+    add_frame();
+    // Of one moment: what is forgotten goes with its last name.
+    const auto order = [](const ReplayEvent& event) { return std::tuple(event.at, event.what != ReplayDo::kForget); };
+    std::stable_sort(events_.begin(), events_.end(),
+                     [&](const ReplayEvent& a, const ReplayEvent& b) { return order(a) < order(b); });
+    plan_.prologue = 1;  // the first level
+    for (const ReplayEvent& event : events_) plan_.prologue += event.at < region_.from ? 1 : 0;
+    plan_.events = std::move(events_);
+    std::vector<OwnedBytes> owned;
+    for (const auto& [buffer, bytes] : owned_) owned.push_back(bytes);
+    add_levels(data_, owned, plan_);
+    number_parameters();
+    plan_.facts = facts_in(analysis_, plan_.device, region_.from, region_.to, Bytes());
+    for (const ReleaseRow& row : analysis_.releases.rows) {
+      if (in(row.mark->span.from_seq) && !replayable(row)) ++left_out_;
+    }
+    if (left_out_ > 0) {
+      plan_.notes.push_back(
+          "left out: releases that an error stopped, that had no gather, or that a mark inside told: " +
+          std::to_string(left_out_));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// The latest buffer of a key.
+  struct Current {
+    bool gathered = false;
+    std::size_t buffer = 0;
+    const Block* block = nullptr;
+    bool released = false;  ///< finally
+    bool freed = false;     ///< by the release
+    Sequence last;          ///< event of the key so far
+    Sequence end;           ///< of the buffer's bytes; zero: they stay
+    Sequence storage_end;   ///< the same of the storage
+    bool ends_with_storage = true;
+    ThreadId ending = kNoThread;
+  };
+
+  [[nodiscard]] bool in(Sequence at) const { return at >= region_.from && at < region_.to; }
+
+  /// The device of the gathered storages.
+  void choose_device() {
+    plan_.device = analysis_.device;
+    for (const Cycle& cycle : analysis_.releases.cycles) {
+      if (const Block* block = block_of(*given_by(cycle)); block != nullptr && in(cycle.gather->span.from_seq)) {
+        plan_.device = block->device;
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] bool touches_region(const Cycle& cycle) const {
+    if (in(cycle.gather->span.from_seq)) return true;
+    if (cycle.gather->span.from_seq >= region_.to) return false;
+    if (std::any_of(cycle.waits.begin(), cycle.waits.end(),
+                    [&](const Mark* wait) { return in(wait->span.from_seq); })) {
+      return true;
+    }
+    return std::any_of(cycle.releases.begin(), cycle.releases.end(), [&](const ReleaseRow* row) {
+      return in(row->mark->span.from_seq) || std::any_of(row->reads.begin(), row->reads.end(),
+                                                         [&](const Mark* read) { return in(read->span.from_seq); });
+    });
+  }
+
+  /// The mark that gave the storage: a gather may give an empty one and leave the rest to the wait.
+  static const Mark* given_by(const Cycle& cycle) {
+    for (const Mark* wait : cycle.waits) {
+      if (wait->storage.valid() && wait->storage != cycle.gather->storage) return wait;
+    }
+    return cycle.gather;
+  }
+
+  [[nodiscard]] const Block* block_of(const Mark& given) const {
+    for (const Block* block : data_.blocks_by_storage.of(given.storage)) {
+      if (block->span.covers(given.span.from_seq)) return block;
+    }
+    return nullptr;
+  }
+
+  void add(ReplayDo what, Sequence at, ThreadId thread, std::size_t buffer) {
+    ReplayEvent event;
+    event.what = what;
+    event.at = at;
+    event.thread = thread;
+    event.buffer = buffer;
+    events_.push_back(event);
+  }
+
+  void add_cycle(const Cycle& cycle) {
+    const Mark& given = *given_by(cycle);
+    const Block* block = block_of(given);
+    Bytes bytes = given.bytes.value_or(Bytes());
+    if (bytes.value == 0 || (block != nullptr && block->device != plan_.device)) return;
+    if (block != nullptr && bytes.value < block->bytes.value && alone_in(*block, given)) bytes = block->bytes;
+
+    Current& now = current_[cycle.key];
+    const bool known = now.gathered && plan_.buffers[now.buffer].storage == given.storage && now.block == block;
+    const bool again = known && !now.released;
+    const Sequence begin = begin_of(cycle, given, known ? nullptr : block, now.last);
+    if (now.gathered && !again) leave(now, begin, known, cycle.gather->by.thread);
+    if (!again) add_buffer(cycle, given, bytes, block);
+    const std::size_t buffer = again ? now.buffer : plan_.buffers.size() - 1;
+    now = Current();
+    now.gathered = true;
+    now.buffer = buffer;
+    now.block = block;
+    now.last = cycle.gather->span.from_seq;
+
+    add(ReplayDo::kGather, begin, cycle.gather->by.thread, now.buffer);
+    events_.back().again = again;
+    for (const Mark* wait : cycle.waits) {
+      if (in(wait->span.from_seq)) add(ReplayDo::kWait, wait->span.from_seq, wait->by.thread, now.buffer);
+    }
+    find_end(cycle, given, now);
+    add_releases(cycle, now);
+    if (!again && plan_.buffers[buffer].shares.value_or(buffer) == buffer) owned_[buffer] = {begin, now.end, bytes};
+  }
+
+  /// What becomes of a key's buffer when the key is gathered into another storage, or (`same`) into the same one anew.
+  void leave(Current old, Sequence begin, bool same, ThreadId thread) {
+    if (same && !plan_.buffers[old.buffer].shares) {
+      old.storage_end = begin;
+      owned_[old.buffer].to = begin;
+    }
+    const bool ended = old.end.valid() && old.end < begin;
+    if (!old.released) add(ReplayDo::kForget, ended ? old.end : begin, ended ? old.ending : thread, old.buffer);
+    add_end(old);
+  }
+
+  /// How and when the bytes go.
+  void find_end(const Cycle& cycle, const Mark& given, Current& now) const {
+    const Storage* storage = data_.storages.find(given.storage);
+    std::optional<Gone> gone;
+    if (storage != nullptr) gone = first_gone(data_, *storage, given.span.from_seq);
+    now.ending = cycle.gather->by.thread;
+    if (gone) {
+      now.end = gone->seq;
+      now.ending = gone->actor.thread;
+    }
+    if (now.block != nullptr && now.block->span.ended()) now.end = now.block->span.to_seq;
+    now.ends_with_storage = !gone || gone->by == GoneBy::kStorageEnd;
+    now.storage_end = now.ends_with_storage ? now.end : storage->span.to_seq;
+  }
+
+  void add_end(const Current& old) {
+    if (old.storage_end.valid() && in(old.storage_end)) drop(old.buffer, old.storage_end, old.ending);
+    // Its bytes went under it: by a resize outside of a release, or before it.
+    if (!old.ends_with_storage && !old.freed && old.end.valid() && in(old.end)) {
+      add(ReplayDo::kEmpty, old.end, old.ending, old.buffer);
+    }
+  }
+
+  void drop(std::size_t buffer, Sequence at, ThreadId thread) {
+    if (dropped_.insert(buffer).second) add(ReplayDo::kDrop, at, thread, buffer);
+  }
+
+  /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
+  /// end, stays.
+  void add_last_ends() {
+    const Operator* last = region_.steps.empty() ? last_operator() : nullptr;
+    for (const auto& [key, now] : current_) {
+      if (!now.gathered) continue;
+      const bool ends = !now.released && now.end.valid() && in(now.end);
+      if (ends && last != nullptr && now.end > last->span.from_seq) continue;
+      if (ends) add(ReplayDo::kForget, now.end, now.ending, now.buffer);
+      add_end(now);
+    }
+  }
+
+  /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
+  /// theirs were gone with their own releases.
+  void drop_parts_at_release() {
+    std::map<std::size_t, Sequence> released;
+    for (const ReplayEvent& event : events_) {
+      const ReplayBuffer& buffer = plan_.buffers[event.buffer];
+      const bool looked_at = buffer.unnamed || !buffer.holders.empty();
+      if (event.what == ReplayDo::kRelease && buffer.shares && !looked_at) released[event.buffer] = event.at;
+    }
+    for (ReplayEvent& event : events_) {
+      const auto release = released.find(event.buffer);
+      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second);
+    }
+  }
+
+  /// True if the storage has the whole block, less what the allocator rounded up.
+  [[nodiscard]] bool alone_in(const Block& block, const Mark& given) const {
+    constexpr std::int64_t kMostRounding = std::int64_t{2} << 20;
+    return block.storage == given.storage && block.bytes.value - given.bytes->value < kMostRounding;
+  }
+
+  void add_buffer(const Cycle& cycle, const Mark& given, Bytes bytes, const Block* block) {
+    ReplayBuffer buffer;
+    buffer.key = cycle.key;
+    buffer.storage = given.storage;
+    buffer.bytes = bytes;
+    buffer.persistent = cycle.persistent;
+    if (block != nullptr) {
+      buffer.stream = block->stream;
+      const auto [first, fresh] = first_in_.try_emplace(block, plan_.buffers.size());
+      ReplayBuffer* other = fresh ? nullptr : &plan_.buffers[first->second];
+      if (other != nullptr && (other->shares || other->key != cycle.key)) {
+        buffer.shares = other->shares = first->second;
+      } else {
+        first->second = plan_.buffers.size();
+      }
+    }
+    for (const ReleaseRow* row : cycle.releases) {
+      if (!row->holders) continue;
+      for (const HolderPath& path : row->holders->paths) {
+        for (const HolderName& name : path.names) {
+          buffer.holders.push_back(
+              {name.kind, std::string(data_.text(name.name)), std::string(data_.text(path.function))});
+        }
+      }
+      buffer.unnamed = row->holders->unexplained() > 0 || buffer.holders.empty();
+    }
+    plan_.buffers.push_back(std::move(buffer));
+  }
+
+  /// Where the buffer is taken: at its block, if nothing of the key, no other gather of the storage and no step lies
+  /// between that and the gather.
+  [[nodiscard]] Sequence begin_of(const Cycle& cycle, const Mark& given, const Block* block, Sequence last) const {
+    const Sequence gather = cycle.gather->span.from_seq;
+    if (gather < region_.from) return Sequence(region_.from.value - 1);
+    if (&given != cycle.gather && given.span.from_seq >= region_.to) return gather;
+    if (block == nullptr || block->span.from_seq <= last || block->span.from_seq < region_.from) return gather;
+    for (const Mark* mark : data_.marks_by_storage.of(given.storage)) {
+      const Sequence at = mark->span.from_seq;
+      if (mark->gives_storage() && at >= block->span.from_seq && at < gather) return gather;
+    }
+    const bool same_step = std::none_of(region_.steps.begin(), region_.steps.end(), [&](const Step& step) {
+      return block->span.from_seq < step.to && step.to <= gather;
+    });
+    return same_step ? block->span.from_seq : gather;
+  }
+
+  void add_releases(const Cycle& cycle, Current& now) {
+    const Sequence end = now.end;
+    for (const ReleaseRow* row : cycle.releases) {
+      if (!replayable(*row)) continue;
+      const Mark& mark = *row->mark;
+      const Sequence from = mark.span.from_seq;
+      const bool final = mark.flags.final && !mark.flags.persistent;
+      const bool frees = final && end.valid() && end > from && end <= row->at();
+      // Who registered the tensor has the last reference.
+      if (frees && now.ends_with_storage && in(from)) drop(now.buffer, from, mark.by.thread);
+      now.freed = now.freed || frees;
+      now.last = std::max(now.last, row->at());
+      now.released = now.released || final;
+      if (in(from)) {
+        add(ReplayDo::kRelease, frees ? end : row->at(), mark.by.thread, now.buffer);
+        events_.back().users = mark.declared.value_or(1);
+        events_.back().clears_tensor_only = !frees || now.ends_with_storage;
+        if (mark.settled_seq.valid()) add(ReplayDo::kOperator, mark.settled_seq, mark.by.thread, now.buffer);
+      }
+      for (const Mark* read : row->reads) {
+        if (in(read->span.from_seq)) add(ReplayDo::kRead, read->span.from_seq, read->by.thread, now.buffer);
+      }
+    }
+  }
+
+  void add_memory_errors() {
+    for (const OutOfMemory& error : data_.out_of_memory) {
+      if (!in(error.seq) || error.device != plan_.device) continue;
+      add(ReplayDo::kMemory, error.seq, error.by.thread, 0);
+      events_.back().bytes = error.requested;
+    }
+  }
+
+  /// The ends of steps; without steps, the program's last operator, after which nothing is expected to be released.
+  void add_frame() {
+    for (const Step& step : region_.steps) {
+      add(ReplayDo::kStep, step.to, kNoThread, 0);
+      events_.back().step = step.number;
+    }
+    if (!region_.steps.empty()) return;
+    if (const Operator* last = last_operator()) add(ReplayDo::kOperator, last->span.from_seq, last->thread, 0);
+  }
+
+  [[nodiscard]] const Operator* last_operator() const {
+    const Operator* last = nullptr;
+    for (const Operator& op : data_.operators) {
+      if (in(op.span.from_seq)) last = &op;
+    }
+    return last;
+  }
+
+  /// All graphs are one rank's in the replay, whose parameters have one size each.
+  void number_parameters() {
+    std::map<std::pair<Key, Bytes>, std::int64_t> ids;
+    std::set<std::int64_t> taken;
+    std::int64_t next = 0;
+    for (const ReplayBuffer& buffer : plan_.buffers) next = std::max(next, buffer.key.key + 1);
+    for (ReplayBuffer& buffer : plan_.buffers) {
+      const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes}, buffer.key.key);
+      if (fresh && !taken.insert(id->second).second) taken.insert(id->second = next++);
+      buffer.id = id->second;
+    }
+  }
+
+  const Analysis& analysis_;
+  const TraceData& data_;
+  const ReplayRegion& region_;
+  ReplayPlan plan_;
+  std::vector<ReplayEvent> events_;
+  std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer
+  std::map<Key, Current> current_;
+  std::map<const Block*, std::size_t> first_in_;
+  std::set<std::size_t> dropped_;
+  std::int64_t left_out_ = 0;
+};
+
+std::vector<std::string> kinds_of(const Holders& holders) {
+  std::set<std::string> kinds;
+  for (const HolderPath& path : holders.paths) {
+    for (const HolderName& name : path.names) {
+      const bool shared = name.kind == HolderKind::kCell || name.kind == HolderKind::kFree;
+      kinds.insert(shared ? "cell" : "local");
+    }
+  }
+  if (kinds.empty() || holders.unexplained() > 0) kinds.insert("unnamed");
+  return {kinds.begin(), kinds.end()};
+}
+
+Bytes height_at(const Curve& curve, Sequence at) {
+  const auto next = std::upper_bound(curve.begin(), curve.end(), at,
+                                     [](Sequence s, const CurvePoint& point) { return s < point.seq; });
+  return next == curve.begin() ? Bytes() : std::prev(next)->bytes;
+}
+
+Bytes highest_in(const Curve& curve, Sequence from, Sequence to) {
+  Bytes highest = height_at(curve, from);
+  for (const CurvePoint& point : curve) {
+    if (point.seq >= from && point.seq < to) highest = std::max(highest, point.bytes);
+  }
+  return highest;
+}
+
+}  // namespace
+
+std::vector<ThreadId> ReplayPlan::threads() const {
+  std::map<ThreadId, std::size_t> counts;
+  for (const ReplayEvent& event : events) {
+    if (event.thread != kNoThread) ++counts[event.thread];
+  }
+  std::vector<ThreadId> found;
+  for (const auto& [thread, count] : counts) found.push_back(thread);
+  std::stable_sort(found.begin(), found.end(), [&](ThreadId a, ThreadId b) { return counts[a] > counts[b]; });
+  return found;
+}
+
+Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& finding) {
+  const std::vector<Step>& steps = analysis.releases.steps;
+  if (!finding.out_of_memory.empty()) {
+    const Step* step = finding.out_of_memory.front().step;
+    return of_steps(analysis, step, step);
+  }
+  if (finding.items.empty()) {
+    return Error{ErrorCode::kNotComparable, "finding " + std::to_string(finding.number) + " (" + finding.title +
+                                                ") is of no parameter: there is no cycle to replay."};
+  }
+  // The stretch that most items lie in; of several that have as many, that of the peak, else the first.
+  std::map<std::pair<Sequence, Sequence>, std::pair<ReplayRegion, std::size_t>> stretches;
+  std::size_t most = 0;
+  for (const FindingItem& item : finding.items) {
+    const Step* first = item.step;
+    const Step* last = first;
+    for (const Mark* read : item.reads) last = later(last, step_at(steps, read->span.from_seq));
+    const ReplayRegion region = of_steps(analysis, first, last);
+    auto& [kept, count] = stretches[{region.from, region.to}];
+    kept = region;
+    most = std::max(most, ++count);
+  }
+  const Sequence peak = analysis.what_if.measured.seq;
+  const ReplayRegion* best = nullptr;
+  for (const auto& [bounds, stretch] : stretches) {
+    const bool has_peak = bounds.first <= peak && peak < bounds.second;
+    if (stretch.second == most && (best == nullptr || has_peak)) best = &stretch.first;
+  }
+  return *best;
+}
+
+Expected<ReplayRegion> region_of_step(const Analysis& analysis, std::int64_t step) {
+  for (const Step& one : analysis.releases.steps) {
+    if (one.number == step && one.count == 1) return of_steps(analysis, &one, &one);
+  }
+  return Error{ErrorCode::kUsage, "the trace has no step " + std::to_string(step) + "."};
+}
+
+ReplayRegion region_of_peak(const Analysis& analysis) {
+  return of_steps(analysis, analysis.peak_step, analysis.peak_step);
+}
+
+Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region) {
+  return PlanBuilder(analysis, region).build();
+}
+
+ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, Sequence to, Bytes overhead) {
+  const auto in = [&](Sequence at) { return at >= from && at < to; };
+  const auto less = [&](Bytes bytes) { return Bytes(bytes.value - overhead.value); };
+  const Curve curve = allocated_curve(*analysis.data, device);
+  ReplayFacts facts;
+  for (const ReleaseRow& row : analysis.releases.rows) {
+    if (!in(row.mark->span.from_seq) || !replayable(row)) continue;
+    ReleaseFacts release;
+    release.key = row.key;
+    release.storage = row.mark->storage;
+    release.verdict = row.verdict;
+    release.residual = row.residual;
+    release.bytes_before = row.mark->bytes;
+    release.bytes_after = row.mark->bytes_after;
+    release.bytes_settled = row.mark->bytes_settled;
+    release.allocated = less(height_at(curve, row.at()));
+    release.reads = static_cast<std::int64_t>(row.reads.size());
+    if (row.holders) release.holder_kinds = kinds_of(*row.holders);
+    facts.releases.push_back(std::move(release));
+  }
+  for (const Finding& finding : analysis.findings) {
+    FindingFacts found{finding.number, finding.rule, {}};
+    for (const FindingItem& item : finding.items) {
+      if (in(item.since)) found.items.emplace_back(item.key, item.bytes);
+    }
+    std::sort(found.items.begin(), found.items.end());
+    for (const OomVerdict& error : finding.out_of_memory) {
+      if (in(error.oom->seq)) found.items.emplace_back(Key{}, error.dead);
+    }
+    if (!found.items.empty()) facts.findings.push_back(std::move(found));
+  }
+  facts.peak = less(highest_in(curve, from, to));
+  const std::vector<Gap> gaps = gaps_at_release(*analysis.data, analysis.releases.residual());
+  facts.predicted_peak = less(highest_in(allocated_curve(*analysis.data, device, gaps), from, to));
+  return facts;
+}
+
+std::string_view name_of(ReplayDo what) {
+  switch (what) {
+    case ReplayDo::kLevel:
+      return "level";
+    case ReplayDo::kGather:
+      return "gather";
+    case ReplayDo::kWait:
+      return "wait";
+    case ReplayDo::kRead:
+      return "read";
+    case ReplayDo::kRelease:
+      return "release";
+    case ReplayDo::kEmpty:
+      return "empty";
+    case ReplayDo::kDrop:
+      return "drop";
+    case ReplayDo::kForget:
+      return "forget";
+    case ReplayDo::kOperator:
+      return "operator";
+    case ReplayDo::kMemory:
+      return "memory";
+    case ReplayDo::kStep:
+      return "step";
+  }
+  return "";
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,168 @@
+// dc-memtrace lint: what generated code does wrong with lifetimes, without running it.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/generated_wrapper.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/installation.h"
+#include "cli/lint_text.h"
+#include "cli/report_json.h"
+#include "collector/recorder/operator_toml.h"
+
+namespace dcmt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using analyzer::FirstArgumentOperators;
+
+struct Options {
+  std::vector<std::string> paths, operators;
+  bool json = false;
+  bool fail_on_findings = false;
+};
+
+/// Views that Inductor may call as operators, and what functional collectives wait with.
+constexpr const char* kFirstArgument[] = {
+    "aten::view",       "aten::_unsafe_view", "aten::t",         "aten::transpose", "aten::permute",
+    "aten::as_strided", "aten::alias",        "aten::detach",    "aten::slice",     "aten::select",
+    "aten::expand",     "aten::squeeze",      "aten::unsqueeze", "aten::narrow",    "_c10d_functional::wait_tensor"};
+
+/// The waits and releases of the tables: their result is their first argument.
+Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std::string>& tables) {
+  FirstArgumentOperators operators{{std::begin(kFirstArgument), std::end(kFirstArgument)}};
+  std::error_code ignored;
+  std::vector<std::string> paths = tables;
+  if (const fs::path shipped = data_folder() / "operators.toml"; fs::exists(shipped, ignored)) {
+    paths.push_back(shipped.string());
+  }
+  const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);
+  if (!compiled.ok()) return compiled.error();
+  std::istringstream lines(compiled->agent);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t tab = line.find('\t');
+    const std::string role = line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1);
+    if (role == "wait" || role == "release") operators.patterns.push_back(line.substr(0, tab));
+  }
+  return operators;
+}
+
+void lint_one(const std::string& path, const std::string& trace, const std::string& text,
+              const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
+  if (analyzer::is_generated_wrapper(text)) {
+    files.push_back({path, trace, analyzer::undeleted_storages(text, operators)});
+  }
+}
+
+Status lint_file(const fs::path& path, const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return {ErrorCode::kBadInput, path.string() + ": cannot be read."};
+  lint_one(path.string(), {}, text.str(), operators, files);
+  return {};
+}
+
+/// What operators of the trace shared, and the generated files that it has copies of: those in which a holder was seen.
+Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, Linted& linted) {
+  Expected<std::vector<analyzer::OperatorAliases>> aliases = analyzer::operator_aliases(trace.database);
+  if (!aliases.ok()) return aliases.error();
+  for (analyzer::OperatorAliases& one : *aliases) linted.operators.push_back({trace.path, std::move(one)});
+  Expected<Statement> query = trace.database.prepare(
+      "SELECT path.text, source.text FROM source JOIN string AS path ON path.id = source.path ORDER BY source.id");
+  if (!query.ok()) return query.error();
+  for (;;) {
+    const Expected<bool> row = query->step();
+    if (!row.ok()) return row.error();
+    if (!*row) return {};
+    lint_one(std::string(query->text(0)), trace.path, std::string(query->text(1)), operators, linted.files);
+  }
+}
+
+/// Python files below a folder, in the order of their paths.
+Expected<std::vector<fs::path>> python_files(const std::string& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".py" && at->is_regular_file(error)) found.push_back(at->path());
+  }
+  if (error) return Error{ErrorCode::kBadInput, folder + ": cannot be read: " + error.message() + "."};
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool has_traces(const std::string& path) {
+  if (fs::path(path).extension() == ".dcmt") return true;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".dcmt") return true;
+  }
+  return false;
+}
+
+Status lint_path(const std::string& path, const FirstArgumentOperators& operators, Linted& linted) {
+  if (has_traces(path)) {
+    Expected<std::vector<OpenedTrace>> traces = open_traces({path}, std::nullopt);
+    if (!traces.ok()) return traces.error();
+    for (OpenedTrace& trace : *traces) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, linted));
+    return {};
+  }
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return lint_file(path, operators, linted.files);
+  const Expected<std::vector<fs::path>> found = python_files(path);
+  if (!found.ok()) return found.error();
+  for (const fs::path& file : *found) DCMT_RETURN_IF_ERROR(lint_file(file, operators, linted.files));
+  return {};
+}
+
+int lint(const Options& options) {
+  const Expected<FirstArgumentOperators> operators = first_argument_operators(options.operators);
+  if (!operators.ok()) return print_error(operators.error());
+  Linted linted;
+  for (const std::string& path : options.paths) {
+    if (const Status done = lint_path(path, *operators, linted); !done.ok()) return print_error(done.error());
+  }
+  if (options.json) {
+    std::cout << printed(lint_json(linted)) << "\n";
+  } else {
+    std::cout << lint_text(linted, Style::of_stdout());
+  }
+  return linted.found() && options.fail_on_findings ? kExitFindings : kExitOk;
+}
+
+}  // namespace
+
+void add_lint_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("lint", "What generated code never deletes, and what operators' schemas hide");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Folders or files of code that Inductor wrote, or traces: of these the generated files in which "
+                   "a holder was seen")
+      ->required();
+  command->add_option("--operators", options->operators,
+                      "Tables of your gather and release operators (TOML): waits and releases return their argument");
+  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command->add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
+  command->footer(
+      "Examples:\n"
+      "  dc-memtrace lint torch_compile_debug/        every output_code.py below\n"
+      "  dc-memtrace lint /tmp/torchinductor_$USER    Inductor's cache\n"
+      "  dc-memtrace lint out/ --json                 what a recorded run held weights with\n"
+      "Exit codes: 0 done, 1 findings (with --fail-on-findings), 2 usage, 3 bad input");
+  command->callback([options, &exit_code] { exit_code = lint(*options); });
+}
+
+}  // namespace dcmt::cli

@@ -1,0 +1,305 @@
+// dc-memtrace reproduce: plays the cycles of a recorded step in the reference executor, and compares.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/installation.h"
+#include "cli/plan_json.h"
+#include "cli/report_json.h"
+#include "cli/reproduce_text.h"
+#include "collector/recorder/run.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using analyzer::Finding;
+using analyzer::ReplayPlan;
+using analyzer::ReplayRegion;
+
+struct Options {
+  std::string path;
+  std::optional<std::int64_t> rank, finding, step;
+  std::vector<std::string> switches;
+  std::string plan, emit, python;
+  bool json = false;
+};
+
+/// What a replay of recorded events can be played with or without, and which way makes sense.
+struct Switch {
+  std::string_view name;
+  bool on;
+};
+constexpr std::array kSwitches = {Switch{"release_clears_tensor_only", true}, Switch{"wrapper_keeps_aliases", true},
+                                  Switch{"eager_gather_without_owner", true},
+                                  Switch{"early_release_before_backward", false}};
+
+/// What is wrong with it, nothing if it is right.
+std::string check_switch(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "on" : text.substr(equals + 1);
+  for (const Switch& one : kSwitches) {
+    if (one.name != name) continue;
+    if (value == "off" || (value == "on" && one.on)) return {};
+    return value == "on" ? name + " can only be turned off: the plan says where the releases are"
+                         : "'" + value + "' is neither on nor off";
+  }
+  return "'" + name + "' is no switch of a replay";
+}
+
+/// A folder of its own that goes with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "dcmt-replay-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Status write_file(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text;
+    return {};
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) return {ErrorCode::kIo, path + ": cannot be written."};
+  return {};
+}
+
+/// Where the executor of the installation is; an error where it has none.
+struct Executor {
+  fs::path library, modules;
+};
+
+Expected<Executor> find_executor() {
+  Executor found{library_folder() / "libdcmt_zero3.so", data_folder() / "python"};
+  std::error_code ignored;
+  if (!fs::exists(found.library, ignored) || !fs::exists(found.modules / "dcmt_zero3" / "replay.py", ignored)) {
+    return Error{ErrorCode::kCannotRecord,
+                 "the executor is not part of this installation: build with -DDCMT_EXECUTOR=ON, or use --emit."};
+  }
+  return found;
+}
+
+/// The one asked for, else that of the recorded program, which has torch, else the one of PATH.
+std::string python_for(const Options& options, const LoadedTrace& trace) {
+  if (!options.python.empty()) return options.python;
+  const std::string command = trace.data->meta_text(meta::kCommand);
+  const std::string first = command.substr(0, command.find(' '));
+  if (fs::path(first).filename().string().starts_with("python") && access(first.c_str(), X_OK) == 0) return first;
+  return "python3";
+}
+
+/// What the replay and its recorder say on standard error goes to a file meanwhile: it is not what was asked for.
+class Aside {
+ public:
+  explicit Aside(const fs::path& file) : file_(file), before_(dup(STDERR_FILENO)) {
+    const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+    if (to < 0) return;
+    dup2(to, STDERR_FILENO);
+    close(to);
+  }
+  ~Aside() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// The last line so far; empty if there is none.
+  [[nodiscard]] std::string last_line() const {
+    std::ifstream said(file_);
+    std::string last;
+    for (std::string line; std::getline(said, line);) {
+      if (!line.empty()) last = line;
+    }
+    return last;
+  }
+
+ private:
+  fs::path file_;
+  int before_;
+};
+
+void put_first_in_path(const char* variable, const std::string& folder) {
+  const char* before = std::getenv(variable);
+  const std::string all = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
+  setenv(variable, all.c_str(), 1);
+}
+
+/// Plays a plan under `run`, and reads what was recorded.
+Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, const ReplayPlan& plan,
+                           const Executor& executor, const fs::path& folder) {
+  const std::string file = (folder / "plan.json").string();
+  if (const Status written = write_file(file, plan_json(trace, plan).dump()); !written.ok()) return written.error();
+  setenv("DCMT_ZERO3_LIBRARY", executor.library.c_str(), 1);
+  recorder::RunOptions run;
+  run.folder = (folder / "out").string();
+  run.detail = "lifetimes";
+  run.libraries = library_folder().string();
+  run.shipped_operators = (data_folder() / "operators.toml").string();
+  run.replace = run.quiet = true;
+  run.command = {python_for(options, trace), "-m", "dcmt_zero3.replay", file};
+  for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
+  const Aside aside(folder / "stderr");
+  const Expected<recorder::RunResult> result = recorder::run(run);
+  if (!result.ok()) return result.error();
+  if (result->job_exit != (plan.cut_off ? 128 + SIGKILL : 0)) {
+    return Error{ErrorCode::kCannotRecord, fmt::format("the replay with {} failed (exit {}): {}", run.command.front(),
+                                                       result->job_exit, aside.last_line())};
+  }
+  Expected<std::vector<LoadedTrace>> traces = load_traces({run.folder}, std::nullopt);
+  if (!traces.ok()) return traces.error();
+  return std::move(traces->front());
+}
+
+/// The stretches to replay, each with its findings.
+Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& trace) {
+  const analyzer::Analysis& analysis = trace.analysis;
+  std::vector<Replay> replays;
+  const auto add = [&](const ReplayRegion& region, const Finding* finding) -> Status {
+    auto known = std::find_if(replays.begin(), replays.end(),
+                              [&](const Replay& replay) { return replay.plan.region == region; });
+    if (known == replays.end()) {
+      Expected<ReplayPlan> plan = analyzer::plan_of(analysis, region);
+      if (!plan.ok()) return {plan.error().code, trace.path + ": " + plan.error().message};
+      Replay replay;
+      replay.plan = std::move(*plan);
+      replay.switches = options.switches;
+      known = replays.insert(replays.end(), std::move(replay));
+    }
+    if (finding != nullptr) known->findings.push_back(finding);
+    return {};
+  };
+  if (options.step) {
+    const Expected<ReplayRegion> region = analyzer::region_of_step(analysis, *options.step);
+    if (!region.ok()) return region.error();
+    if (const Status added = add(*region, nullptr); !added.ok()) return added.error();
+    return replays;
+  }
+  for (const Finding& finding : analysis.findings) {
+    if (options.finding && finding.number != *options.finding) continue;
+    const Expected<ReplayRegion> region = analyzer::region_of(analysis, finding);
+    if (!region.ok()) return region.error();
+    if (const Status added = add(*region, &finding); !added.ok()) return added.error();
+  }
+  if (!replays.empty()) return replays;
+  if (options.finding) {
+    return Error{ErrorCode::kUsage, fmt::format("{} has no finding {}; see: dc-memtrace report {}", trace.path,
+                                                *options.finding, trace.path)};
+  }
+  if (const Status added = add(analyzer::region_of_peak(analysis), nullptr); !added.ok()) return added.error();
+  return replays;
+}
+
+int reproduce(const Options& options) {
+  const Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
+  if (!traces.ok()) return print_error(traces.error());
+  if (traces->size() > 1) {
+    return print_error({ErrorCode::kUsage, fmt::format("{} has {} traces: name one, or a rank with --rank.",
+                                                       options.path, traces->size())});
+  }
+  const LoadedTrace& trace = traces->front();
+  Expected<std::vector<Replay>> replays = plans(options, trace);
+  if (!replays.ok()) return print_error(replays.error());
+  if (!options.plan.empty()) {
+    const Status written = write_file(options.plan, printed(plan_json(trace, replays->front().plan)) + "\n");
+    if (!written.ok()) return print_error(written.error());
+  }
+  if (!options.emit.empty()) {
+    const Replay& first = replays->front();
+    const Finding* finding = first.findings.empty() ? nullptr : first.findings.front();
+    const Status written = write_file(options.emit, story_program(trace, first.plan, finding));
+    return written.ok() ? kExitOk : print_error(written.error());
+  }
+  const Expected<Executor> executor = find_executor();
+  if (!executor.ok()) return print_error(executor.error());
+  put_first_in_path("PYTHONPATH", executor->modules.string());
+  bool same = true;
+  for (Replay& replay : *replays) {
+    const ScratchFolder folder;
+    const Expected<LoadedTrace> played = play(options, trace, replay.plan, *executor, folder.path());
+    if (!played.ok()) return print_error(played.error());
+    Expected<analyzer::ReplayFacts> facts = analyzer::facts_of_replay(played->analysis, replay.plan);
+    if (!facts.ok()) return print_error(facts.error());
+    replay.facts = std::move(*facts);
+    if (!options.switches.empty()) continue;
+    replay.difference = analyzer::first_difference(replay.plan.facts, replay.facts);
+    same = same && !replay.difference;
+  }
+  if (options.json) {
+    std::cout << printed(document("reproduce", Json::array({reproduce_json(trace, *replays)}))) << "\n";
+  } else {
+    std::cout << reproduce_text(trace, *replays, Style::of_stdout());
+  }
+  return same ? kExitOk : kExitFindings;
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("reproduce", "Play a recorded finding again in the reference executor");
+  auto options = std::make_shared<Options>();
+  command->add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one")->required();
+  command->add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
+  CLI::Option* finding = command->add_option("--finding", options->finding, "This one of the report; without it, all");
+  command->add_option("--step", options->step, "This step, whether there are findings in it or not")->excludes(finding);
+  command
+      ->add_option("--switch", options->switches,
+                   "What-if: a switch of the executor, on or off. release_clears_tensor_only=off: releases free the "
+                   "storage; wrapper_keeps_aliases=off: names go before the release; eager_gather_without_owner=off: "
+                   "what nobody released is released at the end of its step; early_release_before_backward=off: "
+                   "releases come after the last read")
+      ->type_name("NAME[=off]")
+      ->check([](const std::string& text) { return check_switch(text); });
+  command->add_option("-o,--output", options->plan, "Write the plan (docs/json.md); -: to standard output")
+      ->type_name("FILE");
+  command
+      ->add_option("--emit", options->emit,
+                   "Write one program of at most 100 lines that shows the story with torch alone, and play nothing")
+      ->type_name("FILE");
+  command->add_option("--python", options->python, "Interpreter with torch; without it, the recorded program's")
+      ->type_name("PROGRAM");
+  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command->footer(
+      "Examples:\n"
+      "  dc-memtrace reproduce out/                                          every finding\n"
+      "  dc-memtrace reproduce out/ --finding 1 -o plan.json                 one, and what is played\n"
+      "  dc-memtrace reproduce out/ --switch release_clears_tensor_only=off  the same with the fix\n"
+      "  dc-memtrace reproduce out/ --emit story.py && python story.py       to send to somebody\n"
+      "Exit codes: 0 reproduced, 1 not: the first difference is printed, 2 usage, 3 bad input, 4 cannot be played "
+      "here,\n5 a finding that is of no parameter");
+  command->callback([options, &exit_code] { exit_code = reproduce(*options); });
+}
+
+}  // namespace dcmt::cli

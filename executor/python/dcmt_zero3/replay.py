@@ -1,0 +1,409 @@
+"""Replays a plan of `dc-memtrace reproduce`: the cycles of a recorded step, in the reference executor.
+
+`python -m dcmt_zero3.replay plan.json` writes the plan as a straight line of Python, one function a recorded thread, and
+runs it: a gathered storage is held by local variables of such a function, as it was held when it was recorded. Of
+sizes only bytes are known, so parameters are int8. They come from shards outside of torch's allocator, and what else was
+allocated is one level that rises and falls: so what torch has allocated is, byte for byte, what the plan says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import mmap
+import os
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+import dc_memtrace
+from . import ops
+
+BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
+
+# What a plan can be played without or with, and how: None where only the other way makes sense.
+SWITCHES = (
+    "release_clears_tensor_only",
+    "wrapper_keeps_aliases",
+    "eager_gather_without_owner",
+    "early_release_before_backward",
+)
+
+
+class Stage:
+    """What the lines of a replay call."""
+
+    def __init__(self, plan: dict[str, Any], clears_tensor_only: bool | None):
+        self._buffers = plan["buffers"]
+        self._clears_tensor_only = clears_tensor_only
+        most = max(buffer["bytes"] for buffer in self._buffers)
+        self._zeros = torch.frombuffer(mmap.mmap(-1, most), dtype=torch.int8)
+        self._one = torch.frombuffer(bytearray(1), dtype=torch.int8)
+        self._level: list[torch.UntypedStorage] = []
+        self._seen: dict[int, weakref.ref] = {}
+        self.kept: dict[int, torch.Tensor] = {}  # what no variable named
+        self._turn, self._turns = 0, threading.Condition()
+        self._register()
+
+    def _register(self) -> None:
+        ops.init_simulated(0, 0, 1, 1)
+        graphs: dict[int, set[int]] = {}
+        for buffer in self._buffers:
+            if buffer["shares"] is None and buffer["id"] not in graphs.setdefault(buffer["graph"], set()):
+                shard = self._shard(buffer)
+                ops.register_param(buffer["id"], [buffer["bytes"]], shard, None, buffer["persistent"])
+                graphs[buffer["graph"]].add(buffer["id"])
+        for graph, ids in graphs.items():
+            ops.register_graph_z3(graph, sorted(ids))
+        ops.start_forward()
+
+    def _shard(self, buffer: dict[str, Any]) -> torch.Tensor:
+        return self._zeros[: buffer["bytes"]]
+
+    # --- one recorded event each ---
+
+    def level(self, bytes: int) -> None:
+        """Everything but the gathered storages takes so many bytes."""
+        now = sum(block.nbytes() for block in self._level)
+        while now > bytes:
+            now -= self._level.pop().nbytes()
+        if now < bytes:
+            self._level.append(torch.UntypedStorage(bytes - now))
+
+    def gather(self, number: int) -> torch.Tensor:
+        """The names of a buffer that is gathered once more go on naming what the first gather gave."""
+        buffer = self._buffers[number]
+        graph, id = buffer["graph"], buffer["id"]
+        if buffer["shares"] is None:
+            tensor = ops.allgather_param(self._shard(buffer), graph, id)
+        else:
+            tensor = self._part_of(buffer["shares"], number)
+            dc_memtrace.gather(id, tensor, graph)
+        if number not in self._seen:
+            self._seen[number] = weakref.ref(tensor)
+        return tensor
+
+    def _part_of(self, first: int, number: int) -> torch.Tensor:
+        """Several parameters in one storage are more than the executor does: they are told by marks."""
+        size = self._buffers[number]["bytes"]
+        parts = [n for n in self._seen if self._buffers[n]["shares"] == first and self._seen[n]() is not None]
+        if not parts:
+            return torch.empty(size, dtype=torch.int8)
+        return torch.empty(0, dtype=torch.int8).set_(self._tensor(parts[0]).untyped_storage(), 0, (size,))
+
+    def _tensor(self, number: int) -> torch.Tensor:
+        tensor = self._seen[number]()
+        if tensor is None:
+            raise RuntimeError(f"buffer {number} is gone")
+        return tensor
+
+    def wait(self, number: int) -> None:
+        buffer = self._buffers[number]
+        if buffer["shares"] is None:
+            ops.wait_allgather(self._tensor(number), buffer["graph"], buffer["id"])
+        else:
+            dc_memtrace.wait(buffer["id"], self._tensor(number), buffer["graph"])
+
+    def release(self, number: int, users: int, clears_tensor_only: bool) -> None:
+        buffer = self._buffers[number]
+        if self._clears_tensor_only is not None:
+            clears_tensor_only = self._clears_tensor_only
+        if ops.switch_is_on("release_clears_tensor_only") != clears_tensor_only:
+            ops.set_switch("release_clears_tensor_only", clears_tensor_only)
+        ops.release_param(self._one, buffer["graph"], buffer["id"], users)
+
+    @contextlib.contextmanager
+    def release_by_marks(self, number: int, users: int, clears_tensor_only: bool) -> Iterator[None]:
+        """Around whatever lets go of a part of a shared storage."""
+        buffer = self._buffers[number]
+        if self._clears_tensor_only is not None:
+            clears_tensor_only = self._clears_tensor_only
+        with dc_memtrace.release(buffer["id"], users, buffer["graph"]):
+            if not clears_tensor_only:
+                self._tensor(number).untyped_storage().resize_(0)
+            yield
+
+    def read(self, number: int) -> None:
+        with contextlib.suppress(RuntimeError):  # its data can be gone
+            torch.equal(self._tensor(number), self._one)  # one input, and nothing allocated
+
+    def empty(self, number: int) -> None:
+        self._tensor(number).untyped_storage().resize_(0)
+
+    def forget(self, number: int) -> None:
+        if self._buffers[number]["shares"] is None:
+            ops.invalidate(self._buffers[number]["id"])
+
+    def operator(self) -> None:
+        self._one.zero_()
+
+    def memory(self, bytes: int) -> None:
+        with contextlib.suppress(RuntimeError):
+            torch.UntypedStorage(bytes)
+
+    def step(self, number: int) -> None:
+        dc_memtrace.step(number)
+
+    def mark_begin(self) -> None:
+        dc_memtrace.mark(BEGIN)
+
+    # --- threads take turns ---
+
+    def wait_for_turn(self, turn: int) -> None:
+        with self._turns:
+            self._turns.wait_for(lambda: self._turn == turn or self._turn < 0)
+        if self._turn < 0:
+            raise SystemExit
+
+    def pass_on(self) -> None:
+        with self._turns:
+            self._turn += 1
+            self._turns.notify_all()
+
+    def give_up(self) -> None:
+        with self._turns:
+            self._turn = -1
+            self._turns.notify_all()
+
+
+class Writer:
+    """Turns a plan into lines of Python: for each recorded thread those of one function."""
+
+    def __init__(self, plan: dict[str, Any], switches: dict[str, bool]):
+        self._plan = plan
+        self._switches = switches
+        self._names = _names_of(plan["buffers"])
+        self._lines: dict[int, list[str]] = {}
+
+    def source(self) -> str:
+        plan, runs = self._plan, 0
+        events = self._switched(list(plan["events"]))
+        main = plan["threads"][0]
+        thread, running = main, None
+        several = len(plan["threads"]) > 1
+        for number, event in enumerate(events):
+            # What is no thread's happens wherever the run is; what is forgotten, where the executor lives.
+            thread = main if event["do"] == "forget" else thread if event["thread"] is None else event["thread"]
+            lines = self._lines.setdefault(thread, [])
+            if several and thread != running:
+                if running is not None:
+                    self._lines[running].append("stage.pass_on()")
+                lines.append(f"stage.wait_for_turn({runs})")
+                running, runs = thread, runs + 1
+            if number == plan["prologue"] and plan["first_step"] is not None:
+                lines.append(f"stage.step({plan['first_step'] - 1})  # what comes before")
+            lines += self._lines_of(event)
+        if several:
+            self._lines[running].append("stage.pass_on()")
+        self._lines.setdefault(main, []).insert(0, "stage.mark_begin()")
+        if several:
+            self._lines[main].append(f"stage.wait_for_turn({runs})")
+        parts = []
+        for one, lines in self._lines.items():
+            cells = sorted({name for buffer in self._in_cells(one) for name in self._names[buffer]})
+            if cells:
+                lines.append(f"return lambda: ({', '.join(cells)},)")
+            body = "".join(f"    {line}\n" for line in lines or ["pass"])
+            parts.append(f"def thread_{_word(one)}(stage):\n{body}")
+        return "\n\n".join(parts)
+
+    def _in_cells(self, thread: int) -> list[int]:
+        """Buffers gathered on a thread that variables held which functions share."""
+        gathered = {e["buffer"] for e in self._plan["events"] if e["do"] == "gather" and e["thread"] == thread}
+        return [n for n in sorted(gathered)
+                if any(h["kind"] in ("cell", "free") for h in self._plan["buffers"][n]["holders"])]  # fmt: skip
+
+    def _lines_of(self, event: dict[str, Any]) -> list[str]:
+        what, number, value = event["do"], event["buffer"], event["value"]
+        if what in ("level", "memory", "step"):
+            return [f"stage.{what}({value})"]
+        if what == "operator":
+            return ["stage.operator()"]
+        buffer = self._plan["buffers"][number]
+        if what == "gather":
+            if event["again"]:
+                return [f"stage.gather({number})"]
+            return [" = ".join(self._targets(number)) + f" = stage.gather({number})  # {_about(buffer)}"]
+        if what == "drop":
+            if event.get("inside_release"):
+                return []
+            return [f"del {', '.join(self._targets(number))}"]
+        if what == "release":
+            arguments = f"{number}, {value}, {event['clears_tensor_only']}"
+            if buffer["shares"] is None:
+                return [f"stage.release({arguments})"]
+            inside = f"del {', '.join(self._targets(number))}" if event.get("drops") else "pass"
+            return [f"with stage.release_by_marks({arguments}):", f"    {inside}"]
+        return [f"stage.{what}({number})"]
+
+    def _targets(self, number: int) -> list[str]:
+        buffer = self._plan["buffers"][number]
+        unnamed = [f"stage.kept[{number}]"] if buffer["unnamed"] else []
+        return unnamed + self._names[number]
+
+    def _switched(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The events as they would be with the program's switches."""
+        last_release = {e["buffer"]: n for n, e in enumerate(events) if e["do"] == "release"}
+        on = self._switches.get
+        if on("wrapper_keeps_aliases") is True:
+            events = [e for e in events if e["do"] != "drop"]
+        elif on("wrapper_keeps_aliases") is False:
+            early = []
+            for number, event in enumerate(events):
+                if last_release.get(event["buffer"]) == number and event["do"] == "release":
+                    early.append({**event, "do": "drop"})
+                if event["do"] != "drop" or event["buffer"] not in last_release:
+                    early.append(event)
+            events = early
+        if on("eager_gather_without_owner") is True:
+            events = [e for e in events if e["do"] != "release"]
+        elif on("eager_gather_without_owner") is False:
+            events = _release_leftovers(events, last_release)
+        if on("early_release_before_backward") is False:
+            events = _release_after_reads(events)
+        return _drops_inside_releases(events, self._plan["buffers"])
+
+
+def _release_leftovers(events: list[dict[str, Any]], released: dict[int, int]) -> list[dict[str, Any]]:
+    """Releases what nobody releases: where it is forgotten, at the end of its step, or of the plan."""
+    result: list[dict[str, Any]] = []
+    left: dict[int, dict[str, Any]] = {}
+
+    def release(number: int) -> None:
+        result.append({**left.pop(number), "do": "release", "value": 1, "clears_tensor_only": False})
+
+    for event in events:
+        if event["do"] == "gather" and event["buffer"] not in released:
+            left[event["buffer"]] = event
+        if event["do"] == "step":
+            for number in tuple(left):
+                release(number)
+        if event["do"] == "forget" and event["buffer"] not in released:
+            if event["buffer"] in left:
+                release(event["buffer"])
+            continue
+        result.append(event)
+    for number in tuple(left):
+        release(number)
+    return result
+
+
+def _release_after_reads(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Puts the releases of a buffer behind the last read of it."""
+    last_read = {e["buffer"]: n for n, e in enumerate(events) if e["do"] == "read"}
+    result, late = [], {}
+    for number, event in enumerate(events):
+        buffer = event["buffer"]
+        if event["do"] in ("release", "drop") and number < last_read.get(buffer, -1):
+            late.setdefault(buffer, []).append(event)
+            continue
+        result.append(event)
+        if last_read.get(buffer) == number:
+            result += late.pop(buffer, [])
+    return result
+
+
+def _drops_inside_releases(events: list[dict[str, Any]], buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A part of a shared storage that its release lets go of: the names go within it, not before."""
+    result = [dict(event) for event in events]
+    waiting: dict[int, dict[str, Any]] = {}
+    for event in result:
+        if event["buffer"] is None or buffers[event["buffer"]]["shares"] is None:
+            continue
+        if event["do"] == "drop":
+            waiting[event["buffer"]] = event
+        elif event["do"] == "release" and event["buffer"] in waiting:
+            waiting.pop(event["buffer"])["inside_release"] = True
+            event["drops"] = True
+    return result
+
+
+def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
+    """Names of the variables that hold each buffer: as recorded, told apart where two have one name."""
+    taken = {"stage"}
+    result = []
+    for number, buffer in enumerate(buffers):
+        names = [holder["name"] for holder in buffer["holders"] if holder["name"].isidentifier()]
+        if not names and not buffer["unnamed"]:
+            names = ["weight"]
+        mine = []
+        for name in dict.fromkeys(names):
+            mine.append(name if name not in taken else f"{name}_{number}")
+            taken.add(mine[-1])
+        result.append(mine)
+    return result
+
+
+def _about(buffer: dict[str, Any]) -> str:
+    return f"graph {buffer['graph']}, id {buffer['key']}: {buffer['bytes']} B"
+
+
+def _word(thread: int) -> str:
+    return str(thread).replace("-", "m")
+
+
+def run(path: str, switches: dict[str, bool]) -> None:
+    with open(path, encoding="utf-8") as file:
+        plan = json.load(file)
+    source = Writer(plan, switches).source()
+    script = os.path.splitext(path)[0] + "_replayed.py"  # a file, so that holders have lines
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(source)
+    functions: dict[str, Any] = {}
+    exec(compile(source, script, "exec"), functions)
+
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    stage = Stage(plan, switches.get("release_clears_tensor_only"))
+    errors: list[BaseException] = []
+
+    def play(thread: int) -> None:
+        try:
+            functions[f"thread_{_word(thread)}"](stage)
+        except BaseException as error:
+            errors.append(error)
+            stage.give_up()
+
+    names = [f"thread_{_word(thread)}" for thread in plan["threads"]]
+    others = [threading.Thread(target=play, args=(thread,), daemon=True)
+              for thread, name in zip(plan["threads"], names) if name in functions][1:]  # fmt: skip
+    for thread in others:
+        thread.start()
+    play(plan["threads"][0])
+    failed = [error for error in errors if not isinstance(error, SystemExit)]
+    if failed:
+        line = failed[0].__traceback__
+        while line is not None and line.tb_frame.f_code.co_filename != script:
+            line = line.tb_next
+        where = f", line {line.tb_lineno} of {script}" if line is not None else ""
+        sys.exit(f"{failed[0]}{where}".replace("\n", " "))
+    # What is alive stays alive: the interpreter's end is no part of the plan.
+    sys.stdout.flush()
+    if plan["cut_off"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+def _switch(text: str) -> tuple[str, bool]:
+    name, _, value = text.partition("=")
+    if name not in SWITCHES or value not in ("", "on", "off"):
+        raise argparse.ArgumentTypeError(f"'{text}' is no switch of a replay")
+    return name, value != "off"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plan", help="JSON, by dc-memtrace reproduce -o")
+    parser.add_argument("--switch", action="append", default=[], type=_switch, metavar="NAME[=off]")
+    arguments = parser.parse_args()
+    run(arguments.plan, dict(arguments.switch))
+
+
+if __name__ == "__main__":
+    main()

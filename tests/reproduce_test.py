@@ -1,0 +1,259 @@
+"""dc-memtrace reproduce: what was found in a program is found again in a replay of its recorded steps."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+
+import function_cycles_test
+import pytest
+import recorded
+
+SAMPLES = recorded.ROOT / "samples"
+RELEASE = SAMPLES / "zero3_release" / "train.py"
+SKIPPED = SAMPLES / "zero3_skipped_frame" / "train.py"
+OFFLOAD = SAMPLES / "zero3_offload" / "train.py"
+TRAIN = ("-m", "dcmt_zero3.train", "--steps", "2", "--layers", "1", "--ranks", "2")
+TENSOR_ONLY = ("--switch", "release_clears_tensor_only")
+GATHERED = 1_048_584  # of each weight of samples/zero3_release
+FLAT_BUFFER = """
+import torch, dc_memtrace as dm
+pool = torch.empty(100_000)
+for key in (1, 2, 1, 2):
+    weight = pool.view(100, 1000)
+    dm.gather(key, weight)
+    weight.mul_(2)
+    del weight
+    with dm.release(key):
+        pass
+    torch.ones(2)
+"""
+MANY_IN_A_ROW = """
+import torch, dc_memtrace as dm
+weights = [torch.empty(20_000) for _ in range(40)]
+for key, weight in enumerate(weights):
+    dm.gather(key, weight)
+for key in range(40):
+    dm.release(key)
+torch.ones(2)
+"""
+
+# Program, then how many findings it has.
+PROGRAMS = {
+    "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
+    "a skipped frame, nobody releases": ((SKIPPED,), 1),
+    "a skipped frame, released early": ((SKIPPED, "--early"), 1),
+    "reloaded inputs": ((OFFLOAD, "--steps", 1), 0),
+    "read by the backward": ((recorded.PROGRAMS / "use_after_release.py",), 1),
+    "viewed by the backward": ((recorded.PROGRAMS / "use_after_release.py", "--linear"), 1),
+    "read, the data is there": ((recorded.PROGRAMS / "use_after_release.py", "--keep-data"), 1),
+    "out of memory": ((recorded.PROGRAMS / "out_of_memory.py", "cpu", "--catch"), 2),
+    "prefetch and offload": ((*TRAIN, *TENSOR_ONLY, "--prefetch", 1, "--offload"), 1),
+    "a cast cache": ((*TRAIN, "--bf16", "--switch", "cast_cache_keeps_gathered"), 1),
+    "eager, released early": ((*TRAIN, *TENSOR_ONLY, "--skipped", 1, "--switch", "early_release_before_backward"), 3),
+    "eager, nobody releases": ((*TRAIN, "--skipped", 1, "--switch", "eager_gather_without_owner"), 1),
+    "graphs": ((*TRAIN, *TENSOR_ONLY, "--compiled", "--switch", "wrapper_keeps_aliases"), 1),
+    "persistent": ((*TRAIN, *TENSOR_ONLY, "--persistent-below", 10**6), 0),
+    "keys that take turns": (("-c", FLAT_BUFFER), 1),
+}
+
+
+def environment() -> dict[str, str]:
+    env = recorded.environment(DCMT_BUILD_DIR=str(recorded.BUILD), OMP_NUM_THREADS="1")
+    env["PYTHONPATH"] = os.pathsep.join([str(recorded.ROOT / "executor" / "python"), env["PYTHONPATH"]])
+    return env
+
+
+def record(folder, program):
+    """The only trace of a program, which may fail."""
+    recorded.tool("run", "-o", folder, "--", recorded.sys.executable, *program, env=environment())
+    (trace,) = recorded.traces(folder)
+    return trace
+
+
+def reproduce(trace, *options, code: int = 0) -> list[dict]:
+    done = recorded.tool("reproduce", "--json", trace, *options)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stderr == ""
+    (shown,) = json.loads(done.stdout)["traces"]
+    return shown["replays"]
+
+
+def final_releases(trace, step: int) -> list[tuple[int, int]]:
+    """Bytes before, and at the next operator, of each final release of a step."""
+    return recorded.query(
+        trace,
+        "SELECT bytes, bytes_settled FROM mark WHERE kind = 'release' AND flags LIKE '%final%'"
+        " AND from_seq BETWEEN (SELECT from_seq FROM mark WHERE kind = 'step' AND value = ?)"
+        " AND (SELECT to_seq FROM mark WHERE kind = 'step' AND value = ?) ORDER BY from_seq",
+        step,
+        step,
+    )
+
+
+FUNCTIONS = {
+    "one is kept": ("p.gather(1); alias = p.all[1].data; free(p.all[1]); torch.ones(2)", 1),
+    "a view of one that shares a buffer": (
+        "p.gather(0, 1); view = p.all[0].data\nfor one in p.all[:2]: free(one); torch.ones(2)", 1
+    ),
+    "two are never released": ("hook(p, 0)\np.gather(1, 2)\ntorch.ones(2)", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parameters_that_functions_gather(tmp_path, name):
+    program, findings = FUNCTIONS[name]
+    (tmp_path / "sharding").mkdir()
+    (tmp_path / "sharding" / "library.py").write_text(function_cycles_test.LIBRARY)
+    (tmp_path / "table.toml").write_text(function_cycles_test.TABLE)
+    (tmp_path / "program.py").write_text(f"import torch\nfrom sharding.library import *\np = Parameters(3)\n{program}\n")
+    table = ("--operators", tmp_path / "table.toml")
+    done = recorded.tool("run", "-o", tmp_path / "out", *table, "--", recorded.sys.executable, tmp_path / "program.py")
+    assert done.returncode == 0, done.stderr
+    (trace,) = recorded.traces(tmp_path / "out")
+    (replay,) = reproduce(trace)
+    assert replay["reproduced"], replay["difference"]
+    assert len(replay["findings"]) == findings
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_finding_is_found_again(tmp_path, name):
+    program, findings = PROGRAMS[name]
+    trace = record(tmp_path / "out", program)
+    replays = reproduce(trace)
+    assert [replay["reproduced"] for replay in replays] == [True] * len(replays)
+    assert [replay["difference"] for replay in replays] == [None] * len(replays)
+    assert sorted(number for replay in replays for number in replay["findings"]) == list(range(1, findings + 1))
+    for replay in replays:
+        assert replay["replayed_verdicts"] == replay["recorded_verdicts"]
+        assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
+
+
+def test_random_plans_are_reproduced_step_by_step(tmp_path):
+    trace = record(tmp_path / "out", (recorded.PROGRAMS / "random_plan.py", "--plans", 4))
+    for step in range(4):
+        (replay,) = reproduce(trace, "--step", step)
+        assert replay["reproduced"], replay["difference"]
+        releases = recorded.query(trace, "SELECT count(*) FROM mark WHERE kind = 'release' AND graph = ?", step)
+        assert [(replay["releases"],)] == releases  # plan N has graph N to itself
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sample")
+    options = (RELEASE, "--eager", "--steps", 3)
+    return record(folder / "defect", options), record(folder / "fixed", (*options, "--fixed"))
+
+
+def test_the_plan_says_what_the_trace_says(runs, tmp_path):
+    defect, _ = runs
+    reproduce(defect, "--step", 1, "-o", tmp_path / "plan.json")
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert [buffer["bytes"] for buffer in plan["buffers"]] == [GATHERED] * 12
+    assert {holder["name"] for buffer in plan["buffers"] for holder in buffer["holders"]} == {"weight"}
+    order = [(event["do"], plan["buffers"][event["buffer"]]["key"])
+             for event in plan["events"] if event["do"] in ("gather", "wait", "release")]  # fmt: skip
+    marks = recorded.query(
+        defect,
+        "SELECT kind, key FROM mark WHERE kind IN ('gather', 'wait', 'release') AND cycle = 2 ORDER BY from_seq",
+    )
+    assert order == marks
+    # The plan's own account of the peak is that of the trace's blocks.
+    assert plan["expected"]["peak_bytes"] == recorded.peak_of(defect)
+
+
+def test_the_sample_is_reproduced_with_its_defect_and_with_its_fix(runs):
+    for trace, findings in zip(runs, ([1], []), strict=True):
+        (replay,) = reproduce(trace)
+        assert replay["reproduced"] and replay["findings"] == findings and replay["releases"] == 12
+
+
+def test_with_the_fix_switched_on_the_peak_is_that_of_the_fixed_program(runs):
+    defect, fixed = runs
+    (replay,) = reproduce(defect, "--finding", 1, "--switch", "release_clears_tensor_only=off")
+    assert replay["reproduced"] is None
+    assert replay["recorded_verdicts"]["late"] == replay["replayed_verdicts"]["freed"] == 12
+    assert replay["replayed_peak_bytes"] == replay["predicted_peak_bytes"] == recorded.peak_of(fixed)
+    assert replay["recorded_peak_bytes"] == recorded.peak_of(defect)
+    (names,) = reproduce(defect, "--finding", 1, "--switch", "wrapper_keeps_aliases=off")
+    assert names["replayed_peak_bytes"] == recorded.peak_of(fixed)
+
+
+def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs):
+    _, fixed = runs
+    switches = ("--switch", "release_clears_tensor_only", "--switch", "wrapper_keeps_aliases")
+    (replay,) = reproduce(fixed, "--step", 1, *switches)
+    assert replay["recorded_verdicts"]["freed"] == replay["replayed_verdicts"]["never"] == 12
+
+
+@pytest.mark.parametrize(
+    "program, switch, before, after",
+    [
+        ((SKIPPED, "--steps", 1), "eager_gather_without_owner=off", {"freed": 48}, {"freed": 56}),
+        ((SKIPPED, "--early"), "early_release_before_backward=off", {"freed": 44, "early": 4}, {"freed": 48}),
+    ],
+)
+def test_other_fixes(tmp_path, program, switch, before, after):
+    (replay,) = reproduce(record(tmp_path / "out", program), "--switch", switch)
+    for verdicts, expected in ((replay["recorded_verdicts"], before), (replay["replayed_verdicts"], after)):
+        assert {name: count for name, count in verdicts.items() if count} == expected
+
+
+def test_the_program_that_is_written_needs_torch_alone_and_shows_the_bytes(runs, tmp_path):
+    defect, _ = runs
+    story = tmp_path / "story.py"
+    assert recorded.tool("reproduce", defect, "--finding", 1, "--emit", story).returncode == 0
+    text = story.read_text()
+    assert len(text.splitlines()) <= 100 and max(map(len, text.splitlines())) <= 120
+    imports = {name.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for name in node.names}
+    assert imports == {"sys", "torch"}
+    env = {"PATH": os.environ["PATH"]}
+    kept = sum(left for _, left in final_releases(defect, 1))
+    assert kept == 12 * GATHERED
+    assert f"\n{kept:,} bytes were still alive" in recorded.python(story, env=env).stdout
+    assert "\n0 bytes were still alive" in recorded.python(story, "--fixed", env=env).stdout
+
+
+def test_a_long_story_is_cut_to_what_a_hundred_lines_hold(tmp_path):
+    trace = record(tmp_path / "out", (*TRAIN, *TENSOR_ONLY, "--switch", "wrapper_keeps_aliases"))
+    done = recorded.tool("reproduce", trace, "--emit", "-")
+    assert len(done.stdout.splitlines()) <= 100
+    (tmp_path / "story.py").write_text(done.stdout)
+    ran = recorded.python(tmp_path / "story.py")
+    assert ran.returncode == 0, ran.stderr
+    told, all = re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups()
+    assert int(told) < int(all) == 144
+
+
+def test_what_the_executor_cannot_do_is_not_called_reproduced(tmp_path):
+    """After forty releases in a row without an operator between them, which is one in the executor."""
+    trace = record(tmp_path / "out", ("-c", MANY_IN_A_ROW))
+    (replay,) = reproduce(trace, code=1)
+    assert replay["reproduced"] is False
+    assert replay["difference"]["what"] == "verdict" and replay["difference"]["release"] == 32
+    shown = recorded.tool("reproduce", trace)
+    assert shown.returncode == 1
+    assert "no, the first difference: verdict of release 33 of 40: id 32 of graph 0" in shown.stdout
+
+
+def test_errors_are_one_line_with_their_code(runs, tmp_path):
+    defect, _ = runs
+
+    def fails(code: int, text: str, *arguments, program=recorded.TOOL):
+        done = recorded.subprocess.run([program, "reproduce", *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert text in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+    fails(2, "has no finding 7", defect, "--finding", 7)
+    fails(2, "has no step 7", defect, "--step", 7)
+    fails(2, "'nonsense' is no switch of a replay", defect, "--switch", "nonsense")
+    fails(2, "can only be turned off", defect, "--switch", "early_release_before_backward")
+    fails(3, "no-such-trace", "no-such-trace.dcmt")
+    fails(4, "failed (exit 127)", defect, "--python", "/no/python")
+    # A build without the executor.
+    (tmp_path / "bin").mkdir()
+    alone = shutil.copy(recorded.TOOL, tmp_path / "bin" / "dc-memtrace")
+    fails(4, "the executor is not part of this installation", defect, program=alone)
