@@ -73,6 +73,26 @@ for key in (1, 2, 1, 2):
     assert reads(trace) == []
 
 
+def test_a_small_buffer_that_its_key_gave_up_ends_where_it_ends(run):
+    """A key gathers into another buffer while the first one is still held: the first one's end is seen all the same."""
+    trace, _ = run("""
+first = torch.full((250,), 1.0)   # 1,000 bytes: followed only because a key has it
+dm.gather(1, first)
+second = torch.full((251,), 1.0)
+dm.gather(1, second)
+del first
+for _ in range(3):                # one of these has the first one's address again
+    large = torch.ones(30_000)
+    del large
+torch.ones(2)
+""")
+    rows = recorded.query(
+        trace, "SELECT bytes, to_seq IS NOT NULL FROM storage WHERE bytes IN (1000, 1004, 120000) ORDER BY from_seq"
+    )
+    assert rows.count((1000, 1)) == 1
+    assert rows.count((120_000, 1)) == 3
+
+
 def test_many_keys_on_one_flat_buffer_that_is_freed(run):
     trace, seen = run("""
 flat = torch.empty(800_000)

@@ -80,3 +80,12 @@ def test_missing_requirements(tmp_path):
     file.write_text(f"# a comment\npytest=={pytest.__version__}\nno-such-package==1.0\npip==0.0.1\n")
     assert run("missing_requirements.py", file) == (0, "no-such-package==1.0")
     assert run("missing_requirements.py", "--exact", file) == (0, "no-such-package==1.0\npip==0.0.1")
+
+
+def test_the_interval_of_more_values_than_a_float_can_count():
+    sys.path.insert(0, str(LIB.parents[1] / "tests" / "bench"))
+    from statistics_of_pairs import median_interval
+
+    interval = median_interval([float(value) for value in range(1101)])
+    assert (interval["median"], interval["low"], interval["high"]) == (550, 550 - 33, 550 + 33)
+    assert 0.95 <= interval["coverage"] < 0.96

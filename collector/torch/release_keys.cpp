@@ -12,6 +12,7 @@
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -244,6 +245,9 @@ void take_storage(KeySlot& slot, std::uint32_t index, const void* storage) noexc
   if (before != nullptr) {
     unwatch(before, index);
     unwatch_if_unclaimed(before);
+    // It was followed for its key, whatever its size: its end must be seen, or the next storage there would be taken
+    // for it.
+    if (!agent::full_detail() && layout::bytes_of(before) < kFollowedBytes) watch_small(before);
   }
   if (storage == nullptr) return;
   const bool watched_before = storage_is_watched(storage);

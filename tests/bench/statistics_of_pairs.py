@@ -17,7 +17,7 @@ def median_interval(values: list[float]) -> dict:
 
     def coverage(rank: int) -> float:
         """Of the interval from the rank-th lowest to the rank-th highest value, rank counted from 1."""
-        return 1.0 - 2.0 * sum(math.comb(count, k) for k in range(rank)) / 2.0**count
+        return 1.0 - 2 * sum(math.comb(count, k) for k in range(rank)) / 2**count
 
     rank = max((r for r in range(1, count // 2 + 1) if coverage(r) >= 0.95), default=1)
     return {
