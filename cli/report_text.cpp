@@ -348,8 +348,9 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
   if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, trace.analysis.what_if.measured, style);
   text += origin_line(data, finding, style);
   text += labelled("fix", finding.fix, style);
-  text += labelled(
-      "next", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value), style);
+  text += labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", trace.path, finding.number), style);
+  text += labelled("", fmt::format("dc-memtrace show storage {} {}", trace.path, finding.items.front().storage.value),
+                   style);
   return text;
 }
 

@@ -219,9 +219,15 @@ std::string program_of(const LoadedTrace& trace, const ReplayPlan& plan, const s
   };
   text += "BYTES = {\n";
   lines(story.sizes);
-  text += "}\nFREED = {  # releases that freed by themselves\n    \"\",\n";
-  lines(story.freed);
-  text += "}\nEVENTS = \"\"\"\n";
+  text += "}\n";
+  if (story.freed.empty()) {
+    text += "FREED: set[str] = set()  # by their releases\n";
+  } else {
+    text += "FREED = {  # by their releases\n";
+    lines(story.freed);
+    text += "}\n";
+  }
+  text += "EVENTS = \"\"\"\n";
   lines(story.events);
   text += "\"\"\"\n";
   return text + kBody;
