@@ -53,7 +53,7 @@ def test_the_names_are_those_that_held_weights_in_the_run(compiled):
     assert set(names) < undeleted_by_python(file["path"])
     lines = open(file["path"], encoding="utf-8").read().splitlines()
     for storage in file["storages"]:
-        assert storage["operator"] == "zero3_sample::allgather_param"
+        assert storage["operator"] == "dcmt_z3::allgather_param"
         assert storage["function"] == "Runner.call"
         assert "release_param" in lines[storage["release_line"] - 1]
         assert lines[storage["return_line"] - 1].strip().startswith("return")
