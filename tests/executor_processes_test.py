@@ -26,6 +26,12 @@ def test_processes_compute_the_bits_that_simulated_ranks_compute(ranks, options)
     assert json.loads(processes.stdout) == wanted
 
 
+def test_symmetric_memory_is_for_processes_on_gpus():
+    done = recorded.python(*TRAIN, "--symmetric", env=environment())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--symmetric needs --processes and --device cuda" in done.stderr
+
+
 # A unit's last weight has no name left at the next operator, but gloo's thread may still hold the buffer for a moment.
 LAST_OF_A_UNIT = (1, 13, 17)
 

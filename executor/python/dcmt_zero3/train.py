@@ -69,7 +69,10 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--switch", action="append", default=[], metavar="NAME", help="turn a known defect on")
     parser.add_argument("--as-published", action="store_true", help="turn all defects of the published version on")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.symmetric and not (arguments.processes and arguments.device.type == "cuda"):
+        parser.error("--symmetric needs --processes and --device cuda: simulated ranks share their memory anyway")
+    return arguments
 
 
 def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
