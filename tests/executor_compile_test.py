@@ -27,6 +27,13 @@ def no_compiled_code_of_other_tests():
     torch._dynamo.reset()
 
 
+@pytest.fixture(autouse=True)
+def undeclared_aliases_are_errors():
+    """As torch has it where the environment says CI."""
+    with torch._functorch.config.patch(error_on_custom_op_aliasing=True):
+        yield
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_training_equals_a_plain_loop_bit_for_bit(size):
     wanted = plain(size, arguments_of(steps=3))
