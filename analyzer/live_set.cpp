@@ -7,6 +7,7 @@
 #include "analyzer/origins.h"
 #include "analyzer/parameters.h"
 #include "analyzer/stacks.h"
+#include "trace/base/detail.h"
 #include "trace/base/followed_bytes.h"
 #include "trace/sql/meta_keys.h"
 
@@ -32,7 +33,7 @@ std::string kind_of(const TraceData& data, const Block& block) {
   if (is_gathered(data, block.storage)) return "gathered parameter";
   if (block.storage.valid()) return "tensor";
   if (block.owner.valid()) return std::string(data.text(block.owner));
-  if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == "lifetimes") {
+  if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == text_of(Detail::kLifetimes)) {
     return "under 64 KiB, not followed";
   }
   const Operator* op = named_operator(data, block.birth.op);

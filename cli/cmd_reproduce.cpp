@@ -165,7 +165,6 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   setenv("DCMT_ZERO3_LIBRARY", executor.library.c_str(), 1);
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
-  run.detail = "lifetimes";
   run.libraries = library_folder().string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/installation.h"
 #include "collector/recorder/run.h"
+#include "trace/base/detail.h"
 
 namespace dcmt::cli {
 namespace {
@@ -87,13 +88,14 @@ void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
   auto options = std::make_shared<recorder::RunOptions>();
   options->folder = "dc-memtrace-out";
-  options->detail = "lifetimes";
   run->add_option("-o,--output", options->folder, "Folder for the traces, one per process, named by rank")
       ->capture_default_str();
-  run->add_option("--detail", options->detail,
-                  "lifetimes: storages from 64 KiB and all released ones; full: everything")
-      ->check(CLI::IsMember({"lifetimes", "full"}))
-      ->capture_default_str();
+  run->add_option_function<std::string>(
+         "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
+         "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
+         "all these, and every operator by name")
+      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
+      ->default_str(text_of(options->detail));
   run->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
   run->add_option_function<std::string>(
          "--steps",

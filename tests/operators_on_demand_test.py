@@ -40,17 +40,19 @@ def test_operators_from_the_first_gather_on(tmp_path):
     recorded.record(tmp_path / "plain", PROGRAM)
     recorded.record(tmp_path / "gather", PROGRAM, "--gather")
     recorded.record(tmp_path / "full", PROGRAM, detail="full")
-    (plain,), (gather,), (full,) = (recorded.traces(tmp_path / name) for name in ("plain", "gather", "full"))
-    assert function_operators(plain) == set()
+    recorded.record(tmp_path / "operators", PROGRAM, detail="operators")
+    names = ("plain", "gather", "full", "operators")
+    (plain,), (gather,), (full,), (operators,) = (recorded.traces(tmp_path / name) for name in names)
+    assert function_operators(plain) == function_operators(full) == set()
     assert "aten::mm" in function_operators(gather)
-    assert "aten::mm" in function_operators(full)
+    assert "aten::mm" in function_operators(operators)
     # The scope of zero_grad begins what would be a third step.
     expected = ["forward", "backward", "optimizer"] * 2 + ["forward"]
-    assert phases(plain) == phases(gather) == phases(full) == expected
+    assert phases(plain) == phases(gather) == phases(full) == phases(operators) == expected
 
 
 def test_each_birth_has_the_stack_of_its_own_place(tmp_path):
-    for detail in ("lifetimes", "full"):
+    for detail in ("lifetimes", "full", "operators"):
         recorded.record(tmp_path / detail, PROGRAM, detail=detail)
         (trace,) = recorded.traces(tmp_path / detail)
         births = functions_at_births(trace)

@@ -42,7 +42,7 @@ SpoolReader& reader() {
     const char* folder = mkdtemp(pattern.data());
     EXPECT_TRUE(dcmt::agent::make_gate());
     EXPECT_TRUE(dcmt::agent::make_seen_table());
-    EXPECT_EQ(dcmt::agent::open_spool({folder, kChunks, 2, -1, -1}), nullptr);
+    EXPECT_EQ(dcmt::agent::open_spool({folder, kChunks, dcmt::Detail::kFull, -1, -1}), nullptr);
     EXPECT_EQ(dcmt::agent::show_spool(folder), nullptr);
     auto opened = SpoolReader::open(std::string(folder) + "/" + dcmt::agent::spool_name());
     EXPECT_TRUE(opened.ok());

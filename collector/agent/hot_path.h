@@ -8,6 +8,7 @@
 #include "collector/agent/clock.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/thread_state.h"
+#include "trace/base/detail.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::agent {
@@ -15,13 +16,15 @@ namespace dcmt::agent {
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern DCMT_AGENT_API std::atomic<std::uint64_t>* g_next_seq;  ///< in the spool's header
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
-extern DCMT_AGENT_API bool g_full;
+extern DCMT_AGENT_API Detail g_detail;
 
 /// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
 inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 
-/// True if detail is `full`, false if `lifetimes`.
-inline bool full_detail() noexcept { return g_full; }
+/// False with detail `lifetimes`.
+inline bool full_detail() noexcept { return g_detail != Detail::kLifetimes; }
+
+inline bool every_operator() noexcept { return g_detail == Detail::kOperators; }
 
 /// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
 /// torch or Python makes no records of itself. `entered` is false if the thread was inside already.

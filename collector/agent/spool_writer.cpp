@@ -208,7 +208,7 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   header->process_start = process_start();
   header->rank = options.rank;
   header->world_size = options.world_size;
-  header->detail = options.detail;
+  header->detail = static_cast<std::uint32_t>(options.detail);
   header->next_seq.store(1, std::memory_order_relaxed);
   g_header = header;
   g_next_seq = &header->next_seq;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "trace/base/detail.h"
 #include "trace/spool/layout.h"
 #include "trace/wire/records.h"
 
@@ -11,7 +12,7 @@ namespace dcmt::agent {
 struct SpoolOptions {
   const char* folder;  ///< private folder made by the recorder
   std::uint32_t chunk_count;
-  std::uint32_t detail;  ///< 1 lifetimes, 2 full
+  Detail detail;
   std::int32_t rank;     ///< -1 if none
   std::int32_t world_size;
 };

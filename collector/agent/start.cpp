@@ -24,7 +24,7 @@ __attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local in
 
 namespace dcmt::agent {
 
-constinit bool g_full = false;
+constinit Detail g_detail = Detail::kLifetimes;
 
 namespace {
 
@@ -118,11 +118,11 @@ void start() noexcept {
   const char* libraries = getenv(kEnvLibraries);
   if (folder == nullptr || libraries == nullptr || is_compile_worker() || another_agent_is_here()) return;
   const char* detail = getenv(kEnvDetail);
-  g_full = detail != nullptr && strcmp(detail, "full") == 0;
+  if (detail != nullptr) g_detail = detail_of(detail).value_or(Detail::kLifetimes);
 
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
-  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_full ? 2u : 1u, integer(getenv("RANK"), -1),
+  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_detail, integer(getenv("RANK"), -1),
                              integer(getenv("WORLD_SIZE"), -1)};
   if (!make_gate() || !make_seen_table()) {
     leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");

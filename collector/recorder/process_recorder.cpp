@@ -118,7 +118,7 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{facts.rank}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kWorldSize, std::int64_t{facts.world_size}));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, facts.detail == 2 ? "full" : "lifetimes"));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, text_of(facts.detail)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
   return commit();

@@ -421,7 +421,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {"ASAN_OPTIONS", sanitizer_value()},
                                      {agent::kEnvSpool, *spool_folder},
                                      {agent::kEnvLibraries, options.libraries},
-                                     {agent::kEnvDetail, options.detail},
+                                     {agent::kEnvDetail, text_of(options.detail)},
                                      {agent::kEnvChunks, std::to_string(chunks)},
                                      {agent::kEnvOperators, operators_file}},
                                     signals);

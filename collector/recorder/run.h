@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "collector/recorder/retention_policy.h"
+#include "trace/base/detail.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
 
 struct RunOptions {
   std::string folder;                        ///< where traces go
-  std::string detail;                        ///< "lifetimes" | "full"
+  Detail detail = Detail::kLifetimes;
   std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
   std::string shipped_operators;             ///< path of the shipped table
   std::string libraries;                     ///< folder of the agent and its providers

@@ -122,7 +122,7 @@ at::RecordFunctionCallback observe_inputs() {
   return at::RecordFunctionCallback(&on_inputs, &on_inputs_end).needsInputs(true).scopes({at::RecordScope::FUNCTION});
 }
 
-bool operators_wanted() noexcept { return agent::full_detail() || keys_exist() || wrapping_wanted(); }
+bool operators_wanted() noexcept { return agent::every_operator() || keys_exist() || wrapping_wanted(); }
 
 bool is_on(const std::atomic<at::CallbackHandle>& handle) noexcept {
   return handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE;
@@ -224,7 +224,8 @@ void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) 
   }
 }
 
-void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) {
+/// @param late  its begin is written before the first record made inside, and never if there is none
+void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope, bool late) {
   ++thread.ordinal;
   if (thread.depth < TorchThread::kMaxDepth) {
     // The frame that opens a scope of its own goes on inside of it.
@@ -238,8 +239,7 @@ void begin_op(TorchThread& thread, const void* function, const char* name, wire:
     op.frame = frame;
   }
   ++thread.depth;
-  // Phases and steps are told from scopes of these kinds, also when nothing happens inside them.
-  if (agent::full_detail() || scope != wire::OpScope::kFunction) write_running_ops();
+  if (!late) write_running_ops();
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
@@ -256,7 +256,10 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   }
 
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
-  begin_op(*thread, &function, function.name(), scope_of(function));
+  const wire::OpScope scope = scope_of(function);
+  // Steps are told from scopes of users, also when nothing happens inside them.
+  const bool late = !agent::every_operator() && scope != wire::OpScope::kUser;
+  begin_op(*thread, &function, function.name(), scope, late);
   return nullptr;
 }
 
@@ -302,7 +305,7 @@ BackwardSpan::BackwardSpan() noexcept {
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
   begun_ = true;
-  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
+  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward, false);
 }
 
 BackwardSpan::~BackwardSpan() {

@@ -38,7 +38,7 @@ class Spool {
     std::string folder = "/dev/shm/dcmt-bench-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr) return nullptr;
     const bool open = agent::make_gate() && agent::make_seen_table() &&
-                      agent::open_spool({folder.c_str(), spool::kDefaultChunks, 2, -1, -1}) == nullptr &&
+                      agent::open_spool({folder.c_str(), spool::kDefaultChunks, Detail::kFull, -1, -1}) == nullptr &&
                       agent::show_spool(folder.c_str()) == nullptr;
     Expected<spool::SpoolReader> reader = open ? spool::SpoolReader::open(folder + "/" + agent::spool_name())
                                                : Error{ErrorCode::kIo, "the spool could not be made"};

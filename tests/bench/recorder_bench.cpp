@@ -51,7 +51,7 @@ struct Shared {
 
 [[noreturn]] void write_records(const std::string& folder, const Job& job, Shared& shared) {
   const bool open = agent::make_gate() && agent::make_seen_table() &&
-                    agent::open_spool({folder.c_str(), spool::kDefaultChunks, 2, -1, -1}) == nullptr;
+                    agent::open_spool({folder.c_str(), spool::kDefaultChunks, Detail::kFull, -1, -1}) == nullptr;
   if (!open) _exit(1);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // show_spool() measures the counter's rate since
   if (agent::show_spool(folder.c_str()) != nullptr) _exit(1);

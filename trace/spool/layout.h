@@ -38,7 +38,7 @@ struct Header {
   std::int32_t rank;                 ///< -1 if none
   std::int32_t world_size;           ///< -1 if none
   std::atomic<std::uint32_t> state;  ///< AgentState
-  std::uint32_t detail;              ///< 1 lifetimes, 2 full
+  std::uint32_t detail;              ///< dcmt::Detail
   char torch_version[32];
   char python_version[32];
   char message[512];                                ///< one line for a person when state is kRefused

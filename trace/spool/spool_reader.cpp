@@ -84,9 +84,16 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
   reader.declared_count_ = declared;
   reader.damaged_ = declared - reader.chunk_count_;
   reader.chunks_.resize(reader.chunk_count_);
-  reader.facts_ = {header.pid,           header.parent_pid,   header.rank,      header.world_size,
-                   header.detail,        header.tsc_hz,       header.start_tsc, header.start_monotonic_ns,
-                   header.start_real_ns, header.process_start};
+  reader.facts_ = {.pid = header.pid,
+                   .parent_pid = header.parent_pid,
+                   .rank = header.rank,
+                   .world_size = header.world_size,
+                   .detail = detail_of(header.detail).value_or(Detail::kLifetimes),
+                   .tsc_hz = header.tsc_hz,
+                   .start_tsc = header.start_tsc,
+                   .start_monotonic_ns = header.start_monotonic_ns,
+                   .start_real_ns = header.start_real_ns,
+                   .process_start = header.process_start};
   return reader;
 }
 

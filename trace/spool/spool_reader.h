@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/base/detail.h"
 #include "trace/base/status.h"
 #include "trace/spool/layout.h"
 #include "trace/wire/records.h"
@@ -22,7 +23,7 @@ struct ProcessFacts {
   std::uint32_t parent_pid = 0;
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
-  std::uint32_t detail = 1;
+  Detail detail = Detail::kLifetimes;
   std::uint64_t tsc_hz = 0;
   std::uint64_t start_tsc = 0;
   std::uint64_t start_monotonic_ns = 0;

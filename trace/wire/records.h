@@ -218,8 +218,8 @@ static_assert(sizeof(OutOfMemoryRecord) == 72);
 enum class OpScope : std::uint32_t { kFunction = 0, kBackward = 1, kUser = 2 };
 
 /// An operator's begin or end on its thread. Begins may be written late, but before the first record made inside, and
-/// operators that make no record may be left out in `lifetimes`; `ordinal` counts all that are observed: in `lifetimes`
-/// only autograd's nodes, its engine and the scopes of users, until something has been gathered.
+/// those that make no record may be left out but with detail `operators`; `ordinal` counts all that are observed: below
+/// that detail only autograd's nodes, its engine and the scopes of users, until something has been gathered.
 struct OpRecord {
   RecordHeader header;    ///< aux: OpScope
   std::uint64_t name;     ///< string id; in an end 0

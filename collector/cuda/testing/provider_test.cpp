@@ -68,7 +68,7 @@ class Provider : public ::testing::Test {
     EXPECT_NE(mkdtemp(folder.data()), nullptr);
     EXPECT_TRUE(make_gate());
     EXPECT_TRUE(make_seen_table());
-    EXPECT_EQ(open_spool({folder.c_str(), 8, 2, -1, -1}), nullptr);
+    EXPECT_EQ(open_spool({folder.c_str(), 8, Detail::kFull, -1, -1}), nullptr);
     EXPECT_EQ(show_spool(folder.c_str()), nullptr);
     auto opened = spool::SpoolReader::open(folder + "/" + spool_name());
     EXPECT_TRUE(opened.ok());

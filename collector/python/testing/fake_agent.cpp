@@ -37,7 +37,7 @@ constinit std::atomic<std::uint32_t> g_open{static_cast<std::uint32_t>(GateState
 }  // namespace
 
 constinit std::atomic<std::uint32_t>* g_gate = &g_open;
-constinit bool g_full = false;
+constinit Detail g_detail = Detail::kLifetimes;
 // Without a chunk every record asks for one.
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;

@@ -1,0 +1,40 @@
+// How much of a process is recorded: each level has all of the one before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dcmt {
+
+enum class Detail : std::uint32_t {
+  kLifetimes = 1,  ///< storages from kFollowedBytes on and all released ones
+  kFull = 2,       ///< all storages, tensors and blocks, with what the CUDA allocator tells of streams
+  kOperators = 3,  ///< every operator by name
+};
+
+constexpr const char* text_of(Detail detail) {
+  switch (detail) {
+    case Detail::kLifetimes:
+      return "lifetimes";
+    case Detail::kFull:
+      return "full";
+    case Detail::kOperators:
+      return "operators";
+  }
+  return "";
+}
+
+constexpr std::optional<Detail> detail_of(std::string_view text) {
+  for (const Detail detail : {Detail::kLifetimes, Detail::kFull, Detail::kOperators}) {
+    if (text == text_of(detail)) return detail;
+  }
+  return std::nullopt;
+}
+
+constexpr std::optional<Detail> detail_of(std::uint32_t number) {
+  if (number < 1 || number > static_cast<std::uint32_t>(Detail::kOperators)) return std::nullopt;
+  return static_cast<Detail>(number);
+}
+
+}  // namespace dcmt
