@@ -34,11 +34,16 @@ std::string kind_of(const TraceData& data, const Block& block) {
   if (block.storage.valid()) return "tensor";
   if (block.owner.valid()) return std::string(data.text(block.owner));
   if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == text_of(Detail::kLifetimes)) {
-    return "under 64 KiB, not followed";
+    return kSmallBlocks;
   }
   const Operator* op = named_operator(data, block.birth.op);
   return "no tensor: allocated by " + (op != nullptr ? std::string(data.text(op->name)) : "no operator") + " at " +
          describe_site(data, block.birth.stack);
+}
+
+/// What a device had in blocks that are not followed: one row instead of theirs.
+bool is_sum_of_small_blocks(const TraceData& data, const Block& block) {
+  return block.owner.valid() && data.text(block.owner) == kSmallBlocks;
 }
 
 /// The latest gather that gave this storage by then, nullptr if none did.
@@ -54,6 +59,7 @@ const Mark* latest_gather(const TraceData& data, StorageId storage, Sequence at)
 
 std::string name_of_group(const TraceData& data, const PhaseIndex& phases, Origins& origins, const Block& block,
                           GroupBy by, Sequence at) {
+  if (is_sum_of_small_blocks(data, block)) return kSmallBlocks;
   switch (by) {
     case GroupBy::kSite:
       return describe_site(data, block.birth.stack);
@@ -107,7 +113,7 @@ std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
     Sum& sum = sums[name];
     sum.group.name = std::move(name);
     sum.group.bytes.value += block->bytes.value;
-    ++sum.group.blocks;
+    if (!is_sum_of_small_blocks(data, *block)) ++sum.group.blocks;
     if (block->storage.valid()) sum.storages.insert(block->storage);
     if (!sum.group.largest.valid() || block->bytes > sum.largest) {
       sum.largest = block->bytes;

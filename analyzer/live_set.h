@@ -24,7 +24,7 @@ inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},   {"operat
 struct Group {
   std::string name;
   Bytes bytes;
-  std::int64_t blocks = 0;
+  std::int64_t blocks = 0;    ///< without those that are not followed
   std::int64_t storages = 0;  ///< that own those blocks, where known
   BlockId largest;
 };

@@ -44,10 +44,9 @@ std::string alive_lines(const LoadedTrace& trace, const OutOfMemory& oom, const 
       data, trace.analysis.phases, analyzer::live_blocks(data, oom.device, oom.seq), analyzer::GroupBy::kSite, oom.seq);
   std::string text;
   for (std::size_t i = 0; i < std::min(kMostGroups, groups.size()); ++i) {
+    const std::string from = groups[i].blocks != 0 ? counted(groups[i].blocks, "block") + " from" : "blocks";
     text += labelled(i == 0 ? "alive" : "",
-                     fmt::format("{} in {} from {}", exact_bytes(groups[i].bytes.value),
-                                 counted(groups[i].blocks, "block"), groups[i].name),
-                     style);
+                     fmt::format("{} in {} {}", exact_bytes(groups[i].bytes.value), from, groups[i].name), style);
   }
   if (groups.size() > kMostGroups) {
     text += labelled("", counted(static_cast<std::int64_t>(groups.size() - kMostGroups), "more place"), style);

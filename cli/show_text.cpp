@@ -73,7 +73,8 @@ std::string group_table(const LoadedTrace& trace, const std::vector<const Block*
   Table table({"bytes", "share", "blocks", std::string(name_of_group_column(by))}, {true, true, true, false});
   for (std::size_t i = 0; i < groups.size() && i < kMostGroups; ++i) {
     const double share = total > 0 ? static_cast<double>(groups[i].bytes.value) / static_cast<double>(total) : 0;
-    table.add({exact_bytes(groups[i].bytes.value), percent(share, 1), grouped(groups[i].blocks), groups[i].name});
+    const std::string blocks = groups[i].blocks != 0 ? grouped(groups[i].blocks) : "-";
+    table.add({exact_bytes(groups[i].bytes.value), percent(share, 1), blocks, groups[i].name});
   }
   std::string text = table.text(style, "  ");
   if (groups.size() > kMostGroups) {

@@ -79,7 +79,7 @@ def peak_of(trace: pathlib.Path) -> int:
     for (delta,) in query(
         trace,
         "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
-        " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL) ORDER BY seq",
+        " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL) ORDER BY seq, delta",
     ):
         total += delta
         peak = max(peak, total)
@@ -94,7 +94,7 @@ def memory_counts(trace: pathlib.Path, begin: int, end: int) -> dict:
             trace,
             "SELECT delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block"
             " UNION ALL SELECT to_seq, -bytes FROM block WHERE to_seq IS NOT NULL)"
-            " WHERE seq BETWEEN ? AND ? ORDER BY seq",
+            " WHERE seq BETWEEN ? AND ? ORDER BY seq, delta",
             begin,
             end,
         )

@@ -151,6 +151,8 @@ struct TorchProvider {
   /// A call that gives the GPU work has an address in the watched memory of `owner`, of `bytes`, among its arguments.
   /// `name` is the kernel's, as the compiler made it, or the copying function's. Called inside the guard.
   void (*gpu_touch)(const void* owner, std::uint64_t bytes, const char* name) noexcept;
+  /// A mark is about to be written, or the process leaves. Called inside the guard.
+  void (*before_exact_moment)() noexcept;
 };
 
 /// Called once by the torch provider when it is loaded and its self-check passed.

@@ -199,6 +199,10 @@ namespace {
 /// The process leaves in order. Other threads may still write; the recorder waits for the process itself.
 __attribute__((destructor)) void on_exit() {
   if (gate_open() && !g_refused) {
+    if (const TorchProvider* torch = torch_provider(); torch != nullptr) {
+      const Inside inside;
+      torch->before_exact_moment();
+    }
     close_thread_chunk();
     spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));
   }

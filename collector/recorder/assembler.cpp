@@ -289,6 +289,12 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       DCMT_RETURN_IF_ERROR(memory_taken());
       return with<wire::BlockRecord>(bytes, "a block's allocation",
                                      [&](const auto& r) { return lifetimes_.block_alloc(r); });
+    case RecordType::kSmallBlocks:
+      return with<wire::SmallBlocksRecord>(bytes, "a sum of small blocks", [&](const auto& r) -> Status {
+        const Expected<bool> more = lifetimes_.small_blocks(r);
+        if (!more.ok()) return more.error();
+        return *more ? memory_taken() : Status{};
+      });
     case RecordType::kBlockFree:
       return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
     case RecordType::kOpBegin:

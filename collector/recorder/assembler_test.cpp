@@ -516,6 +516,31 @@ TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
+TEST_F(AssemblerTest, SumsOfSmallBlocksTakeEachOthersPlace) {
+  TestStream s;
+  s.alloc(0x10, 1000);
+  const auto first = s.small_blocks(64);
+  s.small_blocks(80, wire::cuda_device(1));
+  const auto second = s.small_blocks(32);
+  s.free(0x10);
+  const auto none = s.small_blocks(0);
+  s.small_blocks(std::uint64_t{1} << 60);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
+  Database db = record(s);
+  EXPECT_EQ(rows(db,
+                 "SELECT from_seq, to_seq, bytes, gpu, address FROM block JOIN string ON string.id = owner"
+                 " WHERE text = 'under 64 KiB, not followed' ORDER BY from_seq"),
+            (Rows{std::to_string(first) + "|" + std::to_string(second) + "|64|-|0",
+                  std::to_string(first + 1) + "|-|80|1|0",
+                  std::to_string(second) + "|" + std::to_string(none) + "|32|-|0"}));
+  EXPECT_EQ(rows(db,
+                 "SELECT device, peak_bytes, end_bytes, allocs, alloc_bytes, frees, free_bytes FROM interval_curve"
+                 " JOIN interval ON interval = id WHERE step = 1 ORDER BY device"),
+            (Rows{"cpu|1064|0|1|1064|1|1064", "cuda:1|80|80|0|80|0|0"}));
+  EXPECT_EQ(rows(db, "SELECT max(bytes) FROM allocated WHERE device = 'cpu'"), (Rows{"1064"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
+}
+
 TEST_F(AssemblerTest, HowLongFreedBlocksWaitedForStreams) {
   TestStream s;
   s.reserved(4096, true);
@@ -979,7 +1004,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kOperatorAlias) + 2));
+    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kSmallBlocks) + 2));
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;

@@ -1,6 +1,7 @@
 #include "collector/recorder/interval_sums.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "collector/recorder/saturating_sum.h"
 
@@ -39,16 +40,8 @@ IntervalCurveRow& IntervalSums::curve(std::string_view device, const Moment& at)
 }
 
 std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Moment& at) {
-  IntervalCurveRow& sums = curve(device.name(), at);
-  ++sums.allocs;
-  sums.alloc_bytes += bytes;
-  sums.end_bytes += bytes;
-  if (sums.active_end) raise(sums.active_peak, sums.active_end, *sums.active_end + bytes);
-  if (sums.end_bytes > sums.peak_bytes) {
-    sums.peak_bytes = sums.end_bytes;
-    sums.peak_at = at;
-  }
-  return sums.end_bytes;
+  ++curve(device.name(), at).allocs;
+  return change(device, bytes, at);
 }
 
 void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at, bool waits) {
@@ -57,6 +50,18 @@ void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at, boo
   sums.free_bytes += bytes;
   sums.end_bytes -= bytes;
   if (sums.active_end && !waits) *sums.active_end -= bytes;
+}
+
+std::int64_t IntervalSums::change(Device device, std::int64_t bytes, const Moment& at) {
+  IntervalCurveRow& sums = curve(device.name(), at);
+  (bytes > 0 ? sums.alloc_bytes : sums.free_bytes) += std::abs(bytes);
+  sums.end_bytes += bytes;
+  if (sums.active_end) raise(sums.active_peak, sums.active_end, *sums.active_end + bytes);
+  if (sums.end_bytes > sums.peak_bytes) {
+    sums.peak_bytes = sums.end_bytes;
+    sums.peak_at = at;
+  }
+  return sums.end_bytes;
 }
 
 void IntervalSums::free_done(Device device, std::int64_t bytes, const Moment& at) {

@@ -25,6 +25,9 @@ struct IntervalSums {
   std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
   /// @param waits  other streams still use the block: it stays active
   void free(Device device, std::int64_t bytes, const Moment& at, bool waits = false);
+  /// The sum of blocks that are no records each has become more, or less: not counted among allocations and frees.
+  /// @return what the device has allocated after it
+  std::int64_t change(Device device, std::int64_t bytes, const Moment& at);
   /// A freed block that waited is active no more.
   void free_done(Device device, std::int64_t bytes, const Moment& at);
   /// What the device's allocator has of it. From the first one with `traced` on, active bytes are known.

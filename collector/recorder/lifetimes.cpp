@@ -5,11 +5,19 @@
 #include <iterator>
 
 #include "collector/recorder/interval_sums.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::recorder {
 namespace {
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+// What a device has in small blocks is a row without an address. Here it has one that is the kernel's, not a program's.
+constexpr std::uint64_t kNoProgramsAddress = std::uint64_t{1} << 63;
+
+std::uint64_t key_of_small_blocks(std::optional<std::int64_t> gpu) {
+  return kNoProgramsAddress + (gpu ? static_cast<std::uint64_t>(*gpu) + 1 : 0);
+}
 
 Place place_of(const Statement& row, int column) {
   return {row.optional_integer(column), row.integer(column + 1), row.integer(column + 2)};
@@ -75,6 +83,10 @@ Status Lifetimes::resume() {
           waiting_.restore(static_cast<std::uint64_t>(block.address), block);
           return;
         }
+        if (block.address == 0) {
+          blocks_.restore(key_of_small_blocks(block.gpu), block);
+          return;
+        }
         blocks_.restore(static_cast<std::uint64_t>(block.address), block);
         if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
         if (!row.is_null(9) && row.is_null(10)) {
@@ -106,7 +118,7 @@ Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
 }
 
 std::uint64_t Lifetimes::block_at(std::uint64_t data) {
-  if (data == 0) return 0;
+  if (data == 0 || data >= kNoProgramsAddress) return 0;
   if (blocks_.find(data) != nullptr) return data;
   auto block = gpu_blocks_.upper_bound(data);
   if (block == gpu_blocks_.begin()) return 0;
@@ -392,7 +404,7 @@ Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool wait
 
 Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
-  if (!device || record.address == 0 || record.bytes > kMostDeviceBytes) {
+  if (!device || record.address == 0 || record.address >= kNoProgramsAddress || record.bytes > kMostDeviceBytes) {
     return journal_.bad_record("a block's allocation");
   }
   if (blocks_.find(record.address) != nullptr) {
@@ -416,7 +428,37 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   return {};
 }
 
+Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || record.bytes > kMostDeviceBytes) {
+    DCMT_RETURN_IF_ERROR(journal_.bad_record("a sum of small blocks"));
+    return false;
+  }
+  const std::uint64_t key = key_of_small_blocks(device->gpu());
+  std::int64_t before = 0;
+  if (std::optional<BlockRow> row = blocks_.take(key)) {
+    before = row->bytes;
+    row->span.to = journal_.now;
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(*row));
+  }
+  if (record.bytes != 0) {
+    Expected<RowId> owner = journal_.writer.intern(kSmallBlocks);
+    if (!owner.ok()) return owner.error();
+    BlockRow row;
+    row.id = journal_.now.seq;
+    row.bytes = as_signed(record.bytes);
+    row.gpu = device->gpu();
+    row.owner = *owner;
+    row.span.from = journal_.now;
+    blocks_.begin(key, row);
+  }
+  const std::int64_t more = as_signed(record.bytes) - before;
+  peak_ = std::max(peak_, journal_.rows.sums().change(*device, more, journal_.now));
+  return more > 0;
+}
+
 Status Lifetimes::block_free(const wire::BlockRecord& record) {
+  if (record.address >= kNoProgramsAddress) return journal_.bad_record("a block's free");
   if (blocks_.find(record.address) == nullptr) {
     ++unseen_births_;
     return {};

@@ -41,6 +41,8 @@ class Lifetimes {
   Status block_free(const wire::BlockRecord& record);
   Status block_stream(const wire::BlockStreamRecord& record);
   Status block_owner(const wire::BlockOwnerRecord& record);
+  /// True if they have become more.
+  Expected<bool> small_blocks(const wire::SmallBlocksRecord& record);
   Status block_free_done(const wire::BlockFreeDoneRecord& record);
   Status reserved(const wire::ReservedRecord& record);
 

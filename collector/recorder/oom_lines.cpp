@@ -41,6 +41,7 @@ std::string fragmentation(const OomFigures& figures) {
 }
 
 std::string group_line(const OomGroup& group) {
+  if (group.blocks == 0) return fmt::format("{:>10} in blocks {}", human_bytes(group.bytes), group.site);
   return fmt::format("{:>10} in {} block{} from {}", human_bytes(group.bytes), group.blocks,
                      group.blocks == 1 ? "" : "s", group.site);
 }

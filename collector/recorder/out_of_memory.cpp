@@ -6,6 +6,7 @@
 
 #include "collector/recorder/device.h"
 #include "trace/base/code_path.h"
+#include "trace/base/followed_bytes.h"
 #include "trace/sql/limits.h"
 
 namespace dcmt::recorder {
@@ -76,12 +77,14 @@ Status OutOfMemory::look(const OutOfMemoryRow& row) {
 
 Status OutOfMemory::find_alive(const OutOfMemoryRow& row, OomFacts& facts) {
   std::map<RowId, OomGroup> by_stack;
+  std::vector<OomGroup> small;
   std::map<RowId, std::int64_t> held_by_storage;
   const std::set<RowId> residual = marks_.residual_storages();
   facts.has_releases = marks_.has_releases();
   lifetimes_.each_block([&](const BlockRow& block) {
     if (block.gpu != row.gpu) return;
     facts.alive += block.bytes;
+    if (block.address == 0) return small.push_back({block.bytes, 0, kSmallBlocks});
     OomGroup& group = by_stack[block.birth.stack];
     group.bytes += block.bytes;
     ++group.blocks;
@@ -104,6 +107,7 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, OomFacts& facts) {
     group.site = name.empty() ? "no Python frame, or blocks too small to be followed" : name;
     facts.groups.push_back(std::move(group));
   }
+  facts.groups.insert(facts.groups.end(), small.begin(), small.end());
   sort_by_bytes(facts.groups);
   return find_holders({held_by_storage.begin(), held_by_storage.end()}, facts);
 }

@@ -147,6 +147,12 @@ class TestStream {
     return add(wire::RecordType::kBlockFree, 0, record);
   }
 
+  std::uint64_t small_blocks(std::uint64_t bytes, std::uint32_t device = wire::kCpuDevice) {
+    wire::SmallBlocksRecord record{};
+    record.bytes = bytes;
+    return add(wire::RecordType::kSmallBlocks, device, record);
+  }
+
   /// On the first GPU.
   std::uint64_t cuda_alloc(std::uint64_t address, std::uint64_t bytes, std::uint64_t stack = 0) {
     wire::BlockRecord record{};

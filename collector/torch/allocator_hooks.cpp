@@ -8,6 +8,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
+#include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -49,23 +50,34 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
-/// For the tensor that is born on the block next, from the same place.
-void note_block(const void* address, std::uint64_t stack) noexcept {
+/// A block begins just before the first tensor on it, and ends while its storage does: one stack serves both.
+std::uint64_t stack_of_block(wire::RecordType type, const void* address) noexcept {
+  const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
-  if (thread == nullptr) return;
-  thread->block = reinterpret_cast<std::uint64_t>(address);
-  thread->block_stack = stack;
+  if (type == wire::RecordType::kBlockFree && thread != nullptr && thread->ending_block == block) {
+    return thread->ending_stack;
+  }
+  const std::uint64_t stack = stack_here();
+  if (type == wire::RecordType::kBlockAlloc && thread != nullptr) {
+    thread->block = block;
+    thread->block_stack = stack;
+  }
+  return stack;
 }
 
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
 void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
                  bool small) noexcept {
+  if (type == wire::RecordType::kBlockAlloc) {
+    write_small_sum_before_alloc(device);
+  } else {
+    write_small_sum_before_free(device);
+  }
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
-  const std::uint64_t stack = with_stack ? stack_here() : 0;
-  if (type == wire::RecordType::kBlockAlloc && with_stack) note_block(address, stack);
+  const std::uint64_t stack = with_stack ? stack_of_block(type, address) : 0;
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uint64_t>(address);
@@ -80,7 +92,9 @@ void* on_alloc_cpu(std::size_t bytes) {
   void* address = g_alloc_cpu(bytes);
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
+    if (!add_small_block(wire::kCpuDevice, address, bytes)) {
+      write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
+    }
   } else {
     agent::note_unrecorded_allocation();
   }
@@ -90,7 +104,9 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
+    if (!remove_small_block(address)) {
+      write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
+    }
   }
   g_free_cpu(address);
 }
@@ -221,14 +237,17 @@ void write_owner(std::uint32_t device, std::uint64_t address, const char* owner)
 void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
-  write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
   const TorchThread* thread = torch_thread();
+  const bool has_owner = thread != nullptr && thread->block_owner != nullptr;
+  if (!has_owner && add_small_block(number, address, bytes)) return;
+  write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
   if (thread == nullptr) return;
   if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
-  if (thread->block_owner != nullptr) write_owner(number, at, thread->block_owner);
+  if (has_owner) write_owner(number, at, thread->block_owner);
 }
 
 void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
+  if (remove_small_block(address)) return;
   TorchThread* thread = torch_thread();
   const bool waits =
       thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
@@ -266,6 +285,7 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
 void write_out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated, std::uint64_t reserved,
                          std::uint64_t free, std::uint64_t total) noexcept {
   agent::Inside inside;
+  write_small_sums();
   const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record = static_cast<wire::OutOfMemoryRecord*>(
@@ -298,6 +318,14 @@ void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
   if (agent::recording()) write_out_of_memory(wire::kCpuDevice, requested, 0, 0, 0, 0);
   g_cpu_out_of_memory(reporter, requested);
 }
+
+}  // namespace
+
+void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
+  write_block(wire::RecordType::kBlockAlloc, device, address, bytes, false);
+}
+
+namespace {
 
 const ImportPatch kImports[] = {
     {kAllocCpu, pointer(on_alloc_cpu), nullptr},

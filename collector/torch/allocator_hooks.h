@@ -1,6 +1,7 @@
 // Blocks of torch's CPU and CUDA allocators, and the requests that they could not serve.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "collector/elf/elf_patch.h"
@@ -13,6 +14,10 @@ bool find_allocators(void* c10) noexcept;
 /// Follows the CUDA allocator closer, where that is wanted and as soon as it can be; says so if its kind is not known.
 /// Allocates and takes the allocator's lock: call when objects may have been loaded, outside of that lock.
 void follow_cuda_allocator() noexcept;
+
+/// Tells of a block as if it were allocated now. Inside the guard.
+/// @param device  as in wire::BlockRecord
+void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
 
 /// The import slots to redirect.
 std::span<const elf::ImportPatch> allocator_imports() noexcept;

@@ -19,6 +19,7 @@
 #include "collector/torch/operator_events.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
+#include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -185,15 +186,33 @@ void write_storage(wire::RecordType type, const void* storage, std::uint64_t sta
   agent::commit_record(record);
 }
 
-void storage_ends(const void* storage, wire::RecordType type) noexcept {
-  if (!agent::recording()) return;
-  agent::Inside inside;
-  const bool follow = follow_end(storage);
-  const std::uint64_t stack = follow ? stack_of(storage) : 0;
-  // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
-  watched_storage_ends(storage);
-  if (follow) write_storage(type, storage, stack);
-}
+/// Lives around the end of a storage, in which its block is given back.
+class StorageEnd {
+ public:
+  StorageEnd(const void* storage, wire::RecordType type) noexcept {
+    if (!agent::recording()) return;
+    agent::Inside inside;
+    const bool follow = follow_end(storage);
+    const std::uint64_t stack = follow ? stack_of(storage) : 0;
+    // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
+    watched_storage_ends(storage);
+    if (!follow) return;
+    write_storage(type, storage, stack);
+    if (stack == 0) return;
+    thread_ = torch_thread();
+    if (thread_ == nullptr) return;
+    thread_->ending_block = layout::data_of(storage);
+    thread_->ending_stack = stack;
+  }
+  ~StorageEnd() {
+    if (thread_ != nullptr) thread_->ending_block = 0;
+  }
+  StorageEnd(const StorageEnd&) = delete;
+  StorageEnd& operator=(const StorageEnd&) = delete;
+
+ private:
+  TorchThread* thread_ = nullptr;
+};
 
 // `storage` is a reference to a Storage, which is one pointer; `device` an optional<Device>: three bytes in one
 // register.
@@ -255,22 +274,22 @@ void on_release_tensor(void* tensor) {
 }
 
 void on_delete_storage(void* storage) {
-  storage_ends(storage, wire::RecordType::kStorageDeath);
+  const StorageEnd end(storage, wire::RecordType::kStorageDeath);
   g_delete_storage(storage);
 }
 
 void on_release_storage(void* storage) {
-  storage_ends(storage, wire::RecordType::kStorageRelease);
+  const StorageEnd end(storage, wire::RecordType::kStorageRelease);
   g_release_storage(storage);
 }
 
 void on_delete_functional(void* storage) {
-  storage_ends(storage, wire::RecordType::kStorageDeath);
+  const StorageEnd end(storage, wire::RecordType::kStorageDeath);
   g_delete_functional(storage);
 }
 
 void on_release_functional(void* storage) {
-  storage_ends(storage, wire::RecordType::kStorageRelease);
+  const StorageEnd end(storage, wire::RecordType::kStorageRelease);
   g_release_functional(storage);
 }
 
@@ -294,6 +313,7 @@ class Move {
     if (after != nullptr) sharing_add(tensor_, after);
     if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
     if (after != nullptr && !follow_begin(after)) watch_small(after);
+    tell_block_of(after);
     write_repoint(after);
   }
 
@@ -382,6 +402,7 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_small(storage);
+  tell_block_of(storage);
   const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(
@@ -408,6 +429,7 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
 
 void follow_from_now(const void* storage) noexcept {
   if (agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes) return;
+  tell_block_of(storage);
   SharingSet set;
   sharing_of(storage, set);
   for (std::uint32_t i = 0; i < set.count; ++i) {

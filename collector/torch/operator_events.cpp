@@ -16,6 +16,7 @@
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
+#include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -239,7 +240,9 @@ void begin_op(TorchThread& thread, const void* function, const char* name, wire:
     op.frame = frame;
   }
   ++thread.depth;
-  if (!late) write_running_ops();
+  if (late) return;
+  write_small_sums();
+  write_running_ops();
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
@@ -282,6 +285,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
+  if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
   // A scope of Python's can be left in another order, or on another thread, than it was entered.
   if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);
   switch_operator_events();
@@ -312,7 +316,9 @@ BackwardSpan::~BackwardSpan() {
   if (!begun_ || !agent::recording()) return;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
-  if (thread != nullptr) end_op_of(*thread, this);
+  if (thread == nullptr) return;
+  write_small_sums();
+  end_op_of(*thread, this);
 }
 
 void start_operator_events() {

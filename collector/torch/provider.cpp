@@ -15,6 +15,7 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/self_check.h"
 #include "collector/torch/sharing_set.h"
+#include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -79,9 +80,16 @@ void census(void* tensor, void* object) noexcept {
   if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0, 0);
 }
 
-const agent::TorchProvider kProvider = {
-    sizeof(agent::TorchProvider), gather,   wait, persist, release_begin, release_end, census,
-    give_back_torch_thread,       gpu_touch};
+const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
+                                        gather,
+                                        wait,
+                                        persist,
+                                        release_begin,
+                                        release_end,
+                                        census,
+                                        give_back_torch_thread,
+                                        gpu_touch,
+                                        write_small_sums};
 
 void start() {
   agent::set_torch_version(TORCH_VERSION);
@@ -90,7 +98,7 @@ void start() {
     return;
   }
   const char* why = nullptr;
-  if (!make_sharing_table() || !make_key_table()) {
+  if (!make_sharing_table() || !make_key_table() || !make_small_block_table()) {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
     return;
   }

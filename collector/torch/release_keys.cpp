@@ -11,6 +11,7 @@
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
+#include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -195,6 +196,7 @@ void no_longer_released(KeySlot& slot, const void* storage) noexcept {
 void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, std::uint64_t op, std::int32_t declared,
                std::uint32_t flags) noexcept {
   const std::uint64_t stack = stack_here();
+  write_small_sums();
   write_running_ops();
   const void* storage = slot.storage.load(std::memory_order_acquire);
   if (storage == nullptr) flags |= wire::kKeyStorageDead;

@@ -38,6 +38,8 @@ struct TorchThread {
   const void* detached;     ///< the last tensor born so
   std::uint64_t block;      ///< address of the last block allocated with a stack, until a tensor was born on it
   std::uint64_t block_stack;
+  std::uint64_t ending_block;  ///< address of the block of a storage that ends right now, from a place that is known
+  std::uint64_t ending_stack;
   std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
   std::int32_t declared;      ///< uses declared by an explicit release that has begun
   std::uint32_t pending_count;

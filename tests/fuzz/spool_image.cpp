@@ -83,6 +83,7 @@ void streams(TestStream& s) {
 }
 
 void declare(TestStream& s) {
+  for (const std::uint64_t bytes : {512u, 4096u, 0u, 64u}) s.small_blocks(bytes);
   wire::LostRecord lost{};
   lost.count = 3;
   lost.since_tsc = 1000;

@@ -58,6 +58,7 @@ enum class RecordType : std::uint16_t {
   kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
   kParameter,       ///< ParameterRecord, before the first kGather of a key that a Python function gathers
   kOperatorAlias,   ///< OperatorAliasRecord, when a call of a wrapped operator shows other aliases than the one before
+  kSmallBlocks,     ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks matters
 };
 
 /// 24 bytes before every record's own fields.
@@ -189,6 +190,14 @@ struct BlockStreamRecord {
   std::uint64_t stream;  ///< CUDA's handle
 };
 static_assert(sizeof(BlockStreamRecord) == 40);
+
+/// What the device has in blocks below kFollowedBytes, but for those that have a kBlockAlloc of their own, at some
+/// moment since the last record of a block of this device.
+struct SmallBlocksRecord {
+  RecordHeader header;  ///< aux: device as in BlockRecord
+  std::uint64_t bytes;
+};
+static_assert(sizeof(SmallBlocksRecord) == 32);
 
 struct BlockOwnerRecord {
   RecordHeader header;

@@ -1,0 +1,30 @@
+// With detail `lifetimes`, blocks below kFollowedBytes count for the curve only, so they are no records each: what
+// every device has in them is summed here, and told before the sum matters to anything (docs/adr/0018).
+#pragma once
+
+#include <cstdint>
+
+namespace dcmt::torch_provider {
+
+bool make_small_block_table() noexcept;
+
+/// Takes a new block into its device's sum. False if it is to be told like any other: it is not small, the detail is
+/// higher, or the table has no room.
+/// @param device  as in wire::BlockRecord
+bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
+
+/// Before the block is given back: takes it out of its sum. False if it is in none.
+bool remove_small_block(const void* address) noexcept;
+
+/// The storage is followed although it is small: its block leaves the sum and is told.
+void tell_block_of(const void* storage) noexcept;
+
+/// Before another block of the device is told to begin or to end: the curve's peaks stay exact.
+void write_small_sum_before_alloc(std::uint32_t device) noexcept;
+void write_small_sum_before_free(std::uint32_t device) noexcept;
+
+/// Before a moment at which all curves are to be exact: a mark, a scope of a user, a backward pass, a gather or
+/// release. Inside the guard.
+void write_small_sums() noexcept;
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,90 @@
+"""Takes small blocks of the CPU in a known pattern, and prints how many bytes are alive at each mark, and the most that
+ever were between the marks `begin` and `end`, by its own count. Between marks the most is reached twice by a small block
+alone: before a large one ends, and with many that are gone at the next mark. With --gather a small parameter is gathered
+and never released."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+
+import torch
+
+import dc_memtrace
+
+SMALL, LARGE = 1024, 1 << 20
+alive = peak = 0
+at_marks: dict[str, int] = {}
+
+
+def take(size: int) -> torch.Tensor:
+    global alive, peak
+    alive += size
+    peak = max(peak, alive)
+    return torch.empty(size, dtype=torch.uint8)
+
+
+def give(*tensors: torch.Tensor) -> None:
+    """The caller has no name for them any more when this returns."""
+    global alive
+    alive -= sum(tensor.numel() for tensor in tensors)
+
+
+def mark(name: str) -> None:
+    dc_memtrace.mark(name)
+    at_marks[name] = alive
+
+
+def count() -> None:
+    mark("begin")
+    kept = [take(SMALL) for _ in range(300)]
+    mark("300 small")
+    large = take(LARGE)
+    more = [take(SMALL) for _ in range(100)]
+    give(*more)
+    del more
+    mark("the most are gone")
+    give(large)
+    del large
+    many = [take(48_000) for _ in range(400)]
+    give(*many)
+    del many
+    mark("as before")
+    give(*kept)
+    del kept
+    mark("end")
+
+
+def on_threads() -> None:
+    """Small blocks of many threads that end as they began."""
+
+    def work() -> None:
+        for size in range(1, 400):
+            torch.empty(size * 16, dtype=torch.uint8)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    mark("threads are gone")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gather", action="store_true")
+    arguments = parser.parse_args()
+    torch.empty(1, dtype=torch.uint8)
+    count()
+    threading.Thread(target=lambda: None).start()
+    on_threads()
+    if arguments.gather:
+        weight = torch.empty(SMALL, dtype=torch.uint8)
+        dc_memtrace.gather(7, weight)
+        dc_memtrace.mark("gathered")
+    print(json.dumps({"peak": peak, "at_marks": at_marks}))
+
+
+if __name__ == "__main__":
+    main()
