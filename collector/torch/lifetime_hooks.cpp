@@ -166,7 +166,10 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   agent::Inside inside;
   watched_tensor_ends(tensor);
   const void* storage = layout::storage_of(tensor);
-  if (storage != nullptr) sharing_remove(tensor, storage);
+  if (storage != nullptr) {
+    expect_small_block(layout::data_of(storage));
+    sharing_remove(tensor, storage);
+  }
   // A tensor without storage cannot be told from one that was followed and released: it is reported.
   if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
     write_tensor(type, tensor, 0);

@@ -56,8 +56,10 @@ bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) 
          address >> (kAddressBits + kAlignBits) == 0;
 }
 
+/// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
 Bucket& bucket_of(std::uint64_t address) noexcept {
-  return g_buckets[(address >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits)];  // Fibonacci hashing
+  constexpr unsigned kNeighbours = 4;
+  return g_buckets[(address >> (kAlignBits + kNeighbours)) & ((1u << kBucketBits) - 1)];
 }
 
 bool insert(std::uint64_t block, std::uint64_t address) noexcept {
@@ -132,6 +134,10 @@ bool add_small_block(std::uint32_t device, const void* address, std::uint64_t by
   if (agent::full_detail() || !can_pack(device, at, bytes) || !insert(pack(at, bytes, device), at)) return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
+}
+
+void expect_small_block(std::uint64_t address) noexcept {
+  asm volatile("prefetchw %0" : : "m"(bucket_of(address).blocks[0]));
 }
 
 bool remove_small_block(const void* address) noexcept {
