@@ -49,12 +49,8 @@ Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std:
   }
   const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);
   if (!compiled.ok()) return compiled.error();
-  std::istringstream lines(compiled->agent);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t tab = line.find('\t');
-    const std::string role = line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1);
-    if (role == "wait" || role == "release") operators.patterns.push_back(line.substr(0, tab));
-  }
+  const std::vector<std::string>& tabled = compiled->waits_and_releases;
+  operators.patterns.insert(operators.patterns.end(), tabled.begin(), tabled.end());
   return operators;
 }
 
