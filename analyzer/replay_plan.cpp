@@ -56,6 +56,7 @@ class PlanBuilder {
     plan_.region = region_;
     plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
     choose_device();
+    find_last_operator();
     std::vector<const Cycle*> cycles;
     for (const Cycle& cycle : analysis_.releases.cycles) {
       if (touches_region(cycle)) cycles.push_back(&cycle);
@@ -119,6 +120,11 @@ class PlanBuilder {
         return;
       }
     }
+  }
+
+  void find_last_operator() {
+    const Operator* last = region_.steps.empty() ? last_operator(data_) : nullptr;
+    if (last != nullptr && in(end_of(*last))) last_operator_ = last;
   }
 
   [[nodiscard]] bool touches_region(const Cycle& cycle) const {
@@ -229,11 +235,10 @@ class PlanBuilder {
   /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
   /// end, stays.
   void add_last_ends() {
-    const Operator* last = region_.steps.empty() ? last_operator() : nullptr;
     for (const auto& [key, now] : current_) {
       if (!now.gathered) continue;
       const bool ends = !now.released && now.end.valid() && in(now.end);
-      if (ends && last != nullptr && now.end > last->span.from_seq) continue;
+      if (ends && last_operator_ != nullptr && now.end > end_of(*last_operator_)) continue;
       if (ends) add(ReplayDo::kForget, now.end, now.ending, now.buffer);
       add_end(now);
     }
@@ -345,16 +350,9 @@ class PlanBuilder {
       add(ReplayDo::kStep, step.to, kNoThread, 0);
       events_.back().step = step.number;
     }
-    if (!region_.steps.empty()) return;
-    if (const Operator* last = last_operator()) add(ReplayDo::kOperator, last->span.from_seq, last->thread, 0);
-  }
-
-  [[nodiscard]] const Operator* last_operator() const {
-    const Operator* last = nullptr;
-    for (const Operator& op : data_.operators) {
-      if (in(op.span.from_seq)) last = &op;
+    if (last_operator_ != nullptr) {
+      add(ReplayDo::kOperator, end_of(*last_operator_), last_operator_->thread, 0);
     }
-    return last;
   }
 
   /// All graphs are one rank's in the replay, whose parameters have one size each.
@@ -373,6 +371,7 @@ class PlanBuilder {
   const Analysis& analysis_;
   const TraceData& data_;
   const ReplayRegion& region_;
+  const Operator* last_operator_ = nullptr;  ///< of the program; nullptr if steps end the region
   ReplayPlan plan_;
   std::vector<ReplayEvent> events_;
   std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer

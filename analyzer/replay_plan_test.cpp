@@ -203,6 +203,24 @@ TEST(ReplayPlan, WhatNobodyReleasesIsForgottenWhenItEnds) {
             (Texts{"level 0", "gather 0", "forget 0", "gather 1", "drop 0", "forget 1", "drop 1", "step 1"}));
 }
 
+TEST(ReplayPlan, WhatGoesWithinTheLastOperatorGoesBeforeTheProgramsEnd) {
+  TestTrace trace;
+  const auto inside = trace.allocate(100);
+  trace.gather(0, inside);
+  const auto after = trace.allocate(100);
+  trace.gather(1, after);
+  trace.op("mylib::finish", [&] {
+    trace.op("aten::clone");
+    trace.drop(inside);
+  });
+  trace.drop(after);
+  const Planned planned(trace);
+  EXPECT_EQ(planned.events(), (Texts{"level 0", "gather 0", "gather 1", "forget 0", "drop 0", "operator"}));
+  // The rule's account is the same: the one was gone in time, the other one stayed.
+  ASSERT_EQ(planned.plan.facts.findings.size(), 1u);
+  EXPECT_EQ(planned.plan.facts.findings.front().items, (std::vector<std::pair<Key, Bytes>>{{Key{0, 1}, Bytes(100)}}));
+}
+
 TEST(ReplayPlan, ParametersInOneStorageShareTheFirstOnesBuffer) {
   TestTrace trace;
   const auto flat = trace.allocate(800);
