@@ -31,6 +31,73 @@ for key in (1, 2, 1, 2):
         pass
     torch.ones(2)
 """
+GOES_IN_THE_LAST_OPERATOR = """
+import torch, dc_memtrace as dm
+held = {}
+lib = torch.library.Library("my", "DEF")
+lib.define("finish(Tensor t) -> Tensor")
+def finish(t):
+    result = t.clone()
+    held.clear()
+    return result
+lib.impl("finish", finish, "CPU")
+held[1] = torch.empty(20_000)
+dm.gather(1, held[1])
+torch.ops.my.finish(torch.ones(2))
+"""
+CUT_OFF = """
+import os, signal, torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+HELD_BY_A_THREAD = """
+import threading, torch, dc_memtrace as dm
+done, leave = threading.Event(), threading.Event()
+def work():
+    weight = torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    done.set()
+    leave.wait()
+thread = threading.Thread(target=work)
+thread.start()
+done.wait()
+for key in range(20, 220):
+    weight = torch.empty(20_000)
+    dm.gather(key, weight)
+    with dm.release(key):
+        weight.untyped_storage().resize_(0)
+    torch.ones(2)
+dm.step(0)
+leave.set()
+thread.join()
+"""
+GOES_ON_ANOTHER_THREAD = """
+import threading, torch, dc_memtrace as dm
+kept = []
+def gather():
+    weight = torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    kept.append(weight)
+gather()
+def work():
+    torch.ones(3)
+    kept.clear()
+    torch.ones(3)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+torch.ones(2)
+dm.step(0)
+"""
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
 weights = [torch.empty(20_000) for _ in range(40)]
@@ -58,6 +125,10 @@ PROGRAMS = {
     "graphs": ((*TRAIN, *TENSOR_ONLY, "--compiled", "--switch", "wrapper_keeps_aliases"), 1),
     "persistent": ((*TRAIN, *TENSOR_ONLY, "--persistent-below", 10**6), 0),
     "keys that take turns": (("-c", FLAT_BUFFER), 1),
+    "goes in the last operator": (("-c", GOES_IN_THE_LAST_OPERATOR), 0),
+    "held when the program is cut off": (("-c", CUT_OFF), 1),
+    "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
+    "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
 }
 
 
