@@ -64,12 +64,16 @@ ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, S
     facts.releases.push_back(std::move(release));
   }
   for (const Finding& finding : analysis.findings) {
+    const std::vector<OomVerdict>& errors = finding.out_of_memory;
+    const bool elsewhere =
+        std::none_of(errors.begin(), errors.end(), [&](const auto& one) { return in(one.oom->seq); });
+    if (!errors.empty() && elsewhere) continue;
     FindingFacts found{finding.number, finding.rule, {}};
     for (const FindingItem& item : finding.items) {
       if (in(item.since)) found.items.emplace_back(item.key, item.bytes);
     }
     std::sort(found.items.begin(), found.items.end());
-    for (const OomVerdict& error : finding.out_of_memory) {
+    for (const OomVerdict& error : errors) {
       if (in(error.oom->seq)) found.items.emplace_back(Key{}, error.dead);
     }
     if (!found.items.empty()) facts.findings.push_back(std::move(found));
