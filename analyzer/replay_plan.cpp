@@ -217,16 +217,22 @@ class PlanBuilder {
   /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
   /// theirs were gone with their own releases.
   void drop_parts_at_release() {
-    std::map<std::size_t, Sequence> released;
+    const auto looked_at = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
+    std::set<std::size_t> known;  // storages, by the first buffer in them
+    for (const ReplayBuffer& buffer : plan_.buffers) {
+      if (buffer.shares && looked_at(buffer)) known.insert(*buffer.shares);
+    }
+    std::map<std::size_t, ReplayEvent> released;
     for (const ReplayEvent& event : events_) {
       const ReplayBuffer& buffer = plan_.buffers[event.buffer];
-      const bool looked_at = buffer.unnamed || !buffer.holders.empty();
-      if (event.what == ReplayDo::kRelease && buffer.shares && !looked_at) released[event.buffer] = event.at;
+      const bool part = buffer.shares && known.contains(*buffer.shares) && !looked_at(buffer);
+      if (event.what == ReplayDo::kRelease && part) released[event.buffer] = event;
     }
     for (ReplayEvent& event : events_) {
       const auto release = released.find(event.buffer);
-      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second);
+      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second.at);
     }
+    for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread);  // the storage stays
   }
 
   /// True if the storage has the whole block, less what the allocator rounded up.

@@ -237,6 +237,21 @@ TEST(ReplayPlan, ParametersInOneStorageShareTheFirstOnesBuffer) {
   EXPECT_EQ(planned.plan.facts.releases[0].verdict, Verdict::kShared);
 }
 
+TEST(ReplayPlan, APartThatNobodyLookedAtHasNoNameAfterItsReleaseThoughItsStorageStays) {
+  TestTrace trace;
+  const auto flat = trace.allocate(800);
+  trace.gather(3, flat);
+  trace.gather(4, flat);
+  trace.release(3, flat, {.flags = "final,shared"});
+  const std::int64_t last = trace.release(4, flat);
+  trace.census(last, flat, {});
+  trace.op("aten::mm");
+  trace.step(1);
+  const Planned planned(trace);
+  EXPECT_EQ(without(planned.events(), "operator"),
+            (Texts{"level 0", "gather 0", "gather 1", "release 0", "drop 0", "release 1", "step 1"}));
+}
+
 TEST(ReplayPlan, TheSameIdOfTwoGraphsIsTwoParameters) {
   TestTrace trace;
   for (const std::int64_t graph : {7, 8}) {

@@ -98,6 +98,19 @@ thread.join()
 torch.ones(2)
 dm.step(0)
 """
+PARTS_OF_ONE = """
+import torch, dc_memtrace as dm
+flat = torch.empty(40_000)
+first, second = flat[:20_000], flat[20_000:]
+dm.gather(0, first)
+dm.gather(1, second)
+dm.release(0)
+del first
+torch.ones(2)
+dm.release(1)
+torch.ones(2)
+dm.step(0)
+"""
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
 weights = [torch.empty(20_000) for _ in range(40)]
@@ -128,6 +141,7 @@ PROGRAMS = {
     "goes in the last operator": (("-c", GOES_IN_THE_LAST_OPERATOR), 0),
     "held when the program is cut off": (("-c", CUT_OFF), 1),
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
+    "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
     "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
 }
 
