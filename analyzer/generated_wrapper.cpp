@@ -170,13 +170,14 @@ OperatorCall operator_call(std::string_view expression) {
   return call;
 }
 
+constexpr std::string_view kView = "reinterpret_tensor(";
+
 /// The name whose storage the expression has; empty: a storage of its own, or of nobody known.
 std::string aliased_by(std::string_view expression, const OperatorCall& call, const FirstArgumentOperators& operators) {
   const std::string_view text = trimmed(expression);
   if (is_identifier(text)) return std::string(text);
-  constexpr std::string_view kReinterpret = "reinterpret_tensor(";
-  if (text.starts_with(kReinterpret)) {
-    const std::string_view first = text.substr(kReinterpret.size(), text.find(',') - kReinterpret.size());
+  if (text.starts_with(kView)) {
+    const std::string_view first = text.substr(kView.size(), text.find(',') - kView.size());
     return is_identifier(trimmed(first)) ? std::string(trimmed(first)) : std::string();
   }
   // An element of what an operator returned.
@@ -189,8 +190,10 @@ std::string aliased_by(std::string_view expression, const OperatorCall& call, co
   return first_argument ? call.first_argument : std::string();
 }
 
-bool calls_something(std::string_view text) {
+/// `value` is what the statement assigns, or all of it.
+bool calls_something(std::string_view text, std::string_view value) {
   if (text.find('(') == std::string_view::npos || text.starts_with("del ") || text.starts_with("return")) return false;
+  if (trimmed(value).starts_with(kView)) return false;
   return !text.starts_with("assert_") && !text.starts_with("args.clear(") && !text.starts_with("with ");
 }
 
@@ -215,7 +218,7 @@ class Function {
     }
     const OperatorCall call = operator_call(value);
     if (!call.name.empty()) calls_.emplace_back(statement.line, call);
-    if (calls_something(text)) call_lines_.push_back(statement.line);
+    if (calls_something(text, value)) call_lines_.push_back(statement.line);
     if (equals != std::string::npos) assign(statement, trimmed(std::string_view(text).substr(0, equals)), value, call);
   }
 

@@ -90,6 +90,16 @@ TEST(GeneratedWrapper, NothingAfterTheLastUseIsNoHarm) {
                   .empty());
 }
 
+TEST(GeneratedWrapper, AViewAfterTheLastUseIsNoCall) {
+  EXPECT_TRUE(lint("buf0 = torch.ops.my.gather.default(arg0_1, 0, 7)\n"
+                   "buf1 = buf0\n"
+                   "buf2 = empty_strided_cpu((4, ), (1, ), torch.float32)\n"
+                   "cpp_fused_add_1(buf1, buf2)\n"
+                   "buf3 = reinterpret_tensor(buf2, (2, 2), (2, 1), 0); del buf2  # reuse\n"
+                   "return (buf3, )\n")
+                  .empty());
+}
+
 TEST(GeneratedWrapper, ASecondNameOfAnArgument) {
   const auto found = lint(
       "buf0 = reinterpret_tensor(arg0_1, (4, ), (1, ), 0); del arg0_1  # alias\n"

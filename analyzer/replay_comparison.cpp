@@ -121,17 +121,12 @@ std::optional<ReplayDifference> first_difference(const ReplayFacts& recorded, co
     return ReplayDifference{std::nullopt, "releases", std::to_string(recorded.releases.size()),
                             std::to_string(replayed.releases.size())};
   }
-  const auto before = items_by_rule(recorded);
-  const auto after = items_by_rule(replayed);
-  std::map<std::string, Items> rules = before;
-  rules.insert(after.begin(), after.end());
+  std::map<std::string, std::pair<Items, Items>> rules;  // as recorded, as replayed
+  for (const auto& [rule, items] : items_by_rule(recorded)) rules[rule].first = items;
+  for (const auto& [rule, items] : items_by_rule(replayed)) rules[rule].second = items;
   for (const auto& [rule, items] : rules) {
-    const auto a = before.find(rule);
-    const auto b = after.find(rule);
-    const Items recorded_items = a != before.end() ? a->second : Items();
-    const Items replayed_items = b != after.end() ? b->second : Items();
-    if (recorded_items != replayed_items) {
-      return ReplayDifference{std::nullopt, "finding " + rule, text_of(recorded_items), text_of(replayed_items)};
+    if (items.first != items.second) {
+      return ReplayDifference{std::nullopt, "finding " + rule, text_of(items.first), text_of(items.second)};
     }
   }
   if (recorded.peak != replayed.peak) {

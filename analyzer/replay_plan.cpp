@@ -12,36 +12,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Not what an error stopped, what has nothing to release, and what another mark inside of it told in its place.
-bool replayable(const ReleaseRow& row) {
-  const Mark& mark = *row.mark;
-  const bool counts = mark.remaining || mark.flags.final || mark.flags.persistent;
-  return counts && !mark.flags.unwound && !mark.flags.no_gather;
-}
-
-Sequence after_all(const TraceData& data) { return Sequence(last_sequence(data).value + 1); }
-
-ReplayRegion of_steps(const Analysis& analysis, const Step* first, const Step* last) {
-  ReplayRegion region;
-  const std::vector<Step>& steps = analysis.releases.steps;
-  region.from = Sequence(1);
-  if (first != nullptr) {
-    region.from = first->from;
-  } else if (!steps.empty()) {
-    region.from = steps.back().to;  // what comes after the last step
-  }
-  region.to = last != nullptr && last->to.valid() ? last->to : after_all(*analysis.data);
-  for (const Step& step : steps) {
-    if (step.to.valid() && step.to > region.from && step.to <= region.to) region.steps.push_back(step);
-  }
-  return region;
-}
-
-const Step* later(const Step* a, const Step* b) {
-  if (a == nullptr || b == nullptr) return nullptr;
-  return a->to < b->to ? b : a;
-}
-
 class PlanBuilder {
  public:
   PlanBuilder(const Analysis& analysis, const ReplayRegion& region)
@@ -56,6 +26,7 @@ class PlanBuilder {
     plan_.region = region_;
     plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
     choose_device();
+    find_last_operator();
     std::vector<const Cycle*> cycles;
     for (const Cycle& cycle : analysis_.releases.cycles) {
       if (touches_region(cycle)) cycles.push_back(&cycle);
@@ -119,6 +90,11 @@ class PlanBuilder {
         return;
       }
     }
+  }
+
+  void find_last_operator() {
+    const Operator* last = region_.steps.empty() ? last_operator(data_) : nullptr;
+    if (last != nullptr && in(end_of(*last))) last_operator_ = last;
   }
 
   [[nodiscard]] bool touches_region(const Cycle& cycle) const {
@@ -229,11 +205,10 @@ class PlanBuilder {
   /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
   /// end, stays.
   void add_last_ends() {
-    const Operator* last = region_.steps.empty() ? last_operator() : nullptr;
     for (const auto& [key, now] : current_) {
       if (!now.gathered) continue;
       const bool ends = !now.released && now.end.valid() && in(now.end);
-      if (ends && last != nullptr && now.end > last->span.from_seq) continue;
+      if (ends && last_operator_ != nullptr && now.end > end_of(*last_operator_)) continue;
       if (ends) add(ReplayDo::kForget, now.end, now.ending, now.buffer);
       add_end(now);
     }
@@ -242,16 +217,22 @@ class PlanBuilder {
   /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
   /// theirs were gone with their own releases.
   void drop_parts_at_release() {
-    std::map<std::size_t, Sequence> released;
+    const auto looked_at = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
+    std::set<std::size_t> known;  // storages, by the first buffer in them
+    for (const ReplayBuffer& buffer : plan_.buffers) {
+      if (buffer.shares && looked_at(buffer)) known.insert(*buffer.shares);
+    }
+    std::map<std::size_t, ReplayEvent> released;
     for (const ReplayEvent& event : events_) {
       const ReplayBuffer& buffer = plan_.buffers[event.buffer];
-      const bool looked_at = buffer.unnamed || !buffer.holders.empty();
-      if (event.what == ReplayDo::kRelease && buffer.shares && !looked_at) released[event.buffer] = event.at;
+      const bool part = buffer.shares && known.contains(*buffer.shares) && !looked_at(buffer);
+      if (event.what == ReplayDo::kRelease && part) released[event.buffer] = event;
     }
     for (ReplayEvent& event : events_) {
       const auto release = released.find(event.buffer);
-      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second);
+      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second.at);
     }
+    for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread);  // the storage stays
   }
 
   /// True if the storage has the whole block, less what the allocator rounded up.
@@ -345,16 +326,9 @@ class PlanBuilder {
       add(ReplayDo::kStep, step.to, kNoThread, 0);
       events_.back().step = step.number;
     }
-    if (!region_.steps.empty()) return;
-    if (const Operator* last = last_operator()) add(ReplayDo::kOperator, last->span.from_seq, last->thread, 0);
-  }
-
-  [[nodiscard]] const Operator* last_operator() const {
-    const Operator* last = nullptr;
-    for (const Operator& op : data_.operators) {
-      if (in(op.span.from_seq)) last = &op;
+    if (last_operator_ != nullptr) {
+      add(ReplayDo::kOperator, end_of(*last_operator_), last_operator_->thread, 0);
     }
-    return last;
   }
 
   /// All graphs are one rank's in the replay, whose parameters have one size each.
@@ -373,6 +347,7 @@ class PlanBuilder {
   const Analysis& analysis_;
   const TraceData& data_;
   const ReplayRegion& region_;
+  const Operator* last_operator_ = nullptr;  ///< of the program; nullptr if steps end the region
   ReplayPlan plan_;
   std::vector<ReplayEvent> events_;
   std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer
@@ -381,32 +356,6 @@ class PlanBuilder {
   std::set<std::size_t> dropped_;
   std::int64_t left_out_ = 0;
 };
-
-std::vector<std::string> kinds_of(const Holders& holders) {
-  std::set<std::string> kinds;
-  for (const HolderPath& path : holders.paths) {
-    for (const HolderName& name : path.names) {
-      const bool shared = name.kind == HolderKind::kCell || name.kind == HolderKind::kFree;
-      kinds.insert(shared ? "cell" : "local");
-    }
-  }
-  if (kinds.empty() || holders.unexplained() > 0) kinds.insert("unnamed");
-  return {kinds.begin(), kinds.end()};
-}
-
-Bytes height_at(const Curve& curve, Sequence at) {
-  const auto next = std::upper_bound(curve.begin(), curve.end(), at,
-                                     [](Sequence s, const CurvePoint& point) { return s < point.seq; });
-  return next == curve.begin() ? Bytes() : std::prev(next)->bytes;
-}
-
-Bytes highest_in(const Curve& curve, Sequence from, Sequence to) {
-  Bytes highest = height_at(curve, from);
-  for (const CurvePoint& point : curve) {
-    if (point.seq >= from && point.seq < to) highest = std::max(highest, point.bytes);
-  }
-  return highest;
-}
 
 }  // namespace
 
@@ -421,87 +370,8 @@ std::vector<ThreadId> ReplayPlan::threads() const {
   return found;
 }
 
-Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& finding) {
-  const std::vector<Step>& steps = analysis.releases.steps;
-  if (!finding.out_of_memory.empty()) {
-    const Step* step = finding.out_of_memory.front().step;
-    return of_steps(analysis, step, step);
-  }
-  if (finding.items.empty()) {
-    return Error{ErrorCode::kNotComparable, "finding " + std::to_string(finding.number) + " (" + finding.title +
-                                                ") is of no parameter: there is no cycle to replay."};
-  }
-  // The stretch that most items lie in; of several that have as many, that of the peak, else the first.
-  std::map<std::pair<Sequence, Sequence>, std::pair<ReplayRegion, std::size_t>> stretches;
-  std::size_t most = 0;
-  for (const FindingItem& item : finding.items) {
-    const Step* first = item.step;
-    const Step* last = first;
-    for (const Mark* read : item.reads) last = later(last, step_at(steps, read->span.from_seq));
-    const ReplayRegion region = of_steps(analysis, first, last);
-    auto& [kept, count] = stretches[{region.from, region.to}];
-    kept = region;
-    most = std::max(most, ++count);
-  }
-  const Sequence peak = analysis.what_if.measured.seq;
-  const ReplayRegion* best = nullptr;
-  for (const auto& [bounds, stretch] : stretches) {
-    const bool has_peak = bounds.first <= peak && peak < bounds.second;
-    if (stretch.second == most && (best == nullptr || has_peak)) best = &stretch.first;
-  }
-  return *best;
-}
-
-Expected<ReplayRegion> region_of_step(const Analysis& analysis, std::int64_t step) {
-  for (const Step& one : analysis.releases.steps) {
-    if (one.number == step && one.count == 1) return of_steps(analysis, &one, &one);
-  }
-  return Error{ErrorCode::kUsage, "the trace has no step " + std::to_string(step) + "."};
-}
-
-ReplayRegion region_of_peak(const Analysis& analysis) {
-  return of_steps(analysis, analysis.peak_step, analysis.peak_step);
-}
-
 Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region) {
   return PlanBuilder(analysis, region).build();
-}
-
-ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, Sequence to, Bytes overhead) {
-  const auto in = [&](Sequence at) { return at >= from && at < to; };
-  const auto less = [&](Bytes bytes) { return Bytes(bytes.value - overhead.value); };
-  const Curve curve = allocated_curve(*analysis.data, device);
-  ReplayFacts facts;
-  for (const ReleaseRow& row : analysis.releases.rows) {
-    if (!in(row.mark->span.from_seq) || !replayable(row)) continue;
-    ReleaseFacts release;
-    release.key = row.key;
-    release.storage = row.mark->storage;
-    release.verdict = row.verdict;
-    release.residual = row.residual;
-    release.bytes_before = row.mark->bytes;
-    release.bytes_after = row.mark->bytes_after;
-    release.bytes_settled = row.mark->bytes_settled;
-    release.allocated = less(height_at(curve, row.at()));
-    release.reads = static_cast<std::int64_t>(row.reads.size());
-    if (row.holders) release.holder_kinds = kinds_of(*row.holders);
-    facts.releases.push_back(std::move(release));
-  }
-  for (const Finding& finding : analysis.findings) {
-    FindingFacts found{finding.number, finding.rule, {}};
-    for (const FindingItem& item : finding.items) {
-      if (in(item.since)) found.items.emplace_back(item.key, item.bytes);
-    }
-    std::sort(found.items.begin(), found.items.end());
-    for (const OomVerdict& error : finding.out_of_memory) {
-      if (in(error.oom->seq)) found.items.emplace_back(Key{}, error.dead);
-    }
-    if (!found.items.empty()) facts.findings.push_back(std::move(found));
-  }
-  facts.peak = less(highest_in(curve, from, to));
-  const std::vector<Gap> gaps = gaps_at_release(*analysis.data, analysis.releases.residual());
-  facts.predicted_peak = less(highest_in(allocated_curve(*analysis.data, device, gaps), from, to));
-  return facts;
 }
 
 std::string_view name_of(ReplayDo what) {

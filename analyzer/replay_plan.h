@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "analyzer/replay_facts.h"
+#include "analyzer/replay_region.h"
 #include "trace/base/status.h"
 
 namespace dcmt::analyzer {
-
-/// Whole steps, or all of a trace that has none.
-struct ReplayRegion {
-  Sequence from, to;        ///< [from, to)
-  std::vector<Step> steps;  ///< those that end in it, in order
-  friend bool operator==(const ReplayRegion& a, const ReplayRegion& b) { return a.from == b.from && a.to == b.to; }
-};
 
 /// A variable that named the storage when somebody looked.
 struct ReplayHolder {
@@ -42,7 +37,7 @@ struct ReplayBuffer {
 enum class ReplayDo {
   kLevel,     ///< everything but the buffers takes `bytes` now
   kGather,    ///< of `buffer`; with `again` it is there already
-  kWait,      ///<
+  kWait,      ///< for it
   kRead,      ///< an operator takes it as an input after its release
   kRelease,   ///< one of `users` uses
   kEmpty,     ///< its storage gives its bytes back without a release
@@ -65,35 +60,6 @@ struct ReplayEvent {
   std::int64_t step = 0;
 };
 
-/// What is compared of a release.
-struct ReleaseFacts {
-  Key key;
-  StorageId storage;
-  Verdict verdict = Verdict::kCounted;
-  bool residual = false;
-  std::optional<Bytes> bytes_before, bytes_after, bytes_settled;
-  Bytes allocated;  ///< on the device, at the end of the release
-  std::int64_t reads = 0;
-  /// Of the names a census found, without doubles: "local" for what a frame holds itself, "cell" for what functions
-  /// share; "unnamed" if references are unexplained. Empty: nobody looked.
-  std::vector<std::string> holder_kinds;
-};
-
-/// What is compared of a finding: its items in the region.
-struct FindingFacts {
-  std::int64_t number = 0;
-  std::string rule;
-  std::vector<std::pair<Key, Bytes>> items;  ///< sorted
-};
-
-/// All that is compared of a stretch of a run.
-struct ReplayFacts {
-  std::vector<ReleaseFacts> releases;  ///< in order
-  std::vector<FindingFacts> findings;
-  Bytes peak;
-  std::optional<Bytes> predicted_peak;  ///< had every residual storage been freed at its release
-};
-
 struct ReplayPlan {
   ReplayRegion region;
   StringId device;
@@ -109,20 +75,8 @@ struct ReplayPlan {
   [[nodiscard]] std::vector<ThreadId> threads() const;
 };
 
-/// The step in which most of a finding lies, with the later one that the reads after its releases reach. kNotComparable
-/// for a finding that is of no parameter.
-[[nodiscard]] Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& finding);
-/// kUsage if there is no such step.
-[[nodiscard]] Expected<ReplayRegion> region_of_step(const Analysis& analysis, std::int64_t step);
-/// The step of the peak.
-[[nodiscard]] ReplayRegion region_of_peak(const Analysis& analysis);
-
 /// kBadInput where only sums of the region are in the trace, or nothing was gathered in it.
 [[nodiscard]] Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region);
-
-/// What happened in [from, to), less `overhead` allocated bytes.
-[[nodiscard]] ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, Sequence to,
-                                   Bytes overhead);
 
 [[nodiscard]] std::string_view name_of(ReplayDo what);
 

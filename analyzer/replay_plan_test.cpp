@@ -203,6 +203,24 @@ TEST(ReplayPlan, WhatNobodyReleasesIsForgottenWhenItEnds) {
             (Texts{"level 0", "gather 0", "forget 0", "gather 1", "drop 0", "forget 1", "drop 1", "step 1"}));
 }
 
+TEST(ReplayPlan, WhatGoesWithinTheLastOperatorGoesBeforeTheProgramsEnd) {
+  TestTrace trace;
+  const auto inside = trace.allocate(100);
+  trace.gather(0, inside);
+  const auto after = trace.allocate(100);
+  trace.gather(1, after);
+  trace.op("mylib::finish", [&] {
+    trace.op("aten::clone");
+    trace.drop(inside);
+  });
+  trace.drop(after);
+  const Planned planned(trace);
+  EXPECT_EQ(planned.events(), (Texts{"level 0", "gather 0", "gather 1", "forget 0", "drop 0", "operator"}));
+  // The rule's account is the same: the one was gone in time, the other one stayed.
+  ASSERT_EQ(planned.plan.facts.findings.size(), 1u);
+  EXPECT_EQ(planned.plan.facts.findings.front().items, (std::vector<std::pair<Key, Bytes>>{{Key{0, 1}, Bytes(100)}}));
+}
+
 TEST(ReplayPlan, ParametersInOneStorageShareTheFirstOnesBuffer) {
   TestTrace trace;
   const auto flat = trace.allocate(800);
@@ -217,6 +235,21 @@ TEST(ReplayPlan, ParametersInOneStorageShareTheFirstOnesBuffer) {
   EXPECT_EQ(planned.plan.buffers[0].shares, 0u);
   EXPECT_EQ(planned.plan.buffers[1].shares, 0u);
   EXPECT_EQ(planned.plan.facts.releases[0].verdict, Verdict::kShared);
+}
+
+TEST(ReplayPlan, APartThatNobodyLookedAtHasNoNameAfterItsReleaseThoughItsStorageStays) {
+  TestTrace trace;
+  const auto flat = trace.allocate(800);
+  trace.gather(3, flat);
+  trace.gather(4, flat);
+  trace.release(3, flat, {.flags = "final,shared"});
+  const std::int64_t last = trace.release(4, flat);
+  trace.census(last, flat, {});
+  trace.op("aten::mm");
+  trace.step(1);
+  const Planned planned(trace);
+  EXPECT_EQ(without(planned.events(), "operator"),
+            (Texts{"level 0", "gather 0", "gather 1", "release 0", "drop 0", "release 1", "step 1"}));
 }
 
 TEST(ReplayPlan, TheSameIdOfTwoGraphsIsTwoParameters) {

@@ -122,6 +122,16 @@ Sequence last_sequence(const TraceData& data) {
   return last;
 }
 
+const Operator* last_operator(const TraceData& data) {
+  const Operator* last = nullptr;
+  for (const Operator& op : data.operators) {
+    if (last == nullptr || end_of(op) > end_of(*last)) last = &op;
+  }
+  return last;
+}
+
+Sequence end_of(const Operator& op) { return op.span.ended() ? op.span.to_seq : op.span.from_seq; }
+
 const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at) {
   const auto found = std::find_if(data.out_of_memory.begin(), data.out_of_memory.end(),
                                   [at](const OutOfMemory& oom) { return oom.seq == at; });

@@ -49,12 +49,8 @@ Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std:
   }
   const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);
   if (!compiled.ok()) return compiled.error();
-  std::istringstream lines(compiled->agent);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t tab = line.find('\t');
-    const std::string role = line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1);
-    if (role == "wait" || role == "release") operators.patterns.push_back(line.substr(0, tab));
-  }
+  const std::vector<std::string>& tabled = compiled->waits_and_releases;
+  operators.patterns.insert(operators.patterns.end(), tabled.begin(), tabled.end());
   return operators;
 }
 
@@ -103,24 +99,22 @@ Expected<std::vector<fs::path>> python_files(const std::string& folder) {
   return found;
 }
 
-bool has_traces(const std::string& path) {
-  if (fs::path(path).extension() == ".dcmt") return true;
-  std::error_code error;
-  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".dcmt") return true;
-  }
-  return false;
-}
-
 Status lint_path(const std::string& path, const FirstArgumentOperators& operators, Linted& linted) {
-  if (has_traces(path)) {
-    Expected<std::vector<OpenedTrace>> traces = open_traces({path}, std::nullopt);
-    if (!traces.ok()) return traces.error();
-    for (OpenedTrace& trace : *traces) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, linted));
+  std::error_code ignored;  // a path that cannot be looked at is no folder: opening it says why
+  const bool folder = fs::is_directory(path, ignored);
+  bool traces = fs::path(path).extension() == ".dcmt";
+  if (folder) {
+    const Expected<std::vector<std::string>> files = trace_files_in(path);
+    if (!files.ok()) return files.error();
+    traces = !files->empty();
+  }
+  if (traces) {
+    Expected<std::vector<OpenedTrace>> opened = open_traces({path}, std::nullopt);
+    if (!opened.ok()) return opened.error();
+    for (OpenedTrace& trace : *opened) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, linted));
     return {};
   }
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return lint_file(path, operators, linted.files);
+  if (!folder) return lint_file(path, operators, linted.files);
   const Expected<std::vector<fs::path>> found = python_files(path);
   if (!found.ok()) return found.error();
   for (const fs::path& file : *found) DCMT_RETURN_IF_ERROR(lint_file(file, operators, linted.files));

@@ -69,8 +69,9 @@ std::string check_switch(const std::string& text) {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "dcmt-replay-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "dcmt-replay-XXXXXX").string();
+    if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~ScratchFolder() {
     std::error_code ignored;
@@ -78,6 +79,7 @@ class ScratchFolder {
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
+  /// Empty if none could be made.
   [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
@@ -123,7 +125,7 @@ std::string python_for(const Options& options, const LoadedTrace& trace) {
 /// What the replay and its recorder say on standard error goes to a file meanwhile: it is not what was asked for.
 class Aside {
  public:
-  explicit Aside(const fs::path& file) : file_(file), before_(dup(STDERR_FILENO)) {
+  explicit Aside(const fs::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
     const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
     if (to < 0) return;
     dup2(to, STDERR_FILENO);
@@ -191,7 +193,10 @@ Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& t
                               [&](const Replay& replay) { return replay.plan.region == region; });
     if (known == replays.end()) {
       Expected<ReplayPlan> plan = analyzer::plan_of(analysis, region);
-      if (!plan.ok()) return {plan.error().code, trace.path + ": " + plan.error().message};
+      if (!plan.ok()) {
+        const std::string of = finding != nullptr ? fmt::format("finding {}: ", finding->number) : "";
+        return {plan.error().code, trace.path + ": " + of + plan.error().message};
+      }
       Replay replay;
       replay.plan = std::move(*plan);
       replay.switches = options.switches;
@@ -206,12 +211,15 @@ Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& t
     if (const Status added = add(*region, nullptr); !added.ok()) return added.error();
     return replays;
   }
+  std::vector<Error> left_out;
   for (const Finding& finding : analysis.findings) {
     if (options.finding && finding.number != *options.finding) continue;
     const Expected<ReplayRegion> region = analyzer::region_of(analysis, finding);
-    if (!region.ok()) return region.error();
-    if (const Status added = add(*region, &finding); !added.ok()) return added.error();
+    const Status added = region.ok() ? add(*region, &finding) : Status(region.error());
+    if (!added.ok()) left_out.push_back(added.error());
   }
+  if (replays.empty() && !left_out.empty()) return left_out.front();
+  for (const Error& error : left_out) print_error(error);  // the others can be played
   if (!replays.empty()) return replays;
   if (options.finding) {
     return Error{ErrorCode::kUsage, fmt::format("{} has no finding {}; see: dc-memtrace report {}", trace.path,
@@ -247,6 +255,10 @@ int reproduce(const Options& options) {
   bool same = true;
   for (Replay& replay : *replays) {
     const ScratchFolder folder;
+    if (folder.path().empty()) {
+      return print_error({ErrorCode::kCannotRecord,
+                          "no folder for the replay can be made among the temporary ones: set TMPDIR to another."});
+    }
     const Expected<LoadedTrace> played = play(options, trace, replay.plan, *executor, folder.path());
     if (!played.ok()) return print_error(played.error());
     Expected<analyzer::ReplayFacts> facts = analyzer::facts_of_replay(played->analysis, replay.plan);

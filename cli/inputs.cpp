@@ -44,21 +44,26 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
     print_error(finished.error());  // it cannot be finished yet, but it can be looked at
   }
 #endif
+  Expected<std::vector<std::string>> files = trace_files_in(folder);
+  if (files.ok() && files->empty()) {
+    return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
+                                           folder + " -- <command>"};
+  }
+  return files;
+}
+
+}  // namespace
+
+Expected<std::vector<std::string>> trace_files_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() == ".dcmt") files.push_back(at->path().string());
   }
   if (error) return Error{ErrorCode::kBadInput, folder + ": cannot be read: " + error.message() + "."};
-  if (files.empty()) {
-    return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
-                                           folder + " -- <command>"};
-  }
   std::sort(files.begin(), files.end());
   return files;
 }
-
-}  // namespace
 
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths,
                                                std::optional<std::int64_t> rank) {

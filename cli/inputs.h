@@ -28,6 +28,9 @@ struct OpenedTrace {
   Database database;
 };
 
+/// Every *.dcmt in the folder, by name; empty if there is none. Fails with kBadInput if the folder cannot be read.
+Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
+
 /// Opens every trace that `paths` name: a file is a trace, a folder stands for every *.dcmt in it. A folder whose
 /// recorder died is finished first. Traces come in the order of the paths, within a folder by rank, then name. With
 /// `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or nothing is left.

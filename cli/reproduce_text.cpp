@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "cli/report_text.h"
@@ -101,7 +102,7 @@ std::string with_switches(const Replay& replay, const Style& style) {
 // --- the program -----------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kColumns = 108;
-constexpr std::size_t kMostLines = 100;
+constexpr std::ptrdiff_t kMostLines = 100;
 
 constexpr char kHead[] = R"(from __future__ import annotations
 
@@ -135,16 +136,14 @@ def release(name: str, users: int) -> None:
     check(name)
 
 
+def left(name: str) -> int:
+    """What is alive of it, by the alias that the program kept."""
+    return names[name].untyped_storage().nbytes() if name in names else 0
+
+
 def check(name: str) -> None:
-    """What is alive after the release, by the alias that the program kept."""
-    left = names[name].untyped_storage().nbytes() if name in names else 0
-    print(f"{name}: {left:,} of {BYTES[name]:,} B alive after the release")
-    alive.append(left)
-
-
-def read(name: str) -> None:
-    left = names[name].untyped_storage().nbytes()
-    print(f"{name}: read after its release, {left:,} B there")
+    print(f"{name}: {left(name):,} of {BYTES[name]:,} B alive after the release")
+    alive.append(left(name))
 
 
 alive: list[int] = []
@@ -157,7 +156,9 @@ for word in EVENTS.split():
     elif what == "release":
         release(name, int(users))
     elif what == "read":
-        read(name)
+        print(f"{name}: read after its release, {left(name):,} B there")
+    elif what == "empty" and name in names:
+        names[name].untyped_storage().resize_(0)
     elif what == "drop":
         names.pop(name, None)
 never = [name for name in registered if name in names]
@@ -197,6 +198,7 @@ Story story_of(const ReplayPlan& plan, const std::vector<std::size_t>& shown) {
     if (name == names.end()) continue;
     if (event.what == ReplayDo::kGather && !event.again) story.events.push_back("gather:" + name->second);
     if (event.what == ReplayDo::kRead) story.events.push_back("read:" + name->second);
+    if (event.what == ReplayDo::kEmpty) story.events.push_back("empty:" + name->second);
     if (event.what == ReplayDo::kDrop) story.events.push_back("drop:" + name->second);
     if (event.what == ReplayDo::kRelease && !plan.buffers[event.buffer].persistent) {
       story.events.push_back(fmt::format("release:{}/{}", name->second, event.users));
@@ -268,13 +270,12 @@ std::string story_program(const LoadedTrace& trace, const ReplayPlan& plan, cons
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     if (!told(i)) shown.push_back(i);
   }
-  std::string text;
-  do {
-    text = program_of(trace, plan, shown);
-    if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) <= kMostLines) break;
+  for (;;) {
+    std::string text = program_of(trace, plan, shown);
+    const bool fits = std::count(text.begin(), text.end(), '\n') <= kMostLines;
+    if (fits || shown.size() == 1) return text;
     shown.resize(shown.size() - std::max<std::size_t>(shown.size() / 10, 1));
-  } while (shown.size() > 1);
-  return text;
+  }
 }
 
 }  // namespace dcmt::cli

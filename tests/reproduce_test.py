@@ -31,6 +31,86 @@ for key in (1, 2, 1, 2):
         pass
     torch.ones(2)
 """
+GOES_IN_THE_LAST_OPERATOR = """
+import torch, dc_memtrace as dm
+held = {}
+lib = torch.library.Library("my", "DEF")
+lib.define("finish(Tensor t) -> Tensor")
+def finish(t):
+    result = t.clone()
+    held.clear()
+    return result
+lib.impl("finish", finish, "CPU")
+held[1] = torch.empty(20_000)
+dm.gather(1, held[1])
+torch.ops.my.finish(torch.ones(2))
+"""
+CUT_OFF = """
+import os, signal, torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+HELD_BY_A_THREAD = """
+import threading, torch, dc_memtrace as dm
+done, leave = threading.Event(), threading.Event()
+def work():
+    weight = torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    done.set()
+    leave.wait()
+thread = threading.Thread(target=work)
+thread.start()
+done.wait()
+for key in range(20, 220):
+    weight = torch.empty(20_000)
+    dm.gather(key, weight)
+    with dm.release(key):
+        weight.untyped_storage().resize_(0)
+    torch.ones(2)
+dm.step(0)
+leave.set()
+thread.join()
+"""
+GOES_ON_ANOTHER_THREAD = """
+import threading, torch, dc_memtrace as dm
+kept = []
+def gather():
+    weight = torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.release(1)
+    torch.ones(2)
+    kept.append(weight)
+gather()
+def work():
+    torch.ones(3)
+    kept.clear()
+    torch.ones(3)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+torch.ones(2)
+dm.step(0)
+"""
+PARTS_OF_ONE = """
+import torch, dc_memtrace as dm
+flat = torch.empty(40_000)
+first, second = flat[:20_000], flat[20_000:]
+dm.gather(0, first)
+dm.gather(1, second)
+dm.release(0)
+del first
+torch.ones(2)
+dm.release(1)
+torch.ones(2)
+dm.step(0)
+"""
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
 weights = [torch.empty(20_000) for _ in range(40)]
@@ -58,6 +138,11 @@ PROGRAMS = {
     "graphs": ((*TRAIN, *TENSOR_ONLY, "--compiled", "--switch", "wrapper_keeps_aliases"), 1),
     "persistent": ((*TRAIN, *TENSOR_ONLY, "--persistent-below", 10**6), 0),
     "keys that take turns": (("-c", FLAT_BUFFER), 1),
+    "goes in the last operator": (("-c", GOES_IN_THE_LAST_OPERATOR), 0),
+    "held when the program is cut off": (("-c", CUT_OFF), 1),
+    "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
+    "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
+    "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
 }
 
 
@@ -227,6 +312,96 @@ def test_a_long_story_is_cut_to_what_a_hundred_lines_hold(tmp_path):
     assert ran.returncode == 0, ran.stderr
     told, all = re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups()
     assert int(told) < int(all) == 144
+
+
+TOLD = """
+import torch, dc_memtrace as dm
+def main():
+    emptied, flat = torch.empty(20_000), torch.empty(40_000)
+    part, other = flat[:20_000], flat[20_000:]
+    for key, weight in enumerate((emptied, part, other)):
+        dm.gather(key, weight)
+    emptied.untyped_storage().resize_(0)
+    torch.ones(2)
+    dm.release(0)
+    dm.release(1)
+    del part
+    torch.ones(2)
+    dm.release(2)
+    torch.ones(2)
+    other.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+MANY_USES = """
+import torch, dc_memtrace as dm
+def main():
+    weights = torch.empty(20_000), torch.empty(20_000)
+    for key, weight in enumerate(weights):
+        dm.gather(key, weight)
+    for key, weight in enumerate(weights):
+        for _ in range(100):
+            dm.release(key, 100)
+    torch.ones(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+
+
+@pytest.mark.parametrize("program, told, all", [(TOLD, 3, 3), (MANY_USES, 1, 2)])
+def test_a_story_of_what_is_emptied_shared_or_long_runs(tmp_path, program, told, all):
+    trace = record(tmp_path / "out", ("-c", program))
+    done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")
+    assert done.returncode == 0, done.stderr
+    story = (tmp_path / "story.py").read_text()
+    assert f"{told} of {all} gathered storages" in story
+    assert len(story.splitlines()) <= 100
+    ran = recorded.python(tmp_path / "story.py")
+    assert ran.returncode == 0, ran.stderr
+    if program is TOLD:
+        assert "g0.id0.1: 0 of 80,000 B alive after the release" in ran.stdout
+        assert "g0.id2.1: 160,000 of 160,000 B alive after the release" in ran.stdout
+
+
+WITHOUT_A_GATHER_IN_ONE_STEP = """
+import torch, dc_memtrace as dm
+weight = torch.empty(20_000)
+dm.gather(1, weight)
+dm.release(1)
+torch.ones(2)
+dm.step(0)
+try:
+    torch.empty(1 << 50, dtype=torch.int8)
+except RuntimeError:
+    pass
+torch.ones(2)
+dm.step(1)
+"""
+
+
+def test_a_finding_that_cannot_be_played_is_told_and_the_others_are_played(tmp_path):
+    trace = record(tmp_path / "out", ("-c", WITHOUT_A_GATHER_IN_ONE_STEP))
+    done = recorded.tool("reproduce", "--json", trace)
+    assert done.returncode == 0, done.stderr
+    (replay,) = json.loads(done.stdout)["traces"][0]["replays"]
+    assert replay["findings"] == [2] and replay["reproduced"], replay["difference"]
+    assert done.stderr == (
+        f"dc-memtrace: {trace}: finding 1: nothing was gathered there: there is no release to replay.\n"
+    )
+    alone = recorded.tool("reproduce", trace, "--finding", 1)
+    assert (alone.returncode, alone.stderr) == (3, done.stderr)
+
+
+@pytest.mark.parametrize("temporary", ["/proc", "/no/such/folder"])
+def test_without_a_temporary_folder_nothing_is_played_and_nothing_replaced(runs, tmp_path, temporary):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "kept.dcmt").write_text("mine")
+    done = recorded.tool("reproduce", runs[0], cwd=tmp_path, env=recorded.environment(TMPDIR=temporary))
+    assert done.returncode == 4 and "TMPDIR" in done.stderr and done.stderr.count("\n") == 1
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["out", "out/kept.dcmt"]
+    assert (tmp_path / "out" / "kept.dcmt").read_text() == "mine"
 
 
 def test_what_the_executor_cannot_do_is_not_called_reproduced(tmp_path):

@@ -15,13 +15,6 @@ bool finally_released(const Cycle& cycle) {
                      [](const ReleaseRow* row) { return row->mark->flags.final || row->mark->flags.persistent; });
 }
 
-/// What happens after the last operator is the program's end, which releases nothing any more.
-Sequence end_of_work(const TraceData& data) {
-  Sequence end;
-  for (const Operator& op : data.operators) end = std::max({end, op.span.from_seq, op.span.to_seq});
-  return end.valid() ? end : last_sequence(data);
-}
-
 bool ended_by_itself(const TraceData& data) { return data.meta_text(meta::kExit).starts_with("exit"); }
 
 /// The moment by which a release should have come; nullopt if the program was cut off before it.
@@ -77,7 +70,8 @@ struct Alike {
 std::vector<Finding> never_released(const TraceData& data, const Releases& releases) {
   std::map<Alike, Finding> groups;
   Origins origins(data);
-  const Sequence work_end = end_of_work(data);
+  const Operator* last = last_operator(data);
+  const Sequence work_end = last != nullptr ? end_of(*last) : last_sequence(data);
   for (const Cycle& cycle : releases.cycles) {
     std::optional<FindingItem> item = judge(data, releases.steps, cycle, work_end);
     if (!item) continue;

@@ -57,6 +57,7 @@ Status add_operator(const std::string& path, const toml::table& row, OperatorTab
   }
   if (role != "release" && !field(row, "count").empty()) return bad(path, row.source(), "only a release has a 'count'");
   tables.agent += line_of(row, {"pattern", "role", "graph", "key", "count", "tensor"});
+  if (role == "wait" || role == "release") tables.waits_and_releases.push_back(field(row, "pattern"));
   return {};
 }
 

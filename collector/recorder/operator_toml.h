@@ -12,6 +12,7 @@ struct OperatorTables {
   std::string agent;       ///< read by collector/torch/operator_table.h and collector/python/functions.h
   std::string origins;     ///< read by analyzer/origins.h, through the trace
   unsigned functions = 0;  ///< rows of them in `agent`
+  std::vector<std::string> waits_and_releases;  ///< their patterns, in the order of `agent`
 };
 
 /// Reads TOML tables in order; earlier rows win. An error names file, line and what is wrong. docs/operators.md

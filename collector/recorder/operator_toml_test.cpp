@@ -30,9 +30,11 @@ class OperatorToml : public testing::Test {
 TEST_F(OperatorToml, RowsBecomeLinesInOrder) {
   const auto lines = compile(
       "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n"
-      "[[operator]]\npattern='a::r*'\nrole='release'\ngraph='g'\nkey='id'\ncount='n'\n");
+      "[[operator]]\npattern='a::r*'\nrole='release'\ngraph='g'\nkey='id'\ncount='n'\n"
+      "[[operator]]\npattern='a::w'\nrole='wait'\nkey='id'\n");
   ASSERT_TRUE(lines.ok());
-  EXPECT_EQ(lines->agent, "a::g\tgather\t\tid\t\t\na::r*\trelease\tg\tid\tn\t\n");
+  EXPECT_EQ(lines->agent, "a::g\tgather\t\tid\t\t\na::r*\trelease\tg\tid\tn\t\na::w\twait\t\tid\t\t\n");
+  EXPECT_EQ(lines->waits_and_releases, (std::vector<std::string>{"a::r*", "a::w"}));
 }
 
 TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {

@@ -24,7 +24,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from . import compiled, eager, graph_pass, inductor, ops, peaks
 from .buffer_reuse import reuse_buffers
-from .shards import ShardedParameter, shard_in_place
+from .shards import ShardedModel, ShardedParameter, shard_in_place
 
 INNER = ("eager", "inductor")
 
@@ -150,14 +150,13 @@ class Graphs:
         return id_of
 
     def _finish(self, *modules: fx.GraphModule) -> None:
-        bytes_of = {one.id: peaks.gathered_bytes(one) for one in self._weights.values() if not one.persistent}
         for one in modules:
             one.graph.lint()
             one.recompile()
-            self.needed = max(self.needed, peaks.of_graph(one.graph, bytes_of))
+            self.needed = max(self.needed, peaks.of_graph(one.graph, self._weights.values()))
 
 
-class DynamoModel:
+class DynamoModel(ShardedModel):
     """A module under torch.compile. Call it for a forward, and start_backward and end_backward around its backward."""
 
     def __init__(
@@ -169,24 +168,15 @@ class DynamoModel:
         persistent_below: int = 0,
         reuse: bool = False,
     ):
-        self._parameters = shard_in_place(module, itertools.count(), persistent_below)
-        self.backend = Backend(module, self._parameters, numbers, inner=inner, reuse=reuse)
-        self._eager = eager.EagerGathers(module, self._parameters, numbers)
+        parameters = shard_in_place(module, itertools.count(), persistent_below)
+        super().__init__(parameters.values())
+        self.backend = Backend(module, parameters, numbers, inner=inner, reuse=reuse)
+        self._eager = eager.EagerGathers(module, parameters, numbers)
         self._module = torch.compile(module, backend=self.backend, dynamic=False)
-
-    def shards(self) -> list[nn.Parameter]:
-        return [one.shard for one in self._parameters.values()]
-
-    def full_parameters(self) -> list[torch.Tensor]:
-        """Copies, for looking at. Every rank must call it."""
-        return [one.full() for one in self._parameters.values()]
 
     def need(self) -> peaks.Need:
         """Of the graphs compiled so far; what is gathered outside of them is not in it."""
-        parameters = self._parameters.values()
-        stays = sum(peaks.gathered_bytes(one) for one in parameters if one.persistent)
-        needed = max((one.needed for one in self.backend.graphs), default=0)
-        return peaks.Need(stays + needed, stays + peaks.of_shards(parameters))
+        return peaks.of_graphs(self._parameters, max((one.needed for one in self.backend.graphs), default=0))
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
         self._eager.start_forward()
@@ -195,10 +185,6 @@ class DynamoModel:
         ops.end_forward()
         self._eager.end_forward()
         return result
-
-    def start_backward(self, updates: bool) -> None:
-        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
-        ops.start_backward(updates)
 
     def end_backward(self) -> None:
         """All gradients are in the partitions afterwards."""

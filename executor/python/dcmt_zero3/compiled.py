@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from . import graph_pass, ops, peaks
 from .buffer_reuse import reuse_buffers
-from .shards import shard
+from .shards import ShardedModel, shard
 
 
 @dataclasses.dataclass
@@ -50,7 +50,7 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
     return Traced(*min_cut_rematerialization_partition(joint, [*primals, *tangents], num_fwd_outputs=1))
 
 
-class CompiledModel:
+class CompiledModel(ShardedModel):
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
     The graphs run as the Python that FX writes. With `reuse`, results go into buffers that are dead by the schemas.
@@ -59,11 +59,11 @@ class CompiledModel:
     def __init__(
         self, graph: int, module: nn.Module, traced: Traced, *, persistent_below: int = 0, reuse: bool = False
     ):
-        self._parameters = shard(module, itertools.count(), persistent_below)
-        ops.register_graph_z3(graph, [one.id for one in self._parameters.values()])
+        super().__init__(shard(module, itertools.count(), persistent_below).values())
+        ids = [one.id for one in self._parameters]
+        ops.register_graph_z3(graph, ids)
         self._anchor = torch.zeros(0, requires_grad=True)
         self.forward_graph, self.backward_graph = copy.deepcopy(traced.forward), copy.deepcopy(traced.backward)
-        ids = [one.id for one in self._parameters.values()]
         placeholders = self.forward_graph.graph.find_nodes(op="placeholder")
         graph_pass.insert_operators(
             graph,
@@ -79,30 +79,15 @@ class CompiledModel:
             one.graph.lint()
             one.recompile()
 
-    def shards(self) -> list[nn.Parameter]:
-        return [one.shard for one in self._parameters.values()]
-
-    def full_parameters(self) -> list[torch.Tensor]:
-        """Copies, for looking at. Every rank must call it."""
-        return [one.full() for one in self._parameters.values()]
-
     def need(self) -> peaks.Need:
-        parameters = self._parameters.values()
-        stays = sum(peaks.gathered_bytes(one) for one in parameters if one.persistent)
-        bytes_of = {one.id: peaks.gathered_bytes(one) for one in parameters if not one.persistent}
         graphs = (self.forward_graph.graph, self.backward_graph.graph)
-        needed = max(peaks.of_graph(one, bytes_of) for one in graphs)
-        return peaks.Need(stays + needed, stays + peaks.of_shards(parameters))
+        return peaks.of_graphs(self._parameters, max(peaks.of_graph(one, self._parameters) for one in graphs))
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
         ops.start_forward()
         result = _RunGraphs.apply(self._anchor, self, *inputs)
         ops.end_forward()
         return result
-
-    def start_backward(self, updates: bool) -> None:
-        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
-        ops.start_backward(updates)
 
     def end_backward(self) -> None:
         """The graph has ended it: all gradients are in the partitions."""

@@ -49,8 +49,15 @@ def of_units(unit_bytes: list[int], prefetch: int, skipped: frozenset[int]) -> i
     return most
 
 
-def of_graph(graph: fx.Graph, bytes_of: dict[int, int]) -> int:
-    """By the gathers and releases that the graph has; of parameters not in `bytes_of` nothing is counted."""
+def of_graphs(parameters: list[ShardedParameter], needed: int) -> Need:
+    """`needed`: of that graph which needs most, without parameters that stay gathered."""
+    stays = sum(gathered_bytes(one) for one in parameters if one.persistent)
+    return Need(stays + needed, stays + of_shards(parameters))
+
+
+def of_graph(graph: fx.Graph, parameters: Iterable[ShardedParameter]) -> int:
+    """By the gathers and releases that the graph has, without parameters that stay gathered."""
+    bytes_of = {one.id: gathered_bytes(one) for one in parameters if not one.persistent}
     released = collections.Counter()
     held = most = 0
     for node in graph.nodes:

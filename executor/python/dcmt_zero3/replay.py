@@ -27,7 +27,7 @@ from . import ops
 
 BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
 
-# What a plan can be played without or with, and how: None where only the other way makes sense.
+# What a plan can be played with or without.
 SWITCHES = (
     "release_clears_tensor_only",
     "wrapper_keeps_aliases",
@@ -41,6 +41,7 @@ class Stage:
 
     def __init__(self, plan: dict[str, Any], clears_tensor_only: bool | None):
         self._buffers = plan["buffers"]
+        self._cut_off = plan["cut_off"]
         self._clears_tensor_only = clears_tensor_only
         most = max(buffer["bytes"] for buffer in self._buffers)
         self._zeros = torch.frombuffer(mmap.mmap(-1, most), dtype=torch.int8)
@@ -141,7 +142,9 @@ class Stage:
             ops.invalidate(self._buffers[number]["id"])
 
     def operator(self) -> None:
-        self._one.zero_()
+        """In a range of the program's own, which has a row in the trace: the last one is where the work ends."""
+        with torch.profiler.record_function("operator"):
+            self._one.zero_()
 
     def memory(self, bytes: int) -> None:
         with contextlib.suppress(RuntimeError):
@@ -171,6 +174,19 @@ class Stage:
             self._turn = -1
             self._turns.notify_all()
 
+    # --- the end: what variables name then they go on naming ---
+
+    def stay(self) -> None:
+        """A thread has nothing more to do."""
+        self.wait_for_turn(sys.maxsize)
+
+    def end(self) -> None:
+        """The interpreter's end is no part of the plan."""
+        sys.stdout.flush()
+        if self._cut_off:
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(0)
+
 
 class Writer:
     """Turns a plan into lines of Python: for each recorded thread those of one function."""
@@ -180,6 +196,7 @@ class Writer:
         self._switches = switches
         self._names = _names_of(plan["buffers"])
         self._lines: dict[int, list[str]] = {}
+        self._thread_of = {e["buffer"]: e["thread"] for e in plan["events"] if e["do"] == "gather" and not e["again"]}
 
     def source(self) -> str:
         plan, runs = self._plan, 0
@@ -188,8 +205,7 @@ class Writer:
         thread, running = main, None
         several = len(plan["threads"]) > 1
         for number, event in enumerate(events):
-            # What is no thread's happens wherever the run is; what is forgotten, where the executor lives.
-            thread = main if event["do"] == "forget" else thread if event["thread"] is None else event["thread"]
+            thread = self._place_of(event, main, thread)
             lines = self._lines.setdefault(thread, [])
             if several and thread != running:
                 if running is not None:
@@ -206,18 +222,27 @@ class Writer:
             self._lines[main].append(f"stage.wait_for_turn({runs})")
         parts = []
         for one, lines in self._lines.items():
+            lines.append("stage.end()" if one == main else "stage.stay()")
             cells = sorted({name for buffer in self._in_cells(one) for name in self._names[buffer]})
             if cells:
                 lines.append(f"return lambda: ({', '.join(cells)},)")
-            body = "".join(f"    {line}\n" for line in lines or ["pass"])
+            body = "".join(f"    {line}\n" for line in lines)
             parts.append(f"def thread_{_word(one)}(stage):\n{body}")
         return "\n\n".join(parts)
 
+    def _place_of(self, event: dict[str, Any], main: int, before: int) -> int:
+        """The thread whose function has the event."""
+        if event["do"] == "forget":
+            return main  # where the executor lives
+        if event["do"] == "drop":
+            return self._thread_of[event["buffer"]]  # where the names are
+        return before if event["thread"] is None else event["thread"]
+
     def _in_cells(self, thread: int) -> list[int]:
         """Buffers gathered on a thread that variables held which functions share."""
-        gathered = {e["buffer"] for e in self._plan["events"] if e["do"] == "gather" and e["thread"] == thread}
-        return [n for n in sorted(gathered)
-                if any(h["kind"] in ("cell", "free") for h in self._plan["buffers"][n]["holders"])]  # fmt: skip
+        return [n for n, gathered_on in sorted(self._thread_of.items())
+                if gathered_on == thread
+                and any(h["kind"] in ("cell", "free") for h in self._plan["buffers"][n]["holders"])]  # fmt: skip
 
     def _lines_of(self, event: dict[str, Any]) -> list[str]:
         what, number, value = event["do"], event["buffer"], event["value"]
@@ -267,7 +292,25 @@ class Writer:
             events = _release_leftovers(events, last_release)
         if on("early_release_before_backward") is False:
             events = _release_after_reads(events)
-        return _drops_inside_releases(events, self._plan["buffers"])
+        return self._drops_inside_releases(events)
+
+    def _drops_inside_releases(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A part of a shared storage that its release lets go of: the names go within it, not before.
+
+        Where the names are another thread's they cannot.
+        """
+        result = [dict(event) for event in events]
+        waiting: dict[int, dict[str, Any]] = {}
+        for event in result:
+            number = event["buffer"]
+            if number is None or self._plan["buffers"][number]["shares"] is None:
+                continue
+            if event["do"] == "drop":
+                waiting[number] = event
+            elif event["do"] == "release" and number in waiting and event["thread"] == self._thread_of[number]:
+                waiting.pop(number)["inside_release"] = True
+                event["drops"] = True
+        return result
 
 
 def _release_leftovers(events: list[dict[str, Any]], released: dict[int, int]) -> list[dict[str, Any]]:
@@ -309,21 +352,6 @@ def _release_after_reads(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-def _drops_inside_releases(events: list[dict[str, Any]], buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A part of a shared storage that its release lets go of: the names go within it, not before."""
-    result = [dict(event) for event in events]
-    waiting: dict[int, dict[str, Any]] = {}
-    for event in result:
-        if event["buffer"] is None or buffers[event["buffer"]]["shares"] is None:
-            continue
-        if event["do"] == "drop":
-            waiting[event["buffer"]] = event
-        elif event["do"] == "release" and event["buffer"] in waiting:
-            waiting.pop(event["buffer"])["inside_release"] = True
-            event["drops"] = True
-    return result
-
-
 def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
     """Names of the variables that hold each buffer: as recorded, told apart where two have one name."""
     taken = {"stage"}
@@ -334,8 +362,10 @@ def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
             names = ["weight"]
         mine = []
         for name in dict.fromkeys(names):
-            mine.append(name if name not in taken else f"{name}_{number}")
-            taken.add(mine[-1])
+            while name in taken:
+                name += f"_{number}"
+            mine.append(name)
+            taken.add(name)
         result.append(mine)
     return result
 
@@ -376,18 +406,13 @@ def run(path: str, switches: dict[str, bool]) -> None:
     for thread in others:
         thread.start()
     play(plan["threads"][0])
-    failed = [error for error in errors if not isinstance(error, SystemExit)]
-    if failed:
-        line = failed[0].__traceback__
-        while line is not None and line.tb_frame.f_code.co_filename != script:
-            line = line.tb_next
-        where = f", line {line.tb_lineno} of {script}" if line is not None else ""
-        sys.exit(f"{failed[0]}{where}".replace("\n", " "))
-    # What is alive stays alive: the interpreter's end is no part of the plan.
-    sys.stdout.flush()
-    if plan["cut_off"]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(0)
+    # It comes back only where something failed.
+    failed = next(error for error in errors if not isinstance(error, SystemExit))
+    line = failed.__traceback__
+    while line is not None and line.tb_frame.f_code.co_filename != script:
+        line = line.tb_next
+    where = f", line {line.tb_lineno} of {script}" if line is not None else ""
+    sys.exit(f"{failed}{where}".replace("\n", " "))
 
 
 def _switch(text: str) -> tuple[str, bool]:

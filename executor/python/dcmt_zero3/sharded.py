@@ -12,7 +12,8 @@ from torch import nn
 from torch.func import functional_call
 
 from . import ops, peaks
-from .shards import ShardedParameter, shard
+from .shards import ShardedModel, ShardedParameter, shard
+
 
 @dataclasses.dataclass
 class _Unit:
@@ -20,7 +21,7 @@ class _Unit:
     parameters: dict[str, ShardedParameter]
 
 
-class ShardedUnits:
+class ShardedUnits(ShardedModel):
     """Call it for a forward, and start_backward and end_backward around the backward of its output.
 
     `graph` is the number of the graph that all units make; the ranks of a process need different ones.
@@ -54,10 +55,8 @@ class ShardedUnits:
         self._anchor = torch.zeros(0, requires_grad=True)
         ids = itertools.count()
         self._units = [_Unit(unit, shard(unit, ids, persistent_below)) for unit in units]
-        ops.register_graph_z3(self._graph, [one.id for unit in self._units for one in unit.parameters.values()])
-
-    def shards(self) -> list[nn.Parameter]:
-        return [one.shard for unit in self._units for one in unit.parameters.values()]
+        super().__init__(one for unit in self._units for one in unit.parameters.values())
+        ops.register_graph_z3(self._graph, [one.id for one in self._parameters])
 
     def ids(self, index: int) -> list[int]:
         """The parameters of a unit."""
@@ -75,19 +74,11 @@ class ShardedUnits:
         self._end_pass()
         return x
 
-    def start_backward(self, updates: bool) -> None:
-        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
-        ops.start_backward(updates)
-
     def end_backward(self) -> None:
         """All gradients are in the partitions afterwards."""
         ops.end_backward(self._results, self._graph, True)
         self._results.clear()
         self._end_pass()
-
-    def full_parameters(self) -> list[torch.Tensor]:
-        """Copies, for looking at. Every rank must call it."""
-        return [one.full() for unit in self._units for one in unit.parameters.values()]
 
     def need(self) -> peaks.Need:
         """Without the inputs that wait in host buffers."""
@@ -99,8 +90,8 @@ class ShardedUnits:
                     stays += peaks.gathered_bytes(one)
                 else:
                     unit_bytes[-1] += peaks.gathered_bytes(one, self._dtype)
-        at_rest = sum(peaks.of_shards(unit.parameters.values()) for unit in self._units)
-        return peaks.Need(stays + peaks.of_units(unit_bytes, self._prefetch, self._skipped), stays + at_rest)
+        needed = peaks.of_units(unit_bytes, self._prefetch, self._skipped)
+        return peaks.Need(stays + needed, stays + peaks.of_shards(self._parameters))
 
     # --- one unit ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import nn
@@ -22,6 +22,24 @@ class ShardedParameter:
     def full(self) -> torch.Tensor:
         """A copy, for looking at. Every rank must call it."""
         return ops.gather_across(self.shard).view(-1)[: self.shape.numel()].view(self.shape)
+
+
+class ShardedModel:
+    """What the ways to run a module with its parameters in shards have in common."""
+
+    def __init__(self, parameters: Iterable[ShardedParameter]):
+        self._parameters = list(parameters)
+
+    def shards(self) -> list[nn.Parameter]:
+        return [one.shard for one in self._parameters]
+
+    def full_parameters(self) -> list[torch.Tensor]:
+        """Copies, for looking at. Every rank must call it."""
+        return [one.full() for one in self._parameters]
+
+    def start_backward(self, updates: bool) -> None:
+        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
+        ops.start_backward(updates)
 
 
 def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> dict[str, ShardedParameter]:
