@@ -298,3 +298,14 @@ step()
         "SELECT holder, name FROM holder WHERE held IN ('tensor', 'object') AND holder != 'python_object' ORDER BY holder",
     )
     assert held == [("local", "weight"), ("view", None)]
+
+
+@pytest.mark.parametrize("gone", ["del w", "w.untyped_storage().resize_(0)"])
+def test_what_is_gone_before_a_small_last_operator_was_given_back_in_time(run, gone):
+    _, seen = run(f"w = torch.ones(1 << 20); dm.gather(1, w); x = torch.ones(1 << 20); {gone}; torch.ones(2)")
+    assert seen["findings"] == []
+
+
+def test_what_goes_with_the_program_was_never_released(run):
+    _, seen = run("w = torch.ones(1 << 20); dm.gather(1, w); x = torch.ones(1 << 20); torch.ones(2)")
+    assert [finding["rule"] for finding in seen["findings"]] == ["never_released"]

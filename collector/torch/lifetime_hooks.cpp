@@ -405,6 +405,7 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   agent::Inside inside;
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_small(storage);
+  if (layout::bytes_of(storage) == 0) watched_storage_empties(storage);
   tell_block_of(storage);
   const std::uint64_t stack = stack_here();
   write_running_ops();

@@ -261,7 +261,8 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   const wire::OpScope scope = scope_of(function);
   // Steps are told from scopes of users, also when nothing happens inside them.
-  const bool late = !agent::every_operator() && scope != wire::OpScope::kUser;
+  const bool late = !agent::every_operator() && scope != wire::OpScope::kUser && !thread->tell_next_op;
+  thread->tell_next_op = false;
   begin_op(*thread, &function, function.name(), scope, late);
   return nullptr;
 }

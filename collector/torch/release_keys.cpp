@@ -187,6 +187,12 @@ void unwatch_if_unclaimed(const void* storage) noexcept {
   unwatch_gpu_memory(storage);
 }
 
+/// The memory of a key has gone. Whether that was before the program's work ended is told by what follows, even if
+/// that is an operator in which nothing is recorded.
+void tell_next_operator() noexcept {
+  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->tell_next_op = true;
+}
+
 void no_longer_released(KeySlot& slot, const void* storage) noexcept {
   if (!slot.released.exchange(false)) return;
   g_released_alive.fetch_sub(1, std::memory_order_relaxed);
@@ -501,6 +507,11 @@ bool storage_is_watched(const void* storage) noexcept {
   return false;
 }
 
+void watched_storage_empties(const void* storage) noexcept {
+  const Claim claim = claim_on(storage);
+  if (claim.gathered != nullptr || claim.released != nullptr) tell_next_operator();
+}
+
 void watched_storage_ends(const void* storage) noexcept {
   if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
   for (auto& entry : g_watched[spread(storage, 13)].entries) {
@@ -512,6 +523,7 @@ void watched_storage_ends(const void* storage) noexcept {
     KeySlot& slot = g_slots[index];
     const void* held = storage;
     if (!slot.storage.compare_exchange_strong(held, nullptr)) continue;
+    tell_next_operator();
     no_longer_released(slot, storage);
     unwatch_gpu_memory(storage);
   }

@@ -63,6 +63,8 @@ void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel
 void watched_storage_ends(const void* storage) noexcept;
 void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
+/// It has no bytes any more.
+void watched_storage_empties(const void* storage) noexcept;
 /// True if the storage belongs to a key or has shrunk: it is followed at any size.
 bool storage_is_watched(const void* storage) noexcept;
 /// A followed storage became, or a followed tensor moved to, one smaller than what is followed by size alone.
