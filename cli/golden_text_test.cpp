@@ -204,6 +204,18 @@ TEST(ReportText, HowLongWasHeldIsSaidOfWhatWentOnly) {
   EXPECT_NE(text.find("1 not freed to the end of the trace"), std::string::npos) << text;
 }
 
+TEST(ReportText, APeakThatIsDeadCanBeNoHigherThanAnotherMoment) {
+  TestTrace trace;
+  const TestTrace::Handle weight = trace.allocate(kBytes);
+  trace.gather(1, weight);
+  trace.op("aten::mm");
+  trace.release(1, weight);
+  trace.op("aten::relu");
+  trace.allocate(8);
+  const std::string text = report_of(trace);
+  EXPECT_NE(text.find("100 % of the peak is dead; without it another moment is as high, "), std::string::npos) << text;
+}
+
 TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   TestTrace trace;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, kBytes, false); });

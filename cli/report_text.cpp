@@ -398,8 +398,11 @@ std::string headline(const Analysis& analysis) {
   if (what_if.dead_at_peak.value > 0) {
     const double share =
         static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
-    text += fmt::format("{} of the peak is dead; without it the peak is {}, not {}. ", percent(share, 0),
-                        rounded_bytes(what_if.predicted.bytes.value), rounded_bytes(what_if.measured.bytes.value));
+    const std::string measured = rounded_bytes(what_if.measured.bytes.value);
+    const std::string predicted = rounded_bytes(what_if.predicted.bytes.value);
+    text += percent(share, 0) + " of the peak is dead; ";
+    text += predicted == measured ? fmt::format("without it another moment is as high, {}. ", measured)
+                                  : fmt::format("without it the peak is {}, not {}. ", predicted, measured);
   } else if (residual > 0) {
     text += "None of it is alive at the peak. ";
   }
