@@ -246,6 +246,7 @@ class PlanBuilder {
     buffer.key = cycle.key;
     buffer.storage = given.storage;
     buffer.bytes = bytes;
+    buffer.dtype = given.dtype;
     buffer.persistent = cycle.persistent;
     if (block != nullptr) {
       buffer.stream = block->stream;

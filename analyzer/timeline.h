@@ -58,8 +58,8 @@ class PhaseIndex {
 /// The last sequence of the trace.
 [[nodiscard]] Sequence last_sequence(const TraceData& data);
 
-/// The operator that ended last; nullptr if the trace has none. What comes after it is the program's end, which releases
-/// nothing any more.
+/// The operator that ended last; nullptr if the trace has none. What comes after it is the program's end, which
+/// releases nothing any more.
 [[nodiscard]] const Operator* last_operator(const TraceData& data);
 
 /// Where an operator ended; of one that did not, where it began.

@@ -147,6 +147,7 @@ struct Mark {
   std::int64_t cycle = 0;
   StorageId storage;
   TensorId tensor;
+  StringId dtype;  ///< of a gather's or wait's tensor, where known
   std::optional<Bytes> bytes, bytes_after, bytes_settled;
   Sequence settled_seq;
   TimeNs settled_ns;

@@ -434,38 +434,43 @@ Status TraceData::load_rows(Database& database) {
     stack.frame = in.id<FrameId>();
     stacks.push_back(stack);
   }));
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database,
-      "SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, bytes, bytes_after, "
-      "bytes_settled, settled_seq, settled_ns, declared, remaining, ordinal, value, thread, operator, stack, from_seq, "
-      "to_seq, from_ns, to_ns FROM mark ORDER BY id",
-      [&](Cursor& in) {
-        Mark mark;
-        mark.id = in.id<MarkId>();
-        mark.parent = in.id<MarkId>();
-        mark.kind = named(in.text(), kMarkKinds, MarkKind::kOther);
-        mark.flags = parse_flags(in.text());
-        mark.name = in.id<StringId>();
-        mark.trigger = intern(in.text());
-        const std::optional<std::int64_t> graph = in.optional_any();
-        const std::optional<std::int64_t> key = in.optional_any();
-        if (key) mark.key = Key{graph.value_or(0), *key};
-        mark.cycle = in.integer();
-        mark.storage = in.id<StorageId>();
-        mark.tensor = in.id<TensorId>();
-        mark.bytes = in.optional_bytes();
-        mark.bytes_after = in.optional_bytes();
-        mark.bytes_settled = in.optional_bytes();
-        mark.settled_seq = in.id<Sequence>();
-        mark.settled_ns = in.id<TimeNs>();
-        mark.declared = in.optional_integer();
-        mark.remaining = in.optional_integer();
-        mark.ordinal = in.optional_integer();
-        mark.value = in.optional_integer();
-        mark.by = in.actor();
-        mark.span = in.span();
-        marks.push_back(mark);
-      }));
+  const Expected<bool> dtypes = has_column(database, "mark", "dtype");
+  if (!dtypes.ok()) return dtypes.error();
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database,
+                std::string("SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, ") +
+                    (*dtypes ? "dtype" : "NULL") +  // not before schema 5
+                    ", bytes, bytes_after, bytes_settled, settled_seq, settled_ns, declared, remaining, ordinal, "
+                    "value, thread, operator, stack, from_seq, "
+                    "to_seq, from_ns, to_ns FROM mark ORDER BY id",
+                [&](Cursor& in) {
+                  Mark mark;
+                  mark.id = in.id<MarkId>();
+                  mark.parent = in.id<MarkId>();
+                  mark.kind = named(in.text(), kMarkKinds, MarkKind::kOther);
+                  mark.flags = parse_flags(in.text());
+                  mark.name = in.id<StringId>();
+                  mark.trigger = intern(in.text());
+                  const std::optional<std::int64_t> graph = in.optional_any();
+                  const std::optional<std::int64_t> key = in.optional_any();
+                  if (key) mark.key = Key{graph.value_or(0), *key};
+                  mark.cycle = in.integer();
+                  mark.storage = in.id<StorageId>();
+                  mark.tensor = in.id<TensorId>();
+                  mark.dtype = in.id<StringId>();
+                  mark.bytes = in.optional_bytes();
+                  mark.bytes_after = in.optional_bytes();
+                  mark.bytes_settled = in.optional_bytes();
+                  mark.settled_seq = in.id<Sequence>();
+                  mark.settled_ns = in.id<TimeNs>();
+                  mark.declared = in.optional_integer();
+                  mark.remaining = in.optional_integer();
+                  mark.ordinal = in.optional_integer();
+                  mark.value = in.optional_integer();
+                  mark.by = in.actor();
+                  mark.span = in.span();
+                  marks.push_back(mark);
+                }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches ORDER BY id", [&](Cursor& in) {
         LaunchesSoFar row;

@@ -17,6 +17,10 @@ template <class Value>
 
 [[nodiscard]] inline Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }
 
+[[nodiscard]] inline Json text_json(const analyzer::TraceData& data, StringId id) {
+  return id.valid() ? Json(data.text(id)) : Json();
+}
+
 [[nodiscard]] inline Json moment_json(Sequence seq, TimeNs ns) {
   if (!seq.valid()) return {};
   return {{"seq", seq.value}, {"ns", ns.value}};

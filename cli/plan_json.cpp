@@ -20,6 +20,7 @@ using analyzer::ReplayFacts;
 using analyzer::ReplayHolder;
 using analyzer::ReplayPlan;
 using analyzer::ReplayRegion;
+using analyzer::TraceData;
 using analyzer::Verdict;
 
 Json first_step(const ReplayRegion& region) {
@@ -27,7 +28,7 @@ Json first_step(const ReplayRegion& region) {
 }
 Json last_step(const ReplayRegion& region) { return region.steps.empty() ? Json() : Json(region.steps.back().number); }
 
-Json buffer_json(const ReplayBuffer& buffer) {
+Json buffer_json(const TraceData& data, const ReplayBuffer& buffer) {
   Json holders = Json::array();
   for (const ReplayHolder& holder : buffer.holders) {
     holders.push_back({{"kind", name_of(holder.kind)}, {"name", holder.name}, {"function", holder.function}});
@@ -37,6 +38,7 @@ Json buffer_json(const ReplayBuffer& buffer) {
           {"id", buffer.id},
           {"storage", buffer.storage.value},
           {"bytes", buffer.bytes.value},
+          {"dtype", text_json(data, buffer.dtype)},
           {"stream", buffer.stream == kNoStream ? Json() : Json(buffer.stream)},
           {"persistent", buffer.persistent},
           {"shares", optional_json(buffer.shares)},
@@ -139,7 +141,7 @@ Json plan_json(const LoadedTrace& trace, const ReplayPlan& plan) {
   Json threads = Json::array();
   for (const ThreadId thread : plan.threads()) threads.push_back(thread.value);
   Json buffers = Json::array();
-  for (const ReplayBuffer& buffer : plan.buffers) buffers.push_back(buffer_json(buffer));
+  for (const ReplayBuffer& buffer : plan.buffers) buffers.push_back(buffer_json(*trace.data, buffer));
   Json events = Json::array();
   for (const ReplayEvent& event : plan.events) events.push_back(event_json(event));
   return {{"version", kJsonVersion},

@@ -58,8 +58,6 @@ Json id_json(Id id) {
   return id.valid() ? Json(id.value) : Json();
 }
 
-Json text_json(const TraceData& data, StringId id) { return id.valid() ? Json(data.text(id)) : Json(); }
-
 Json stack_json(const TraceData& data, StackId stack) {
   Json frames = Json::array();
   for (const FrameText& frame : frames_of(data, stack)) {

@@ -31,6 +31,21 @@ for key in (1, 2, 1, 2):
         pass
     torch.ones(2)
 """
+TYPES = """
+import torch, dc_memtrace as dm
+def main():
+    types = [value for value in vars(torch).values() if isinstance(value, torch.dtype) and not value.is_complex]
+    for key, dtype in enumerate(sorted(set(types), key=str)):
+        try:
+            weight = torch.empty(16_000, dtype=torch.int8).view(dtype)
+        except RuntimeError:
+            continue  # of less than a byte, or quantized
+        print(str(dtype).removeprefix("torch."))
+        dm.gather(key, weight)
+        dm.release(key)
+        torch.ones(2)
+main()
+"""
 GOES_IN_THE_LAST_OPERATOR = """
 import torch, dc_memtrace as dm
 held = {}
@@ -249,6 +264,31 @@ def test_the_plan_says_what_the_trace_says(runs, tmp_path):
     assert order == marks
     # The plan's own account of the peak is that of the trace's blocks.
     assert plan["expected"]["peak_bytes"] == recorded.peak_of(defect)
+
+
+def test_parameters_have_their_types_in_the_plan_and_in_the_replay(tmp_path):
+    (tmp_path / "program.py").write_text(TYPES)
+    done = recorded.record(tmp_path / "out", tmp_path / "program.py", env=environment())
+    (trace,) = recorded.traces(tmp_path / "out")
+    types = done.stdout.split()
+    assert len(types) > 20 and gathered_types(trace) == types
+    (replay,) = reproduce(trace, "-o", tmp_path / "plan.json")
+    assert replay["reproduced"] and replay["findings"] == [1]
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert [buffer["dtype"] for buffer in plan["buffers"]] == types
+    replayed = ("run", "-o", tmp_path / "again", "--", recorded.sys.executable, "-m", "dcmt_zero3.replay")
+    assert recorded.tool(*replayed, tmp_path / "plan.json", env=environment()).returncode == 0
+    taken = {"float16", "bfloat16", "float32", "float64", "int8", "int32", "int64"}  # by collectives
+    assert taken <= set(types)
+    replayed_types = gathered_types(recorded.traces(tmp_path / "again")[0])
+    assert replayed_types == [name if name in taken else "int8" for name in types]
+
+
+def gathered_types(trace) -> list[str]:
+    rows = recorded.query(
+        trace, "SELECT text FROM mark LEFT JOIN string ON string.id = dtype WHERE kind = 'gather' ORDER BY from_seq"
+    )
+    return [text for (text,) in rows]
 
 
 def test_the_sample_is_reproduced_with_its_defect_and_with_its_fix(runs):

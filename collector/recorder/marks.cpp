@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "collector/recorder/dtypes.h"
 #include "collector/recorder/saturating_sum.h"
 #include "trace/sql/limits.h"
 
@@ -45,6 +46,12 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
 /// Bytes that the key's storage has; a dead one has none.
 std::int64_t bytes_now(const wire::KeyRecord& record) {
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
+}
+
+/// Empty: not known.
+std::string_view dtype_of(const wire::KeyRecord& record) {
+  const std::uint32_t number = record.header.aux >> wire::kKeyDtypeShift;
+  return number != 0 ? dtype_name(number - 1) : std::string_view();
 }
 
 /// A release that should have ended the storage.
@@ -209,6 +216,11 @@ Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& r
   row->storage = *storage;
   row->tensor = lifetimes_.tensor(record.tensor);
   row->bytes = bytes_now(record);
+  if (const std::string_view dtype = dtype_of(record); !dtype.empty()) {
+    Expected<RowId> name = journal_.writer.intern(dtype);
+    if (!name.ok()) return name.error();
+    row->dtype = *name;
+  }
   row->flags = flags_text(record.header.aux, false);
   row->ordinal = static_cast<std::int64_t>(record.ordinal);
   return row;

@@ -17,9 +17,10 @@ inline constexpr std::size_t kTensorPyObject = 56;   ///< TensorImpl: PyObject*
 inline constexpr std::size_t kTensorOffset = 152;    ///< TensorImpl: storage offset in elements
 inline constexpr std::size_t kTensorElements = 160;  ///< TensorImpl: number of elements
 inline constexpr std::size_t kTensorBytes = 168;     ///< all fields above lie before this
-inline constexpr std::size_t kStorageData = 16;      ///< StorageImpl: data pointer
-inline constexpr std::size_t kStorageDevice = 40;    ///< StorageImpl: type and index, a byte each
-inline constexpr std::size_t kStorageBytes = 48;     ///< StorageImpl: size_bytes, or a tagged SymInt
+inline constexpr std::size_t kTensorDtype = 168;   ///< TensorImpl: TypeMeta: its index, for a c10::ScalarType the same
+inline constexpr std::size_t kStorageData = 16;    ///< StorageImpl: data pointer
+inline constexpr std::size_t kStorageDevice = 40;  ///< StorageImpl: type and index, a byte each
+inline constexpr std::size_t kStorageBytes = 48;   ///< StorageImpl: size_bytes, or a tagged SymInt
 inline constexpr std::size_t kStoragePyObject = 80;
 inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
 inline constexpr std::size_t kViewBase = 200;       ///< DifferentiableViewMeta: base_ of backward_info_: TensorImpl*
@@ -48,6 +49,11 @@ inline const void* storage_of(const void* tensor) noexcept {
 
 inline std::uint64_t data_of(const void* storage) noexcept {
   return storage != nullptr ? word(storage, kStorageData) : 0;
+}
+
+/// The number of c10::ScalarType, for a tensor of one.
+inline std::uint32_t dtype_of(const void* tensor) noexcept {
+  return static_cast<std::uint32_t>(word(tensor, kTensorDtype) & 0xffffu);
 }
 
 /// The tensor's Python object, nullptr if it has none.

@@ -207,6 +207,7 @@ void write_key(wire::RecordType type, const KeySlot& slot, const void* tensor, s
   const void* storage = slot.storage.load(std::memory_order_acquire);
   if (storage == nullptr) flags |= wire::kKeyStorageDead;
   if (slot.persistent) flags |= wire::kKeyPersistent;
+  if (tensor != nullptr) flags |= (layout::dtype_of(tensor) + 1) << wire::kKeyDtypeShift;
   auto* record = static_cast<wire::KeyRecord*>(agent::begin_record(type, sizeof(wire::KeyRecord), flags));
   if (record == nullptr) return;
   const TorchThread* thread = torch_thread();

@@ -58,6 +58,11 @@ const char* self_check() {
       layout::word(impl, layout::kTensorOffset) != 0 || layout::word(impl, layout::kTensorElements) != 15) {
     return wrong("tensor shapes");
   }
+  const at::Tensor other = at::empty({1}, at::kBFloat16);
+  if (layout::dtype_of(impl) != static_cast<std::uint32_t>(at::kFloat) ||
+      layout::dtype_of(other.unsafeGetTensorImpl()) != static_cast<std::uint32_t>(at::kBFloat16)) {
+    return wrong("types of elements");
+  }
   if (layout::word(impl, layout::kTensorPyObject) != 0 || layout::word(storage, layout::kStoragePyObject) != 0) {
     return wrong("Python object slots");
   }

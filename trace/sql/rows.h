@@ -97,6 +97,7 @@ struct MarkRow {
   std::optional<std::int64_t> graph, key, cycle;
   RowId storage = 0;
   RowId tensor = 0;
+  RowId dtype = 0;
   std::optional<std::int64_t> bytes, bytes_after, bytes_settled;
   Moment settled;
   std::optional<std::int64_t> declared, remaining;

@@ -89,9 +89,9 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO tensor(id, first, address, storage_back, thread, operator_back, stack, late, seq_length,"
     " from_ns, ns_length) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after,"
+    "INSERT OR REPLACE INTO mark(id, kind, name, thread, graph, key, cycle, storage, tensor, dtype, bytes, bytes_after,"
     " bytes_settled, settled_seq, settled_ns, declared, remaining, flags, ordinal, trigger, parent, value, operator,"
-    " stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    " stack, from_seq, to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO launches(id, ns, looking, calls, graphs, nccl, unknown, copies) VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO sample(id, census, subject, storage, tensor, count, explained, unexplained)"
     " VALUES(?,?,?,?,?,?,?,?)",
@@ -255,6 +255,7 @@ Status TraceWriter::write(const MarkRow& row) {
       .value(row.cycle)
       .reference(row.storage)
       .reference(row.tensor)
+      .reference(row.dtype)
       .value(row.bytes)
       .value(row.bytes_after)
       .value(row.bytes_settled)

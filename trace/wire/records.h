@@ -258,10 +258,12 @@ inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had 
 inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator threw
 inline constexpr std::uint32_t kKeyFunction = 1u << 7;     ///< by a Python function, not an operator
 inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: another key's gather still uses the storage
+/// Gather, wait: the bits from here on are 1 + the number of c10::ScalarType of the tensor's elements; 0: not known.
+inline constexpr unsigned kKeyDtypeShift = 24;
 
 /// A gather, wait, persist or release of one key = (graph, parameter).
 struct KeyRecord {
-  RecordHeader header;  ///< aux: flags above
+  RecordHeader header;  ///< aux: flags above, and the dtype
   std::int64_t graph;
   std::int64_t key;
   std::uint64_t op;       ///< string id of the operator's (or mark's) name

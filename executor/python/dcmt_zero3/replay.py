@@ -2,7 +2,7 @@
 
 `python -m dcmt_zero3.replay plan.json` writes the plan as a straight line of Python, one function a recorded thread, and
 runs it: a gathered storage is held by local variables of such a function, as it was held when it was recorded. Of
-sizes only bytes are known, so parameters are int8. They come from shards outside of torch's allocator, and what else was
+shapes only bytes and types are known, so parameters have one dimension. They come from shards outside of torch's allocator, and what else was
 allocated is one level that rises and falls: so what torch has allocated is, byte for byte, what the plan says.
 """
 
@@ -26,6 +26,8 @@ import dc_memtrace
 from . import ops
 
 BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
+
+GATHERED_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int32, torch.int64}
 
 # What a plan can be played with or without.
 SWITCHES = (
@@ -58,14 +60,14 @@ class Stage:
         for buffer in self._buffers:
             if buffer["shares"] is None and buffer["id"] not in graphs.setdefault(buffer["graph"], set()):
                 shard = self._shard(buffer)
-                ops.register_param(buffer["id"], [buffer["bytes"]], shard, None, buffer["persistent"])
+                ops.register_param(buffer["id"], [shard.numel()], shard, None, buffer["persistent"])
                 graphs[buffer["graph"]].add(buffer["id"])
         for graph, ids in graphs.items():
             ops.register_graph_z3(graph, sorted(ids))
         ops.start_forward()
 
     def _shard(self, buffer: dict[str, Any]) -> torch.Tensor:
-        return self._zeros[: buffer["bytes"]]
+        return self._zeros[: buffer["bytes"]].view(_dtype_of(buffer))
 
     # --- one recorded event each ---
 
@@ -92,11 +94,12 @@ class Stage:
 
     def _part_of(self, first: int, number: int) -> torch.Tensor:
         """Several parameters in one storage are more than the executor does: they are told by marks."""
-        size = self._buffers[number]["bytes"]
+        dtype = _dtype_of(self._buffers[number])
+        size = self._buffers[number]["bytes"] // dtype.itemsize
         parts = [n for n in self._seen if self._buffers[n]["shares"] == first and self._seen[n]() is not None]
         if not parts:
-            return torch.empty(size, dtype=torch.int8)
-        return torch.empty(0, dtype=torch.int8).set_(self._tensor(parts[0]).untyped_storage(), 0, (size,))
+            return torch.empty(size, dtype=dtype)
+        return torch.empty(0, dtype=dtype).set_(self._tensor(parts[0]).untyped_storage(), 0, (size,))
 
     def _tensor(self, number: int) -> torch.Tensor:
         tensor = self._seen[number]()
@@ -368,6 +371,12 @@ def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
             taken.add(name)
         result.append(mine)
     return result
+
+
+def _dtype_of(buffer: dict[str, Any]) -> torch.dtype:
+    """int8 where it was not recorded, is none that collectives take, or does not divide an allocator's block."""
+    dtype = getattr(torch, buffer["dtype"] or "int8")
+    return dtype if dtype in GATHERED_TYPES and buffer["bytes"] % dtype.itemsize == 0 else torch.int8
 
 
 def _about(buffer: dict[str, Any]) -> str:
