@@ -111,3 +111,23 @@ def test_a_program_that_goes_on(tmp_path):
     assert [error["went_on"] for error in finding["out_of_memory"]] == [True] * 5
     assert [error["dead_bytes"] for error in finding["out_of_memory"]] == [0] * 5
     assert recorded.tool("show", "live", tmp_path / "out", "--at", "oom#5").returncode == 0
+
+
+@pytest.mark.parametrize("after, went_on", [("torch.ones(2)", True), ("del small", False)])
+def test_small_blocks_tell_whether_a_program_goes_on(tmp_path, after, went_on):
+    """What gives memory back can be an error's way out; what takes some is not."""
+    program = f"""
+import torch
+small = [torch.ones(2) for _ in range(9)]
+try:
+    torch.empty({IMPOSSIBLE}, dtype=torch.uint8)
+except RuntimeError:
+    pass
+{after}
+raise SystemExit(3)
+"""
+    done = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
+    assert done.returncode == 3
+    (report,) = recorded.report(tmp_path / "out")
+    (finding,) = report["findings"]
+    assert [error["went_on"] for error in finding["out_of_memory"]] == [went_on]

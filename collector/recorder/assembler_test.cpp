@@ -528,11 +528,11 @@ TEST_F(AssemblerTest, SumsOfSmallBlocksTakeEachOthersPlace) {
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
   Database db = record(s);
   EXPECT_EQ(rows(db,
-                 "SELECT from_seq, to_seq, bytes, gpu, address FROM block JOIN string ON string.id = owner"
+                 "SELECT from_seq, to_seq, bytes, gpu, address, thread FROM block JOIN string ON string.id = owner"
                  " WHERE text = 'under 64 KiB, not followed' ORDER BY from_seq"),
-            (Rows{std::to_string(first) + "|" + std::to_string(second) + "|64|-|0",
-                  std::to_string(first + 1) + "|-|80|1|0",
-                  std::to_string(second) + "|" + std::to_string(none) + "|32|-|0"}));
+            (Rows{std::to_string(first) + "|" + std::to_string(second) + "|64|-|0|1",
+                  std::to_string(first + 1) + "|-|80|1|0|1",
+                  std::to_string(second) + "|" + std::to_string(none) + "|32|-|0|-"}));
   EXPECT_EQ(rows(db,
                  "SELECT device, peak_bytes, end_bytes, allocs, alloc_bytes, frees, free_bytes FROM interval_curve"
                  " JOIN interval ON interval = id WHERE step = 1 ORDER BY device"),
@@ -816,8 +816,9 @@ TEST_F(AssemblerTest, AliasesOfAnOperatorAreRows) {
   alias.observed = 1 << 9;
   s.add(RecordType::kOperatorAlias, 0, alias);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT n.text, s.text, declared, observed FROM operator_alias"
-                     " JOIN string n ON n.id = name JOIN string s ON s.id = schema"),
+  EXPECT_EQ(rows(db,
+                 "SELECT n.text, s.text, declared, observed FROM operator_alias"
+                 " JOIN string n ON n.id = name JOIN string s ON s.id = schema"),
             (Rows{"my::wait.out|my::wait.out(Tensor(a) t) -> Tensor(a)|1|512"}));
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }

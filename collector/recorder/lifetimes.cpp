@@ -441,10 +441,13 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
     row->span.to = journal_.now;
     DCMT_RETURN_IF_ERROR(journal_.rows.write(*row));
   }
+  const std::int64_t more = as_signed(record.bytes) - before;
   if (record.bytes != 0) {
     Expected<RowId> owner = journal_.writer.intern(kSmallBlocks);
     if (!owner.ok()) return owner.error();
     BlockRow row;
+    // A thread that allocates is at work; one that only gives back may be on an error's way out.
+    if (more > 0) row.birth.thread = journal_.thread;
     row.id = journal_.now.seq;
     row.bytes = as_signed(record.bytes);
     row.gpu = device->gpu();
@@ -452,7 +455,6 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
     row.span.from = journal_.now;
     blocks_.begin(key, row);
   }
-  const std::int64_t more = as_signed(record.bytes) - before;
   peak_ = std::max(peak_, journal_.rows.sums().change(*device, more, journal_.now));
   return more > 0;
 }
