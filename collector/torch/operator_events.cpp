@@ -3,7 +3,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 #include <pthread.h>
-#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +27,7 @@ namespace {
 // inputs only while a released storage is alive.
 std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
-std::atomic<bool> g_switching{false};
+std::atomic<pthread_t> g_switcher{0};  ///< the thread that switches now; 0: none
 std::atomic<bool> g_have_switched{false};
 
 /// Operators that take a tensor for its shape, type or identity only.
@@ -140,25 +140,34 @@ void switch_to(bool wanted, std::atomic<at::CallbackHandle>& handle, at::RecordF
 
 // A forked child has one thread, and torch's lock of callbacks as it was at the fork. The forking thread would take it
 // at its next operator if the callbacks have changed since its last one: it does so before the fork instead, and none
-// are switched meanwhile.
-constexpr int kPatience = 1000;
+// are switched meanwhile. A switch takes microseconds, but its thread may have to wait for a CPU in the middle of it.
+constexpr int kPatience = 10'000;
+constexpr useconds_t kTryEvery = 100;
 bool g_fork_holds_switch = false;  // one fork at a time: the C library's own lock
 
+bool begin_switch() noexcept {
+  pthread_t none = 0;
+  return g_switcher.compare_exchange_strong(none, pthread_self(), std::memory_order_acquire);
+}
+
+void end_switch() noexcept { g_switcher.store(0, std::memory_order_release); }
+
 void before_fork() {
-  if (!g_have_switched.load(std::memory_order_relaxed)) return;
   int tries = 0;
-  while (g_switching.exchange(true, std::memory_order_acquire)) {
-    if (++tries == kPatience) return;
-    sched_yield();
+  while (!begin_switch()) {
+    // Own: a signal's handler that forks in the middle of a switch.
+    if (g_switcher.load(std::memory_order_relaxed) == pthread_self() || ++tries == kPatience) return;
+    usleep(kTryEvery);
   }
   g_fork_holds_switch = true;
-  static_cast<void>(at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION));
+  if (g_have_switched.load(std::memory_order_relaxed))
+    static_cast<void>(at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION));
 }
 
 void after_fork() {
   if (!g_fork_holds_switch) return;
   g_fork_holds_switch = false;
-  g_switching.store(false, std::memory_order_release);
+  end_switch();
 }
 
 wire::OpScope scope_of(const at::RecordFunction& function) {
@@ -297,11 +306,11 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
 void switch_operator_events() noexcept {
   if (operators_wanted() == is_on(g_operators_handle) && reads_wanted() == is_on(g_reads_handle)) return;
   // One thread switches at a time; another that finds it busy comes back at its next operator's end.
-  if (g_switching.exchange(true, std::memory_order_acquire)) return;
+  if (!begin_switch()) return;
   g_have_switched.store(true, std::memory_order_relaxed);
   switch_to(operators_wanted(), g_operators_handle, &observe_operators);
   switch_to(reads_wanted(), g_reads_handle, &observe_inputs);
-  g_switching.store(false, std::memory_order_release);
+  end_switch();
 }
 
 BackwardSpan::BackwardSpan() noexcept {
