@@ -155,10 +155,14 @@ for again in range(100):
 """
 
 
-def test_what_operators_share_beside_what_their_schemas_say(tmp_path):
-    (tmp_path / "table.toml").write_text('[[operator]]\npattern = "my::*"\nrole = "observe"\n')
-    table = ("--operators", tmp_path / "table.toml")
-    done = recorded.tool("run", "-o", tmp_path / "out", *table, "--", recorded.sys.executable, "-c", ALIASING)
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+def test_what_operators_share_beside_what_their_schemas_say(tmp_path, detail):
+    """Of operators of the table, and in full of all that are not torch's own."""
+    options = ["--detail", detail]
+    if detail == "lifetimes":
+        (tmp_path / "table.toml").write_text('[[operator]]\npattern = "my::*"\nrole = "observe"\n')
+        options += ["--operators", tmp_path / "table.toml"]
+    done = recorded.tool("run", "-o", tmp_path / "out", *options, "--", recorded.sys.executable, "-c", ALIASING)
     assert done.returncode == 0, done.stderr
     operators = {one["name"]: one for one in lint(tmp_path / "out")["operators"]}
     facts = {

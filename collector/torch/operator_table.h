@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcmt::torch_provider {
@@ -23,5 +24,8 @@ std::vector<OperatorRow> load_operator_table();
 
 /// The first row that matches, or nullptr. Earlier rows win.
 const OperatorRow* find_operator(const std::vector<OperatorRow>& table, const char* name);
+
+/// Whether torch itself has registered the operator, by its namespace: what its schema says is taken for true.
+bool is_of_torch(std::string_view name);
 
 }  // namespace dcmt::torch_provider

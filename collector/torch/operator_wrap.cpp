@@ -39,8 +39,16 @@ struct WantedOperator {
   bool cuda_wrapped = false;
 };
 
-/// Operators that begin until kernels that are still missing count as not to come.
+/// Operators that begin until kernels that are still missing count as not to come: of an operator of the table that
+/// has none yet, and of any other.
 constexpr std::uint64_t kLastLook = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLastSideLook = std::uint64_t{1} << 12;
+
+/// What detail `full` sees of operators that are in no table and not torch's own.
+const OperatorRow& unlisted_row() {
+  static const auto* row = new OperatorRow{"*", OperatorRole::kObserve, "", "", "", ""};
+  return *row;
+}
 
 struct Wrapping {
   std::mutex mutex;
@@ -234,7 +242,9 @@ class Listener final : public c10::OpRegistrationListener {
   // The dispatcher holds its lock here: remember, and ask for the operators that come.
   void onOperatorRegistered(const c10::OperatorHandle& op) override {
     Wrapping& state = wrapping();
-    const OperatorRow* row = find_operator(state.table, op.operator_name().name.c_str());
+    const char* const name = op.operator_name().name.c_str();
+    const OperatorRow* row = find_operator(state.table, name);
+    if (row == nullptr && agent::full_detail() && !is_of_torch(name)) row = &unlisted_row();
     if (row == nullptr) return;
     {
       const std::lock_guard<std::mutex> lock(state.mutex);
@@ -287,7 +297,7 @@ bool wrap_for(const WantedOperator& wanted, c10::DispatchKey key) {
 void start_wrapping() {
   Wrapping& state = wrapping();
   state.table = load_operator_table();
-  if (state.table.empty()) return;
+  if (state.table.empty() && !agent::full_detail()) return;
   state.listening.emplace(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
 }
 
@@ -296,7 +306,6 @@ bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed
 bool wrapping_due(const char* op) noexcept {
   if (!wrapping_wanted()) return false;
   const std::uint64_t begun = g_begun_since.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (begun >= kLastLook) g_wanted.store(false, std::memory_order_relaxed);
   // Kernels come one by one after their operator's registration, without an event: look often at first, then less,
   // and always when a library's own operator begins. The call that has begun sees a kernel registered now.
   return (begun & (begun - 1)) == 0 || strncmp(op, "aten::", 6) != 0;
@@ -312,6 +321,7 @@ void wrap_registered_operators() {
     const std::lock_guard<std::mutex> lock(state.mutex);
     wanted = state.wanted;
   }
+  const std::uint64_t begun = g_begun_since.load(std::memory_order_relaxed);
   bool all = true;
   for (const auto& entry : wanted) {
     try {
@@ -321,7 +331,9 @@ void wrap_registered_operators() {
       agent::diagnose(wire::DiagnosticCode::kProviderOff, error.what());
       entry->cpu_wrapped = entry->cuda_wrapped = true;
     }
-    all = all && entry->cpu_wrapped && entry->cuda_wrapped;
+    const bool listed = entry->row != &unlisted_row();
+    const std::uint64_t last = listed && !entry->cpu_wrapped && !entry->cuda_wrapped ? kLastLook : kLastSideLook;
+    all = all && (begun >= last || (entry->cpu_wrapped && entry->cuda_wrapped));
   }
   if (all) g_wanted.store(false, std::memory_order_relaxed);
   busy.store(false, std::memory_order_release);
