@@ -92,6 +92,14 @@ std::optional<Holders> holders_of_release(const TraceData& data, const Mark& rel
   return std::nullopt;
 }
 
+std::optional<Holders> holders_at_error(const TraceData& data, StorageId storage, Sequence error) {
+  for (const Mark* mark : data.marks_by_storage.of(storage)) {
+    const bool looked = mark->kind == MarkKind::kCensus && data.text(mark->trigger) == "out_of_memory";
+    if (looked && mark->span.from_seq > error) return holders_of(data, *mark, storage);
+  }
+  return std::nullopt;
+}
+
 std::string_view name_of(HolderKind kind) {
   switch (kind) {
     case HolderKind::kTensor:

@@ -64,6 +64,9 @@ struct Holders {
 /// The census of a release, or nullopt.
 [[nodiscard]] std::optional<Holders> holders_of_release(const TraceData& data, const Mark& release);
 
+/// Of the first census of the storage after an out-of-memory error at `error`, or nullopt.
+[[nodiscard]] std::optional<Holders> holders_at_error(const TraceData& data, StorageId storage, Sequence error);
+
 /// What a census found for a storage.
 [[nodiscard]] Holders holders_of(const TraceData& data, const Mark& census, StorageId storage);
 

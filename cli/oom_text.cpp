@@ -90,6 +90,10 @@ std::string out_of_memory_text(const LoadedTrace& trace, const Finding& finding,
         fmt::format("{} released and still held, in {}{}", exact_bytes(verdict.dead.value),
                     counted(static_cast<std::int64_t>(finding.items.size()), "storage"), findings_of(trace, finding)),
         style);
+    if (finding.holders) {
+      text +=
+          holder_lines(data, *finding.holders, finding.items.size() > 1 ? "   the largest, at that moment" : "", style);
+    }
     text += labelled(
         "without it",
         fmt::format("allocated {}; {} were missing: the request {}",

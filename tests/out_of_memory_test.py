@@ -96,6 +96,30 @@ def test_what_was_alive_is_shown(failed):
     assert missing.returncode == 2
 
 
+def named(report: dict, rule: str) -> tuple[str, list[str]]:
+    (finding,) = [each for each in report["findings"] if each["rule"] == rule]
+    census = finding["holders"]
+    return census["trigger"], [name["name"] for path in census["paths"] for name in path["names"]]
+
+
+@pytest.mark.parametrize("options, then", [((), "kept"), (("--pass-on",), "later")])
+def test_who_holds_it_when_memory_runs_out(tmp_path, options, then):
+    """That may be another than the one that held it at its release."""
+    done = run(tmp_path / "out", "--catch", "--times", "2", *options)
+    assert "1.0 MiB by main: " + then in "\n".join(our_lines(done.stderr))
+    (report,) = recorded.report(tmp_path / "out")
+    assert named(report, "residual") == ("release", ["kept"])
+    assert named(report, "out_of_memory") == ("out_of_memory", [then])
+    # Who looks does not hold: each error was looked at once, while the operator that failed was on its way out.
+    looks = recorded.query(
+        recorded.traces(tmp_path / "out")[0],
+        "SELECT mark.operator IS NOT NULL, count(*) FROM mark WHERE trigger = 'out_of_memory' GROUP BY 1",
+    )
+    assert looks == [(1, 2)]
+    shown = recorded.tool("report", tmp_path / "out").stdout
+    assert f"held by     main: {then}\n" in shown.split("RELEASE KEEPS STORAGE")[0]
+
+
 def test_a_program_that_goes_on(tmp_path):
     done = run(tmp_path / "out", "--catch", "--drop", "--times", "5")
     assert done.returncode == 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analyzer/holders.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/stacks.h"
 
@@ -30,6 +31,13 @@ std::vector<FindingItem> held_at(const TraceData& data, const Releases& releases
     items.push_back(std::move(item));
   }
   return items;
+}
+
+/// Who held the largest of them when memory ran out: that can be another one than at its release.
+std::optional<Holders> holders_then(const TraceData& data, const Finding& finding, const OutOfMemory& oom) {
+  const auto largest = std::max_element(finding.items.begin(), finding.items.end(),
+                                        [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  return largest != finding.items.end() ? holders_at_error(data, largest->storage, oom.seq) : std::nullopt;
 }
 
 std::string why_of(OomCause cause) {
@@ -79,6 +87,7 @@ std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releas
     finding.confidence = Confidence::kCertain;
     finding.items = held_at(data, releases, oom);
     complete_from_items(data, finding);
+    finding.holders = holders_then(data, finding, oom);
     finding.why = why_of(verdict.cause);
     finding.fix = fix_of(verdict.cause);
     finding.out_of_memory.push_back(std::move(verdict));

@@ -300,7 +300,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kOpBegin:
       return with<wire::OpRecord>(bytes, "an operator's begin", [&](const auto& r) { return operators_.begin(r); });
     case RecordType::kOpEnd:
-      return with<wire::OpRecord>(bytes, "an operator's end", [&](const auto& r) { return operators_.end(r); });
+      DCMT_RETURN_IF_ERROR(
+          with<wire::OpRecord>(bytes, "an operator's end", [&](const auto& r) { return operators_.end(r); }));
+      return out_of_memory_.operator_ended();
     case RecordType::kMarkBegin:
       return with<wire::MarkRecord>(bytes, "a mark's begin", [&](const auto& r) { return marks_.begin(r); });
     case RecordType::kMarkEnd:
@@ -543,6 +545,7 @@ Status Assembler::Impl::commit(std::string_view drained) {
 Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(phases_.finish());
   DCMT_RETURN_IF_ERROR(censuses_.finish());
+  DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(journal_.state.drop());

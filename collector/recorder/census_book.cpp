@@ -19,8 +19,8 @@ std::string_view trigger_text(std::uint32_t trigger) {
   switch (static_cast<wire::CensusTrigger>(trigger)) {
     case wire::CensusTrigger::kRelease:
       return "release";
-    case wire::CensusTrigger::kStepEnd:
-      return "step_end";
+    case wire::CensusTrigger::kOutOfMemory:
+      return "out_of_memory";
     case wire::CensusTrigger::kCall:
       return "call";
   }
@@ -436,12 +436,15 @@ Status CensusBook::end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, 
 
 std::vector<EdgeRow> CensusBook::names_of(RowId storage) const {
   std::vector<EdgeRow> names;
+  RowId latest = 0;
   const auto ids = edges_of_storage_.find(storage);
   if (ids == edges_of_storage_.end()) return names;
   for (const RowId id : ids->second) {
     const auto edge = edges_.find(id);
-    if (edge == edges_.end() || edge->second.ended() || edge->second.row.held != "object") continue;
-    names.push_back(edge->second.row);
+    if (edge == edges_.end() || edge->second.ended() || edge->second.row.census < latest) continue;
+    if (edge->second.row.census > latest) names.clear();
+    latest = edge->second.row.census;
+    if (edge->second.row.held == "object") names.push_back(edge->second.row);
   }
   return names;
 }

@@ -62,7 +62,7 @@ class CensusBook {
   Status commit();
   Status finish();
 
-  /// The edges of the variables that were found to name a tensor of this storage, and last.
+  /// The edges of the variables that the latest census of this storage found to name a tensor of it, and that last.
   [[nodiscard]] std::vector<EdgeRow> names_of(RowId storage) const;
 
   [[nodiscard]] std::int64_t count() const { return count_; }

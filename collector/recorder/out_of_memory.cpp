@@ -59,7 +59,9 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
 }
 
 Status OutOfMemory::look(const OutOfMemoryRow& row) {
-  OomFacts facts;
+  Pending error;
+  error.thread = journal_.thread;
+  OomFacts& facts = error.facts;
   facts.device = Device::from_row(row.gpu)->name();
   facts.number = count_;
   facts.figures = {row.requested, row.allocated, row.reserved, row.free};
@@ -70,12 +72,31 @@ Status OutOfMemory::look(const OutOfMemoryRow& row) {
   Expected<std::string> place = site(row.where.stack);
   if (!place.ok()) return place.error();
   facts.site = std::move(*place);
-  DCMT_RETURN_IF_ERROR(find_alive(row, facts));
-  seen_.push_back(std::move(facts));
+  DCMT_RETURN_IF_ERROR(find_alive(row, error));
+  if (error.held.empty() || operators_.running() == 0) return complete(error);
+  pending_.push_back(std::move(error));
   return {};
 }
 
-Status OutOfMemory::find_alive(const OutOfMemoryRow& row, OomFacts& facts) {
+Status OutOfMemory::operator_ended() {
+  for (auto error = pending_.begin(); error != pending_.end();) {
+    if (error->thread != journal_.thread) {
+      ++error;
+      continue;
+    }
+    DCMT_RETURN_IF_ERROR(complete(*error));
+    error = pending_.erase(error);
+  }
+  return {};
+}
+
+Status OutOfMemory::finish() {
+  for (Pending& error : std::exchange(pending_, {})) DCMT_RETURN_IF_ERROR(complete(error));
+  return {};
+}
+
+Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
+  OomFacts& facts = error.facts;
   std::map<RowId, OomGroup> by_stack;
   std::vector<OomGroup> small;
   std::map<RowId, std::int64_t> held_by_storage;
@@ -109,12 +130,14 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, OomFacts& facts) {
   }
   facts.groups.insert(facts.groups.end(), small.begin(), small.end());
   sort_by_bytes(facts.groups);
-  return find_holders({held_by_storage.begin(), held_by_storage.end()}, facts);
+  error.held.assign(held_by_storage.begin(), held_by_storage.end());
+  return {};
 }
 
-Status OutOfMemory::find_holders(const std::vector<std::pair<RowId, std::int64_t>>& held, OomFacts& facts) {
+Status OutOfMemory::complete(Pending& error) {
+  OomFacts& facts = error.facts;
   std::map<std::pair<RowId, RowId>, OomHolder> by_function;
-  for (const auto& [storage, bytes] : held) {
+  for (const auto& [storage, bytes] : error.held) {
     facts.held += bytes;
     ++facts.held_storages;
     const std::vector<EdgeRow> names = censuses_.names_of(storage);
@@ -143,6 +166,7 @@ Status OutOfMemory::find_holders(const std::vector<std::pair<RowId, std::int64_t
   }
   for (auto& [function, holder] : by_function) facts.holders.push_back(std::move(holder));
   sort_by_bytes(facts.holders);
+  seen_.push_back(std::move(facts));
   return {};
 }
 

@@ -25,8 +25,12 @@ class OutOfMemory {
       : journal_(journal), operators_(operators), lifetimes_(lifetimes), marks_(marks), censuses_(censuses) {}
 
   Status apply(const wire::OutOfMemoryRecord& record);
+  /// An operator of the current record's thread has ended. At the end of one whose memory was refused, the agent has
+  /// looked at who holds what was released.
+  Status operator_ended();
+  Status finish();
 
-  /// What was alive at those that were seen since the last call. Of a process only the first few are looked at.
+  /// What was alive at those that are complete since the last call. Of a process only the first few are looked at.
   std::vector<OomFacts> take();
   [[nodiscard]] std::int64_t count() const { return count_; }
 
@@ -36,9 +40,16 @@ class OutOfMemory {
   }
 
  private:
+  /// Complete but for who holds what was released.
+  struct Pending {
+    std::uint32_t thread = 0;
+    OomFacts facts;
+    std::vector<std::pair<RowId, std::int64_t>> held;  ///< storages and their bytes
+  };
+
   Status look(const OutOfMemoryRow& row);
-  Status find_alive(const OutOfMemoryRow& row, OomFacts& facts);
-  Status find_holders(const std::vector<std::pair<RowId, std::int64_t>>& held, OomFacts& facts);
+  Status find_alive(const OutOfMemoryRow& row, Pending& error);
+  Status complete(Pending& error);
   Expected<std::string> site(RowId stack);
   Expected<std::string> text(RowId string);
 
@@ -48,6 +59,7 @@ class OutOfMemory {
   const Marks& marks_;
   const CensusBook& censuses_;
   std::int64_t count_ = 0;
+  std::vector<Pending> pending_;
   std::vector<OomFacts> seen_;
 };
 

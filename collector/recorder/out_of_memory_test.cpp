@@ -44,8 +44,10 @@ class OutOfMemoryTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
+  /// What was added to the test's stream since the last call.
   void apply(const TestStream& stream) {
-    for (const TestRecord& record : stream.records) {
+    for (; applied_ < stream.records.size(); ++applied_) {
+      const TestRecord& record = stream.records[applied_];
       ASSERT_TRUE(assembler_->apply(record.header(), record.thread).ok());
     }
   }
@@ -59,6 +61,7 @@ class OutOfMemoryTest : public ::testing::Test {
   int traces_ = 0;
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<Assembler> assembler_;
+  std::size_t applied_ = 0;
 };
 
 /// Two gathered parameters of 64 MiB, released and kept; a local of the user's names the first. Another block of
@@ -94,6 +97,7 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatMoment) {
   s.op_begin("aten::addmm", 2);
   s.op_begin("aten::empty", 3);
   const auto at = s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB, 0x52);
+  s.op_end(3);
   apply(s);
   const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
   ASSERT_EQ(seen.size(), 1u);
@@ -119,6 +123,26 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatMoment) {
   EXPECT_EQ(assembler_->totals().out_of_memory, 1);
   EXPECT_EQ(integer("SELECT id FROM oom WHERE device = 'cuda:0' AND reserved = 178257920"),
             static_cast<std::int64_t>(at));
+}
+
+TEST_F(OutOfMemoryTest, WhoHoldsItThenIsToldOnceTheOperatorHasEnded) {
+  TestStream s;
+  two_held(s);
+  s.op_begin("aten::empty", 3);
+  s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB);
+  apply(s);
+  EXPECT_TRUE(assembler_->take_out_of_memory().empty()) << "its census is still to come";
+  s.census(RecordType::kCensusBegin, 2, 0xB0, 1, 2);
+  s.census_tensor(2, 0xA0, 1, 0x90, 1);
+  s.census_local(2, 0x90, 0xC0, 0, 5, 12, "later");
+  s.census(RecordType::kCensusEnd, 2, 0xB0, 1, 0);
+  s.op_end(3);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  const std::vector<OomHolder>& holders = seen.front().holders;
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_EQ(holders[holders[0].function.empty() ? 1 : 0].names, (std::vector<std::string>{"later"}));
 }
 
 TEST_F(OutOfMemoryTest, WhatIsReadGatheredAgainOrGoneIsNotHeld) {

@@ -285,6 +285,7 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
 void write_out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated, std::uint64_t reserved,
                          std::uint64_t free, std::uint64_t total) noexcept {
   agent::Inside inside;
+  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->memory_refused = true;
   write_small_sums();
   const std::uint64_t stack = stack_here();
   write_running_ops();

@@ -267,6 +267,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     thread->boxed_count = 0;
   }
 
+  thread->memory_refused = false;  // outside of any operator
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   const wire::OpScope scope = scope_of(function);
   // Steps are told from scopes of users, also when nothing happens inside them.
@@ -295,6 +296,11 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
+  if (thread->memory_refused) {
+    // Under the allocator's lock nobody could be asked. Python's frames still stand where the operator was called.
+    thread->memory_refused = false;
+    look_at_released(wire::CensusTrigger::kOutOfMemory);
+  }
   if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
   // A scope of Python's can be left in another order, or on another thread, than it was entered.
   if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);

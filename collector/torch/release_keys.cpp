@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "collector/agent/clock.h"
@@ -407,6 +408,39 @@ void settle_releases() noexcept {
       take_census(wire::CensusTrigger::kRelease, storage, slot.name.graph, slot.name.key);
       expect_gpu_touches(storage);
     }
+  }
+}
+
+void look_at_released(wire::CensusTrigger trigger) noexcept {
+  if (g_released_alive.load(std::memory_order_relaxed) == 0) return;
+  struct Released {
+    std::uint64_t bytes;
+    std::uint32_t slot;
+  };
+  constexpr std::uint32_t kMost = 64;
+  Released largest[kMost];
+  std::uint32_t count = 0;
+  for (std::uint32_t index = 0; index < kSlots; ++index) {
+    const KeySlot& slot = g_slots[index];
+    if (!slot.released.load(std::memory_order_acquire)) continue;
+    const void* storage = slot.storage.load(std::memory_order_acquire);
+    if (storage == nullptr || claim_on(storage).released != &slot) continue;
+    const Released found{layout::bytes_of(storage), index};
+    if (found.bytes == 0) continue;
+    if (count < kMost) {
+      largest[count++] = found;
+      continue;
+    }
+    Released* least = std::min_element(largest, largest + kMost,
+                                       [](const Released& a, const Released& b) { return a.bytes < b.bytes; });
+    if (least->bytes < found.bytes) *least = found;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    KeySlot& slot = g_slots[largest[i].slot];
+    SlotGuard guard(slot);
+    const void* storage = slot.storage.load(std::memory_order_acquire);
+    if (!guard.owned || storage == nullptr || !slot.released.load(std::memory_order_acquire)) continue;
+    take_census(trigger, storage, slot.name.graph, slot.name.key);
   }
 }
 

@@ -39,6 +39,9 @@ bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexc
 /// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
 void settle_releases() noexcept;
 
+/// A census of the storages that outlived their release: of the largest, if there are many.
+void look_at_released(wire::CensusTrigger trigger) noexcept;
+
 /// True once something has been gathered.
 bool keys_exist() noexcept;
 

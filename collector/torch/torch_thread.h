@@ -41,6 +41,7 @@ struct TorchThread {
   std::uint64_t ending_block;  ///< address of the block of a storage that ends right now, from a place that is known
   std::uint64_t ending_stack;
   bool tell_next_op;          ///< memory of a key went on this thread: what comes next tells that it was not at the end
+  bool memory_refused;        ///< inside the operator that runs: who holds what was released is looked at, at its end
   std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
   std::int32_t declared;      ///< uses declared by an explicit release that has begun
   std::uint32_t pending_count;

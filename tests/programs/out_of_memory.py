@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("device", choices=["cpu", "cuda"])
     parser.add_argument("--catch", action="store_true")
     parser.add_argument("--drop", action="store_true", help="drop the local before memory is asked for")
+    parser.add_argument("--pass-on", action="store_true", help="another local holds it by then")
     parser.add_argument("--times", type=int, default=1, help="errors that are caught")
     arguments = parser.parse_args()
     if arguments.device == "cuda":
@@ -63,10 +64,13 @@ def main() -> None:
     if arguments.drop:
         del kept
     torch.zeros(1).add_(1)  # the release is judged at the next operator
+    if arguments.pass_on:
+        later = kept
+        del kept
     if not arguments.catch:
         fill(arguments.device)
     errors = [caught(arguments.device) for _ in range(arguments.times)]
-    kept = None
+    kept = later = None
     after = torch.ones(PIECE, dtype=torch.uint8, device=arguments.device)
     dc_memtrace.step()
     print(json.dumps({"errors": errors, "after": int(after.sum().item())}), flush=True)

@@ -95,7 +95,7 @@ CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or spa
   flags TEXT,                       -- comma separated; release: final, persistent, mismatch, no_gather, explicit, unwound, metadata_only
                                     -- census: unstable, other_threads_unseen, sharing_lossy; read: kernel
   ordinal INTEGER,                  -- the thread's operator number
-  trigger TEXT,                     -- census: 'release' | 'step_end' | 'call'
+  trigger TEXT,                     -- census: 'release' | 'out_of_memory' | 'call'
   parent INTEGER,                   -- mark: census -> its release; read -> the release before it
   value INTEGER,                    -- step: its number; touch: launches since the gather
   operator INTEGER, stack INTEGER,

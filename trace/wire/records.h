@@ -340,7 +340,7 @@ struct LastTouchRecord {
 };
 static_assert(sizeof(LastTouchRecord) == 72);
 
-enum class CensusTrigger : std::uint32_t { kRelease = 1, kStepEnd = 2, kCall = 3 };
+enum class CensusTrigger : std::uint32_t { kRelease = 1, kOutOfMemory = 2, kCall = 3 };
 
 /// Flags of a census record.
 inline constexpr std::uint32_t kCensusUnstable = 1u << 0;      ///< counts changed while looking
