@@ -692,7 +692,6 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   }
   std::int64_t shown = 0;
   for (const DiagnosticFact& fact : facts.diagnostics) {
-    if (fact.code == "object_patched") continue;
     if (++shown > kMostNotes) continue;
     text +=
         fmt::format("note: {}{}\n", fact.text, fact.count > 1 ? fmt::format(" ({} alike)", grouped(fact.count)) : "");

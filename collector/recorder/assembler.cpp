@@ -36,10 +36,6 @@ std::string_view loss_text(std::uint32_t reason) {
   switch (static_cast<wire::LossReason>(reason)) {
     case wire::LossReason::kNoRoom:
       return "no_room";
-    case wire::LossReason::kTooLong:
-      return "too_long";
-    case wire::LossReason::kNested:
-      return "nested";
     case wire::LossReason::kInFlight:
       return "in_flight";
   }
@@ -50,12 +46,6 @@ std::string_view diagnostic_text(std::uint32_t code) {
   switch (static_cast<wire::DiagnosticCode>(code)) {
     case wire::DiagnosticCode::kProviderOff:
       return "provider_off";
-    case wire::DiagnosticCode::kObjectPatched:
-      return "object_patched";
-    case wire::DiagnosticCode::kSharingLossy:
-      return "sharing_lossy";
-    case wire::DiagnosticCode::kWrapDisplaced:
-      return "wrap_displaced";
     case wire::DiagnosticCode::kKeyTableFull:
       return "key_table_full";
     case wire::DiagnosticCode::kNote:

@@ -157,7 +157,7 @@ CREATE TABLE diagnostic(
 
 CREATE TABLE loss(
   id INTEGER PRIMARY KEY,
-  reason TEXT NOT NULL,             -- 'no_room' | 'too_long' | 'nested' | 'in_flight'
+  reason TEXT NOT NULL,             -- 'no_room' | 'in_flight'
   count INTEGER NOT NULL,
   from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, ns INTEGER NOT NULL);
 

@@ -418,7 +418,7 @@ struct SourceLineRecord {
 };
 static_assert(sizeof(SourceLineRecord) == 40);
 
-enum class LossReason : std::uint32_t { kNoRoom = 1, kTooLong = 2, kNested = 3, kInFlight = 4 };
+enum class LossReason : std::uint32_t { kNoRoom = 1, kInFlight = 4 };
 
 struct LostRecord {
   RecordHeader header;  ///< aux: LossReason
@@ -429,9 +429,6 @@ static_assert(sizeof(LostRecord) == 40);
 
 enum class DiagnosticCode : std::uint32_t {
   kProviderOff = 1,    ///< a source of facts was switched off (text says which and why)
-  kObjectPatched = 2,  ///< an object loaded later was patched
-  kSharingLossy = 3,   ///< the table of recent tensors overflowed
-  kWrapDisplaced = 4,  ///< someone registered a kernel over ours
   kKeyTableFull = 5,
   kNote = 6,
 };
