@@ -51,6 +51,49 @@ def test_operators_from_the_first_gather_on(tmp_path):
     assert phases(plain) == phases(gather) == phases(full) == phases(operators) == expected
 
 
+NODES = """
+import torch
+torch.set_num_threads(1)
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():  # an engine inside of the engine
+            inner = torch.ones(150, 150, requires_grad=True)
+            (inner.sin() * 2).sum().backward()
+        return gradient * 2
+layers = torch.nn.Sequential(torch.nn.Linear(150, 150), torch.nn.GELU(), torch.nn.LayerNorm(150))
+for _ in range(3):
+    x = torch.ones(150, 150, requires_grad=True)
+    Doubled.apply(layers(x)).pow(3).sum().backward()
+"""
+
+
+def allocations_of_nodes(trace) -> list[tuple[int, str]]:
+    return recorded.query(
+        trace,
+        "SELECT bytes, text FROM block JOIN operator ON operator.id = block.operator"
+        " JOIN string ON string.id = operator.name WHERE scope = 'backward' AND bytes >= 65536"
+        " AND text != 'autograd::engine::execute' ORDER BY block.from_seq",
+    )
+
+
+def test_nodes_have_their_names_without_a_callback_for_each(tmp_path):
+    """In lifetimes autograd is asked which node runs, where a block is allocated; in full torch tells of each."""
+    found = {}
+    for detail in ("lifetimes", "full"):
+        recorded.record(tmp_path / detail, "-c", NODES, detail=detail)
+        (trace,) = recorded.traces(tmp_path / detail)
+        found[detail] = allocations_of_nodes(trace)
+    # A node that Python defines is asked for no name: that would take the GIL.
+    told = [(bytes_, name.replace("DoubledBackward", "PyNode")) for bytes_, name in found["full"]]
+    assert found["lifetimes"] == told
+    names = {name for _, name in told}
+    assert {"PyNode", "SinBackward0", "GeluBackward0", "AddmmBackward0", "PowBackward0"} <= names
+
+
 def test_each_birth_has_the_stack_of_its_own_place(tmp_path):
     for detail in ("lifetimes", "full", "operators"):
         recorded.record(tmp_path / detail, PROGRAM, detail=detail)

@@ -8,6 +8,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
+#include "collector/torch/running_node.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
@@ -74,6 +75,7 @@ void write_block(wire::RecordType type, std::uint32_t device, const void* addres
   } else {
     write_small_sum_before_free(device);
   }
+  const RunningNode node(type == wire::RecordType::kBlockAlloc && !small ? torch_thread() : nullptr);
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);

@@ -115,8 +115,18 @@ void on_inputs_end(const at::RecordFunction& function, at::ObserverContext*) {
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function);
 void on_end(const at::RecordFunction& function, at::ObserverContext*);
 
+// Autograd's engine sets a thread's state at every node's begin and end, and torch makes a thread's lists of callbacks
+// anew each time: a callback of nodes was a third of what `lifetimes` cost (docs/adr/0017).
+at::RecordFunctionCallback observe_always() {
+  at::RecordFunctionCallback callback(&on_begin, &on_end);
+  if (!agent::full_detail()) return callback.scopes({at::RecordScope::USER_SCOPE});
+  return callback.scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+}
+
 at::RecordFunctionCallback observe_operators() {
-  return at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::FUNCTION});
+  at::RecordFunctionCallback callback(&on_begin, &on_end);
+  if (agent::full_detail()) return callback.scopes({at::RecordScope::FUNCTION});
+  return callback.scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
 }
 
 at::RecordFunctionCallback observe_inputs() {
@@ -181,17 +191,6 @@ wire::OpScope scope_of(const at::RecordFunction& function) {
   }
 }
 
-void end_op(TorchThread& thread, std::uint32_t at) {
-  thread.depth = at;
-  if (at >= thread.written) return;
-  thread.written = at;
-  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
-  if (record == nullptr) return;
-  record->name = 0;
-  record->ordinal = thread.running[at].ordinal;
-  agent::commit_record(record);
-}
-
 // Scopes that ended on another thread than they began on, until their own thread takes them off its operators.
 constexpr int kEndedElsewhere = 64;
 std::atomic<const void*> g_ended_elsewhere[kEndedElsewhere];
@@ -234,22 +233,7 @@ void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) 
   }
 }
 
-/// @param late  its begin is written before the first record made inside, and never if there is none
-void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope, bool late) {
-  ++thread.ordinal;
-  if (thread.depth < TorchThread::kMaxDepth) {
-    // The frame that opens a scope of its own goes on inside of it.
-    const void* frame = scope != wire::OpScope::kUser ? agent::python_frame() : nullptr;
-    RunningOp& op = thread.running[thread.depth];
-    op.function = function;
-    op.name = name;
-    op.ordinal = thread.ordinal;
-    op.scope = static_cast<std::uint32_t>(scope);
-    op.stack_known = false;
-    op.frame = frame;
-  }
-  ++thread.depth;
-  if (late) return;
+void write_at_once() noexcept {
   write_small_sums();
   write_running_ops();
 }
@@ -273,22 +257,10 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   // Steps are told from scopes of users, also when nothing happens inside them.
   const bool late = !agent::every_operator() && scope != wire::OpScope::kUser && !thread->tell_next_op;
   thread->tell_next_op = false;
-  begin_op(*thread, &function, function.name(), scope, late);
+  begin_op(*thread, &function, function.name(), scope);
+  // Most often nothing is recorded inside: then it is never written.
+  if (!late) write_at_once();
   return nullptr;
-}
-
-/// False if the thread does not run it.
-bool end_op_of(TorchThread& thread, const void* function) {
-  if (thread.depth > TorchThread::kMaxDepth) {
-    --thread.depth;
-    return true;
-  }
-  for (std::uint32_t at = thread.depth; at-- > 0;) {
-    if (thread.running[at].function != function) continue;
-    end_op(thread, at);
-    return true;
-  }
-  return false;
 }
 
 void on_end(const at::RecordFunction& function, at::ObserverContext*) {
@@ -319,13 +291,16 @@ void switch_operator_events() noexcept {
   end_switch();
 }
 
+bool nodes_are_observed() noexcept { return agent::full_detail() || is_on(g_operators_handle); }
+
 BackwardSpan::BackwardSpan() noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
   begun_ = true;
-  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward, false);
+  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
+  write_at_once();
 }
 
 BackwardSpan::~BackwardSpan() {
@@ -339,8 +314,7 @@ BackwardSpan::~BackwardSpan() {
 
 void start_operator_events() {
   pthread_atfork(before_fork, after_fork, after_fork);
-  at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
-                            .scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
+  at::addGlobalCallback(observe_always());
   switch_operator_events();
 }
 

@@ -10,6 +10,9 @@ void start_operator_events();
 /// callbacks and allocates when something changes: call where an operator may.
 void switch_operator_events() noexcept;
 
+/// Whether autograd's nodes count as operators of their threads while they run.
+bool nodes_are_observed() noexcept;
+
 /// Lives while a thread runs autograd's engine: what makes the phase, whether or not operators are observed.
 class BackwardSpan {
  public:

@@ -56,6 +56,7 @@ bool is_of_torch(std::string_view name) {
   constexpr std::string_view kNamespaces[] = {"_c10d_functional",
                                               "_c10d_functional_autograd",
                                               "_dtensor",
+                                              "_inductor_test",
                                               "_quantized",
                                               "_test",
                                               "aten",

@@ -13,6 +13,7 @@
 #include "collector/torch/operator_events.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
+#include "collector/torch/running_node.h"
 #include "collector/torch/self_check.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
@@ -105,6 +106,9 @@ void start() {
   if (!prepare_census()) {
     agent::refuse("this torch does not export the table of its views: nothing is recorded in this process");
     return;
+  }
+  if (!prepare_running_node()) {
+    agent::diagnose(wire::DiagnosticCode::kNote, "this torch does not say which of autograd's nodes runs: not named");
   }
   if (!install_lifetime_hooks(&why)) {
     agent::refuse(why);

@@ -52,6 +52,46 @@ std::uint64_t stack_here() noexcept {
   return op.stack;
 }
 
+void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) noexcept {
+  ++thread.ordinal;
+  if (thread.depth < TorchThread::kMaxDepth) {
+    // The frame that opens a scope of its own goes on inside of it.
+    const void* frame = scope != wire::OpScope::kUser ? agent::python_frame() : nullptr;
+    RunningOp& op = thread.running[thread.depth];
+    op.function = function;
+    op.name = name;
+    op.ordinal = thread.ordinal;
+    op.scope = static_cast<std::uint32_t>(scope);
+    op.stack_known = false;
+    op.frame = frame;
+  }
+  ++thread.depth;
+}
+
+void end_op(TorchThread& thread, std::uint32_t at) noexcept {
+  thread.depth = at;
+  if (at >= thread.written) return;
+  thread.written = at;
+  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
+  if (record == nullptr) return;
+  record->name = 0;
+  record->ordinal = thread.running[at].ordinal;
+  agent::commit_record(record);
+}
+
+bool end_op_of(TorchThread& thread, const void* function) noexcept {
+  if (thread.depth > TorchThread::kMaxDepth) {
+    --thread.depth;
+    return true;
+  }
+  for (std::uint32_t at = thread.depth; at-- > 0;) {
+    if (thread.running[at].function != function) continue;
+    end_op(thread, at);
+    return true;
+  }
+  return false;
+}
+
 void write_ops_not_written(TorchThread& thread) noexcept {
   const std::uint32_t known = thread.depth < TorchThread::kMaxDepth ? thread.depth : TorchThread::kMaxDepth;
   for (; thread.written < known; ++thread.written) {

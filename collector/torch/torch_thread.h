@@ -5,6 +5,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/release_keys.h"
+#include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {
 
@@ -73,6 +74,14 @@ void give_back_torch_thread() noexcept;
 
 /// Id of the calling thread's Python stack, or 0. Walked once for all that an operator does outside of Python.
 std::uint64_t stack_here() noexcept;
+
+/// An operator begins on the thread. Its record is written before the first one made inside.
+/// @param function  names it at its end  @param name  valid while it runs
+void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) noexcept;
+/// Ends the thread's running operator at this place, and what runs inside of it.
+void end_op(TorchThread& thread, std::uint32_t at) noexcept;
+/// False if the thread does not run it.
+bool end_op_of(TorchThread& thread, const void* function) noexcept;
 
 void write_ops_not_written(TorchThread& thread) noexcept;
 

@@ -1,0 +1,64 @@
+#include "collector/torch/running_node.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <typeinfo>
+
+#include "collector/elf/elf_patch.h"
+#include "collector/torch/operator_events.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+using CurrentNode = std::shared_ptr<void>();
+constinit CurrentNode* g_current_node = nullptr;
+
+/// The last part of a class's name as the compiler writes it, N5torch8autograd9generated12MulBackward0E: what torch
+/// calls its nodes. Asking the node itself would allocate, and one that Python defines takes the GIL.
+void last_part(const char* mangled, char* out, std::size_t capacity) noexcept {
+  const char* last = mangled;
+  std::size_t length = strlen(mangled);
+  const char* at = mangled + (*mangled == 'N' ? 1 : 0);
+  while (isdigit(static_cast<unsigned char>(*at)) != 0) {
+    std::size_t part = 0;
+    for (; isdigit(static_cast<unsigned char>(*at)) != 0; ++at) part = part * 10 + static_cast<std::size_t>(*at - '0');
+    if (part > strlen(at)) break;
+    last = at;
+    length = part;
+    at += part;
+  }
+  length = std::min(length, capacity - 1);
+  memcpy(out, last, length);
+  out[length] = '\0';
+}
+
+}  // namespace
+
+bool prepare_running_node() noexcept {
+  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (cpu == nullptr) return false;
+  g_current_node = reinterpret_cast<CurrentNode*>(elf::symbol_in_use(cpu, "_ZN5torch8autograd16get_current_nodeEv"));
+  return g_current_node != nullptr;
+}
+
+RunningNode::RunningNode(TorchThread* thread) noexcept {
+  if (thread == nullptr || g_current_node == nullptr || nodes_are_observed()) return;
+  // The engine holds it while it runs: this reference is never the last.
+  const std::shared_ptr<void> node = g_current_node();
+  if (node == nullptr) return;
+  // What a table of virtual functions has in front of it, by the C++ ABI that torch is built for.
+  const auto* table = *static_cast<const std::type_info* const* const*>(node.get());
+  last_part(table[-1]->name(), name_, sizeof name_);
+  begin_op(*thread, this, name_, wire::OpScope::kBackward);
+  thread_ = thread;
+}
+
+RunningNode::~RunningNode() {
+  if (thread_ != nullptr) end_op_of(*thread_, this);
+}
+
+}  // namespace dcmt::torch_provider
