@@ -308,7 +308,9 @@ class PlanBuilder {
         if (mark.settled_seq.valid()) add(ReplayDo::kOperator, mark.settled_seq, mark.by.thread, now.buffer);
       }
       for (const Mark* read : row->reads) {
-        if (in(read->span.from_seq)) add(ReplayDo::kRead, read->span.from_seq, read->by.thread, now.buffer);
+        if (!in(read->span.from_seq)) continue;
+        add(ReplayDo::kRead, read->span.from_seq, read->by.thread, now.buffer);
+        events_.back().bytes = read->bytes.value_or(Bytes());
       }
     }
   }

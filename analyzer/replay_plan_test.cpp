@@ -287,9 +287,9 @@ TEST(ReplayPlan, ReadsBelongToTheStretchAndReachTheStepTheyLieIn) {
   ASSERT_EQ(region->steps.size(), 2u);
   const Expected<ReplayPlan> plan = plan_of(analysis, *region);
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(std::count_if(plan->events.begin(), plan->events.end(),
-                          [](const ReplayEvent& event) { return event.what == ReplayDo::kRead; }),
-            1);
+  const auto is_read = [](const ReplayEvent& event) { return event.what == ReplayDo::kRead; };
+  ASSERT_EQ(std::count_if(plan->events.begin(), plan->events.end(), is_read), 1);
+  EXPECT_EQ(std::find_if(plan->events.begin(), plan->events.end(), is_read)->bytes, Bytes(100));
 }
 
 TEST(ReplayPlan, WhatCannotBeReplayedSaysWhy) {

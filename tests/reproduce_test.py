@@ -126,6 +126,53 @@ dm.release(1)
 torch.ones(2)
 dm.step(0)
 """
+READ_WHERE_ALL_ARE_RELEASED = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    first, second = flat[:20_000], flat[20_000:]
+    for key, part in enumerate((first, second)):
+        dm.gather(key, part)
+    for key in (0, 1):
+        dm.release(key)
+        torch.ones(2)
+    first.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+READ_WHERE_ANOTHER_IS_GATHERED = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    first, second = flat[:20_000], flat[20_000:]
+    for key, part in enumerate((first, second)):
+        dm.gather(key, part)
+    with dm.release(0):
+        first.data = torch.empty(0)
+    torch.ones(2)
+    first.mul_(2)
+    dm.release(1)
+    torch.ones(2)
+    for part in (first, second):
+        part.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+READ_WHERE_THE_STORAGE_HAS_ENDED = """
+import torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(0, weight)
+    with dm.release(0):
+        weight.data = torch.empty(0)
+    torch.ones(2)
+    weight.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
 weights = [torch.empty(20_000) for _ in range(40)]
@@ -158,6 +205,9 @@ PROGRAMS = {
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
     "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
     "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
+    "a part is read when all are released": (("-c", READ_WHERE_ALL_ARE_RELEASED), 1),
+    "a part is read while another is gathered": (("-c", READ_WHERE_ANOTHER_IS_GATHERED), 1),
+    "read when its storage has ended": (("-c", READ_WHERE_THE_STORAGE_HAS_ENDED), 1),
 }
 
 

@@ -50,6 +50,9 @@ class Stage:
         self._one = torch.frombuffer(bytearray(1), dtype=torch.int8)
         self._level: list[torch.UntypedStorage] = []
         self._seen: dict[int, weakref.ref] = {}
+        # Buffers that are read without their bytes, and for each the tensor that its release empties.
+        self._read_empty = {e["buffer"] for e in plan["events"] if e["do"] == "read" and e["value"] == 0}
+        self._registered: dict[int, torch.Tensor] = {}
         self.kept: dict[int, torch.Tensor] = {}  # what no variable named
         self._turn, self._turns = 0, threading.Condition()
         self._register()
@@ -88,6 +91,8 @@ class Stage:
         else:
             tensor = self._part_of(buffer["shares"], number)
             dc_memtrace.gather(id, tensor, graph)
+            if number in self._read_empty:
+                self._registered[number] = self._in_storage_of(tensor, number)  # a view would keep the other one
         if number not in self._seen:
             self._seen[number] = weakref.ref(tensor)
         return tensor
@@ -96,10 +101,18 @@ class Stage:
         """Several parameters in one storage are more than the executor does: they are told by marks."""
         dtype = _dtype_of(self._buffers[number])
         size = self._buffers[number]["bytes"] // dtype.itemsize
-        parts = [n for n in self._seen if self._buffers[n]["shares"] == first and self._seen[n]() is not None]
-        if not parts:
-            return torch.empty(size, dtype=dtype)
-        return torch.empty(0, dtype=dtype).set_(self._tensor(parts[0]).untyped_storage(), 0, (size,))
+        parts = self._parts(first)
+        return self._in_storage_of(parts[0], number) if parts else torch.empty(size, dtype=dtype)
+
+    def _in_storage_of(self, tensor: torch.Tensor, number: int) -> torch.Tensor:
+        dtype = _dtype_of(self._buffers[number])
+        size = self._buffers[number]["bytes"] // dtype.itemsize
+        return torch.empty(0, dtype=dtype).set_(tensor.untyped_storage(), 0, (size,))
+
+    def _parts(self, first: int) -> list[torch.Tensor]:
+        """What is alive of the buffers in one storage."""
+        parts = (seen() for number, seen in self._seen.items() if self._buffers[number]["shares"] == first)
+        return [part for part in parts if part is not None]
 
     def _tensor(self, number: int) -> torch.Tensor:
         tensor = self._seen[number]()
@@ -120,6 +133,9 @@ class Stage:
             clears_tensor_only = self._clears_tensor_only
         if ops.switch_is_on("release_clears_tensor_only") != clears_tensor_only:
             ops.set_switch("release_clears_tensor_only", clears_tensor_only)
+        if number in self._read_empty:
+            flats = ops.gathered_buffers(buffer["id"], buffer["graph"])
+            self._registered.update((number, flat) for flat in flats)
         ops.release_param(self._one, buffer["graph"], buffer["id"], users)
 
     @contextlib.contextmanager
@@ -131,16 +147,27 @@ class Stage:
         with dc_memtrace.release(buffer["id"], users, buffer["graph"]):
             if not clears_tensor_only:
                 self._tensor(number).untyped_storage().resize_(0)
+            if number in self._registered:
+                self._registered[number].data = torch.empty(0, dtype=_dtype_of(buffer))
             yield
 
-    def read(self, number: int) -> None:
+    def read(self, number: int, bytes: int) -> None:
         with contextlib.suppress(RuntimeError):  # its data can be gone
-            torch.equal(self._tensor(number), self._one)  # one input, and nothing allocated
+            torch.equal(self._readable(number, bytes), self._one)  # one input, and nothing allocated
+
+    def _readable(self, number: int, bytes: int) -> torch.Tensor:
+        """What a read of a released buffer can take: the tensor that the release emptied, or any name of the storage."""
+        if bytes == 0 and number in self._registered:
+            return self._registered[number]
+        if self._seen[number]() is None and self._buffers[number]["shares"] is not None:
+            return next(iter(self._parts(self._buffers[number]["shares"])), self._one)
+        return self._tensor(number)
 
     def empty(self, number: int) -> None:
         self._tensor(number).untyped_storage().resize_(0)
 
     def forget(self, number: int) -> None:
+        self._registered.pop(number, None)
         if self._buffers[number]["shares"] is None:
             ops.invalidate(self._buffers[number]["id"])
 
@@ -251,6 +278,8 @@ class Writer:
         what, number, value = event["do"], event["buffer"], event["value"]
         if what in ("level", "memory", "step"):
             return [f"stage.{what}({value})"]
+        if what == "read":
+            return [f"stage.read({number}, {value})"]
         if what == "operator":
             return ["stage.operator()"]
         buffer = self._plan["buffers"][number]
