@@ -358,11 +358,23 @@ def test_with_the_fix_switched_on_the_peak_is_that_of_the_fixed_program(runs):
     assert names["replayed_peak_bytes"] == recorded.peak_of(fixed)
 
 
-def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs):
+@pytest.mark.parametrize(
+    "switches, verdict",
+    [
+        (("release_clears_tensor_only",), "late"),
+        (("release_clears_tensor_only=on", "wrapper_keeps_aliases"), "never"),
+        (("eager_gather_without_owner",), None),  # nothing is released
+    ],
+)
+def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs, switches, verdict):
     _, fixed = runs
-    switches = ("--switch", "release_clears_tensor_only", "--switch", "wrapper_keeps_aliases")
-    (replay,) = reproduce(fixed, "--step", 1, *switches)
-    assert replay["recorded_verdicts"]["freed"] == replay["replayed_verdicts"]["never"] == 12
+    (replay,) = reproduce(fixed, "--step", 1, *(word for switch in switches for word in ("--switch", switch)))
+    assert counted(replay["recorded_verdicts"]) == {"freed": 12}
+    assert counted(replay["replayed_verdicts"]) == ({verdict: 12} if verdict else {})
+
+
+def counted(verdicts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in verdicts.items() if count}
 
 
 @pytest.mark.parametrize(
@@ -374,8 +386,71 @@ def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs):
 )
 def test_other_fixes(tmp_path, program, switch, before, after):
     (replay,) = reproduce(record(tmp_path / "out", program), "--switch", switch)
-    for verdicts, expected in ((replay["recorded_verdicts"], before), (replay["replayed_verdicts"], after)):
-        assert {name: count for name, count in verdicts.items() if count} == expected
+    assert (counted(replay["recorded_verdicts"]), counted(replay["replayed_verdicts"])) == (before, after)
+
+
+PARTS_WITH_TWO_USES = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    parts = flat[:20_000], flat[20_000:]
+    for key, part in enumerate(parts):
+        dm.gather(key, part)
+    for key in (0, 0, 1, 1):
+        dm.release(key, 2)
+        torch.ones(10_000 * (key + 1))
+main()
+torch.ones(2)
+dm.step(0)
+"""
+
+
+def test_parts_of_a_storage_are_freed_with_the_last_one_of_them(tmp_path):
+    trace = record(tmp_path / "out", ("-c", PARTS_WITH_TWO_USES))
+    (replay,) = reproduce(trace, "--switch", "release_clears_tensor_only=off")
+    assert counted(replay["recorded_verdicts"]) == {"counted": 2, "shared": 1, "late": 1}
+    assert counted(replay["replayed_verdicts"]) == {"counted": 2, "shared": 1, "freed": 1}
+    assert replay["recorded_peak_bytes"] == replay["replayed_peak_bytes"] == 160_000 + 80_000
+
+
+ACTING = {
+    "release_clears_tensor_only": {"", "=on", "=off"},
+    "wrapper_keeps_aliases": {"", "=on", "=off"},
+    "eager_gather_without_owner": {"", "=on", "=off"},
+    "early_release_before_backward": {"=off"},
+}
+TAKEN = """
+import argparse, sys
+from dcmt_zero3 import replay
+for text in sys.argv[1:]:
+    try:
+        replay._switch(text)
+        print(text)
+    except argparse.ArgumentTypeError:
+        pass
+"""
+
+
+def test_switches_that_do_not_act_on_a_plan_are_refused(runs, tmp_path):
+    defect, _ = runs
+    names = re.findall(r'Named\{"(\w+)"', (recorded.ROOT / "executor" / "switches.cpp").read_text())
+    assert set(ACTING) < set(names)
+    texts = [name + value for name in (*names, "as_published", "nonsense") for value in ("", "=on", "=off", "=", "=1")]
+    acting = [text for text in texts if text.removeprefix(name := text.split("=")[0]) in ACTING.get(name, ())]
+    assert recorded.python("-c", TAKEN, *texts, env=environment()).stdout.split() == acting
+
+    acting_words = [name if len(values) == 3 else name + "=off" for name, values in ACTING.items()]
+
+    def line(text: str) -> str:
+        return f"--switch: '{text}' does not act on a plan; these do: {', '.join(acting_words)}"
+
+    for text in (text for text in texts if text not in acting):
+        refused = recorded.tool("reproduce", defect, "--switch", text)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"dc-memtrace: {line(text)}. See: dc-memtrace reproduce --help\n"
+    refused = recorded.python("-m", "dcmt_zero3.replay", "plan.json", "--switch", "undeclared_alias", env=environment())
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == f"dcmt_zero3.replay: argument {line('undeclared_alias')}\n"
 
 
 def test_the_program_that_is_written_needs_torch_alone_and_shows_the_bytes(runs, tmp_path):
@@ -515,8 +590,7 @@ def test_errors_are_one_line_with_their_code(runs, tmp_path):
 
     fails(2, "has no finding 7", defect, "--finding", 7)
     fails(2, "has no step 7", defect, "--step", 7)
-    fails(2, "'nonsense' is no switch of a replay", defect, "--switch", "nonsense")
-    fails(2, "can only be turned off", defect, "--switch", "early_release_before_backward")
+    fails(2, "--switch excludes --emit", defect, "--switch", "wrapper_keeps_aliases=off", "--emit", "-")
     fails(3, "no-such-trace", "no-such-trace.dcmt")
     fails(4, "failed (exit 127)", defect, "--python", "/no/python")
     # A build without the executor.

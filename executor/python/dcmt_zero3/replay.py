@@ -18,7 +18,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -29,13 +29,13 @@ BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
 
 GATHERED_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int32, torch.int64}
 
-# What a plan can be played with or without.
-SWITCHES = (
-    "release_clears_tensor_only",
-    "wrapper_keeps_aliases",
-    "eager_gather_without_owner",
-    "early_release_before_backward",
-)
+# What a plan can be played with or without. It says where releases are, not which reads an earlier one would precede.
+SWITCHES = {
+    "release_clears_tensor_only": ("on", "off"),
+    "wrapper_keeps_aliases": ("on", "off"),
+    "eager_gather_without_owner": ("on", "off"),
+    "early_release_before_backward": ("off",),
+}
 
 
 class Stage:
@@ -53,6 +53,9 @@ class Stage:
         # Buffers that are read without their bytes, and for each the tensor that its release empties.
         self._read_empty = {e["buffer"] for e in plan["events"] if e["do"] == "read" and e["value"] == 0}
         self._registered: dict[int, torch.Tensor] = {}
+        # Of parameters in one storage: those that are gathered, and how many uses are left of each.
+        self._parts_in_use: set[int] = set()
+        self._uses: dict[int, int] = {}
         self.kept: dict[int, torch.Tensor] = {}  # what no variable named
         self._turn, self._turns = 0, threading.Condition()
         self._register()
@@ -91,6 +94,7 @@ class Stage:
         else:
             tensor = self._part_of(buffer["shares"], number)
             dc_memtrace.gather(id, tensor, graph)
+            self._parts_in_use.add(number)
             if number in self._read_empty:
                 self._registered[number] = self._in_storage_of(tensor, number)  # a view would keep the other one
         if number not in self._seen:
@@ -142,21 +146,34 @@ class Stage:
     def release_by_marks(self, number: int, users: int, clears_tensor_only: bool) -> Iterator[None]:
         """Around whatever lets go of a part of a shared storage."""
         buffer = self._buffers[number]
+        final = self._count_down(number, users)
         if self._clears_tensor_only is not None:
-            clears_tensor_only = self._clears_tensor_only
+            clears_tensor_only = self._clears_tensor_only or self._storage_in_use(number)
         with dc_memtrace.release(buffer["id"], users, buffer["graph"]):
             if not clears_tensor_only:
                 self._tensor(number).untyped_storage().resize_(0)
-            if number in self._registered:
+            if final and number in self._registered:
                 self._registered[number].data = torch.empty(0, dtype=_dtype_of(buffer))
             yield
+
+    def _count_down(self, number: int, users: int) -> bool:
+        """True for the last of a part's uses."""
+        self._uses[number] = self._uses.get(number, users) - 1
+        if self._uses[number] > 0 or self._buffers[number]["persistent"]:
+            return False
+        self._uses.pop(number)
+        self._parts_in_use.discard(number)
+        return True
+
+    def _storage_in_use(self, number: int) -> bool:
+        return any(self._buffers[one]["shares"] == self._buffers[number]["shares"] for one in self._parts_in_use)
 
     def read(self, number: int, bytes: int) -> None:
         with contextlib.suppress(RuntimeError):  # its data can be gone
             torch.equal(self._readable(number, bytes), self._one)  # one input, and nothing allocated
 
     def _readable(self, number: int, bytes: int) -> torch.Tensor:
-        """What a read of a released buffer can take: the tensor that the release emptied, or any name of the storage."""
+        """What a read after a release can take: the tensor that it emptied, or any name of the storage."""
         if bytes == 0 and number in self._registered:
             return self._registered[number]
         if self._seen[number]() is None and self._buffers[number]["shares"] is not None:
@@ -168,6 +185,7 @@ class Stage:
 
     def forget(self, number: int) -> None:
         self._registered.pop(number, None)
+        self._parts_in_use.discard(number)
         if self._buffers[number]["shares"] is None:
             ops.invalidate(self._buffers[number]["id"])
 
@@ -454,14 +472,20 @@ def run(path: str, switches: dict[str, bool]) -> None:
 
 
 def _switch(text: str) -> tuple[str, bool]:
-    name, _, value = text.partition("=")
-    if name not in SWITCHES or value not in ("", "on", "off"):
-        raise argparse.ArgumentTypeError(f"'{text}' is no switch of a replay")
+    name, equals, value = text.partition("=")
+    if (value if equals else "on") not in SWITCHES.get(name, ()):
+        acting = [one if len(values) == 2 else f"{one}={values[0]}" for one, values in SWITCHES.items()]
+        raise argparse.ArgumentTypeError(f"'{text}' does not act on a plan; these do: {', '.join(acting)}")
     return name, value != "off"
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser("dcmt_zero3.replay", description=__doc__)
     parser.add_argument("plan", help="JSON, by dc-memtrace reproduce -o")
     parser.add_argument("--switch", action="append", default=[], type=_switch, metavar="NAME[=off]")
     arguments = parser.parse_args()
