@@ -21,7 +21,7 @@ using analyzer::ReplayPlan;
 using analyzer::ReplayRegion;
 
 std::string region_text(const ReplayRegion& region) {
-  if (region.steps.empty()) return "the whole run";
+  if (region.steps.empty()) return region.from > Sequence(1) ? "what comes after the last step" : "the whole run";
   const std::int64_t first = region.steps.front().number;
   const std::int64_t last = region.steps.back().number;
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);

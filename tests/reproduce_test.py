@@ -183,6 +183,72 @@ for key in range(40):
 torch.ones(2)
 """
 
+ACROSS_STEPS = {
+    "taken in one step, gathered in the next": """
+import torch, dc_memtrace as dm
+weight = torch.empty(20_000)
+for step in range(3):
+    dm.gather(1, weight)
+    torch.ones(2)
+    with dm.release(1):
+        weight.untyped_storage().resize_(0)
+    torch.ones(2)
+    weight = torch.empty(20_000)
+    dm.step(step)
+""",
+    "gathered in one step, released in the next": """
+import torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    for step in range(3):
+        torch.ones(2)
+        dm.release(1)
+        torch.ones(2)
+        weight = torch.empty(20_000)
+        dm.gather(1, weight)
+        dm.step(step)
+main()
+""",
+    "counted and read beyond a step": """
+import torch, dc_memtrace as dm
+def main():
+    weight, late = torch.empty(20_000), torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.gather(2, late)
+    torch.ones(2)
+    dm.release(1)
+    dm.release(2, 2)
+    torch.ones(2)
+    dm.step(0)
+    weight.mul_(2)
+    del weight
+    dm.release(2, 2)
+    torch.ones(2)
+    dm.step(1)
+    late.mul_(2)
+    dm.step(2)
+main()
+""",
+    "released after the last step": """
+import torch, dc_memtrace as dm
+def main():
+    for step in range(3):
+        weight, late = torch.empty(20_000), torch.empty(30_000)
+        dm.gather(1, weight)
+        dm.gather(2, late)
+        torch.ones(2)
+        dm.step(step)
+    dm.release(1)
+    torch.ones(2)
+    weight.mul_(2)
+    more = torch.empty(30_000)
+    dm.gather(3, more)
+    torch.ones(2)
+main()
+""",
+}
+
 # Program, then how many findings it has.
 PROGRAMS = {
     "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
@@ -281,6 +347,16 @@ def test_every_finding_is_found_again(tmp_path, name):
     for replay in replays:
         assert replay["replayed_verdicts"] == replay["recorded_verdicts"]
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
+
+
+@pytest.mark.parametrize("name", ACROSS_STEPS)
+def test_cycles_that_lie_across_steps(tmp_path, name):
+    trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
+    for step in range(3):
+        (replay,) = reproduce(trace, "--step", step)
+        assert replay["reproduced"], replay["difference"]
+    replays = reproduce(trace)
+    assert [replay["difference"] for replay in replays] == [None] * len(replays)
 
 
 def test_random_plans_are_reproduced_step_by_step(tmp_path):

@@ -25,7 +25,8 @@ import torch
 import dc_memtrace
 from . import ops
 
-BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
+BEGIN = "dc-memtrace replay"  # the mark before which it makes itself ready
+REGION = "dc-memtrace replay: region"  # without steps, the mark before which nothing is compared
 
 GATHERED_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int32, torch.int64}
 
@@ -204,6 +205,9 @@ class Stage:
     def mark_begin(self) -> None:
         dc_memtrace.mark(BEGIN)
 
+    def mark_region(self) -> None:
+        dc_memtrace.mark(REGION)
+
     # --- threads take turns ---
 
     def wait_for_turn(self, turn: int) -> None:
@@ -260,8 +264,9 @@ class Writer:
                     self._lines[running].append("stage.pass_on()")
                 lines.append(f"stage.wait_for_turn({runs})")
                 running, runs = thread, runs + 1
-            if number == plan["prologue"] and plan["first_step"] is not None:
-                lines.append(f"stage.step({plan['first_step'] - 1})  # what comes before")
+            if number == plan["prologue"]:
+                first = plan["first_step"]
+                lines.append("stage.mark_region()" if first is None else f"stage.step({first - 1})  # what comes before")
             lines += self._lines_of(event)
         if several:
             self._lines[running].append("stage.pass_on()")
