@@ -240,6 +240,7 @@ def main():
         torch.ones(2)
         dm.step(step)
     dm.release(1)
+    dm.release(2, 2)
     torch.ones(2)
     weight.mul_(2)
     more = torch.empty(30_000)
