@@ -67,17 +67,25 @@ std::optional<ReplayDifference> difference(const ReleaseFacts& recorded, const R
 
 Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& plan) {
   const TraceData& data = *replay.data;
-  const Mark* begin = nullptr;
-  for (const Mark& mark : data.marks) {
-    if (mark.kind == MarkKind::kUser && data.text(mark.name) == kReplayBegin) begin = &mark;
-  }
+  const auto user_mark = [&](std::string_view name) -> const Mark* {
+    const Mark* found = nullptr;
+    for (const Mark& mark : data.marks) {
+      if (mark.kind == MarkKind::kUser && data.text(mark.name) == name) found = &mark;
+    }
+    return found;
+  };
+  const Mark* begin = user_mark(kReplayBegin);
   const auto none = [&](const std::string& why) {
     return Error{ErrorCode::kNotComparable, data.path + ": " + why + ": it is no trace of a replay."};
   };
   if (begin == nullptr) return none("nothing marks where the replay begins");
-  Sequence from = begin->span.from_seq;
+  Sequence from;
   Sequence to(last_sequence(data).value + 1);
-  if (!plan.region.steps.empty()) {
+  if (plan.region.steps.empty()) {
+    const Mark* region = user_mark(kReplayRegion);
+    if (region == nullptr) return none("nothing marks where its region begins");
+    from = region->span.from_seq;
+  } else {
     const auto step = [&](std::int64_t number) {
       return std::find_if(replay.releases.steps.begin(), replay.releases.steps.end(),
                           [&](const Step& one) { return one.number == number; });

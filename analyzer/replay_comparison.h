@@ -13,6 +13,9 @@ namespace dcmt::analyzer {
 /// The mark before which the replay makes itself ready.
 inline constexpr std::string_view kReplayBegin = "dc-memtrace replay";
 
+/// The mark from which on a replay without steps is compared: the state in which its region begins is there.
+inline constexpr std::string_view kReplayRegion = "dc-memtrace replay: region";
+
 /// What the replay did, under the recorded keys. kNotComparable if the trace is none of a replay of this plan.
 [[nodiscard]] Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& plan);
 

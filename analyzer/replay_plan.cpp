@@ -46,7 +46,11 @@ class PlanBuilder {
     std::stable_sort(events_.begin(), events_.end(),
                      [&](const ReplayEvent& a, const ReplayEvent& b) { return order(a) < order(b); });
     plan_.prologue = 1;  // the first level
-    for (const ReplayEvent& event : events_) plan_.prologue += event.at < region_.from ? 1 : 0;
+    for (ReplayEvent& event : events_) {
+      if (event.at >= region_.from) break;
+      event.at = Sequence(region_.from.value - 1);
+      ++plan_.prologue;
+    }
     plan_.events = std::move(events_);
     std::vector<OwnedBytes> owned;
     for (const auto& [buffer, bytes] : owned_) owned.push_back(bytes);
@@ -72,14 +76,21 @@ class PlanBuilder {
     const Block* block = nullptr;
     bool released = false;  ///< finally
     bool freed = false;     ///< by the release
-    Sequence last;          ///< event of the key so far
-    Sequence end;           ///< of the buffer's bytes; zero: they stay
-    Sequence storage_end;   ///< the same of the storage
+    bool read_after_region = false;
+    Sequence last;         ///< event of the key so far
+    Sequence end;          ///< of the buffer's bytes; zero: they stay
+    Sequence storage_end;  ///< the same of the storage
     bool ends_with_storage = true;
     ThreadId ending = kNoThread;
   };
 
   [[nodiscard]] bool in(Sequence at) const { return at >= region_.from && at < region_.to; }
+
+  /// True for what comes after the region, of a cycle that began before its end: in the replay, too, a parameter that
+  /// was prefetched for the next step has its release, and a release its later reads.
+  [[nodiscard]] bool completes(Sequence at, const Cycle& cycle) const {
+    return at >= region_.to && !cycle.persistent && !region_.steps.empty();
+  }
 
   /// The device of the gathered storages.
   void choose_device() {
@@ -161,7 +172,11 @@ class PlanBuilder {
     }
     find_end(cycle, given, now);
     add_releases(cycle, now);
-    if (!again && plan_.buffers[buffer].shares.value_or(buffer) == buffer) owned_[buffer] = {begin, now.end, bytes};
+    if (!again && plan_.buffers[buffer].shares.value_or(buffer) == buffer) {
+      // What was there before it was gathered leaves the level first: it would be there twice.
+      const bool was_there = !known && block != nullptr && block->span.from_seq < begin;
+      owned_[buffer] = {Sequence(begin.value - (was_there ? 1 : 0)), now.end, bytes};
+    }
   }
 
   /// What becomes of a key's buffer when the key is gathered into another storage, or (`same`) into the same one anew.
@@ -191,9 +206,10 @@ class PlanBuilder {
   }
 
   void add_end(const Current& old) {
-    if (old.storage_end.valid() && in(old.storage_end)) drop(old.buffer, old.storage_end, old.ending);
+    const auto played = [&](Sequence at) { return at.valid() && (at < region_.to || old.read_after_region); };
+    if (played(old.storage_end)) drop(old.buffer, old.storage_end, old.ending);
     // Its bytes went under it: by a resize outside of a release, or before it.
-    if (!old.ends_with_storage && !old.freed && old.end.valid() && in(old.end)) {
+    if (!old.ends_with_storage && !old.freed && played(old.end)) {
       add(ReplayDo::kEmpty, old.end, old.ending, old.buffer);
     }
   }
@@ -207,7 +223,7 @@ class PlanBuilder {
   void add_last_ends() {
     for (const auto& [key, now] : current_) {
       if (!now.gathered) continue;
-      const bool ends = !now.released && now.end.valid() && in(now.end);
+      const bool ends = !now.released && now.end.valid() && now.end < region_.to;
       if (ends && last_operator_ != nullptr && now.end > end_of(*last_operator_)) continue;
       if (ends) add(ReplayDo::kForget, now.end, now.ending, now.buffer);
       add_end(now);
@@ -275,7 +291,7 @@ class PlanBuilder {
   /// between that and the gather.
   [[nodiscard]] Sequence begin_of(const Cycle& cycle, const Mark& given, const Block* block, Sequence last) const {
     const Sequence gather = cycle.gather->span.from_seq;
-    if (gather < region_.from) return Sequence(region_.from.value - 1);
+    if (gather < region_.from) return gather;
     if (&given != cycle.gather && given.span.from_seq >= region_.to) return gather;
     if (block == nullptr || block->span.from_seq <= last || block->span.from_seq < region_.from) return gather;
     for (const Mark* mark : data_.marks_by_storage.of(given.storage)) {
@@ -292,23 +308,30 @@ class PlanBuilder {
     const Sequence end = now.end;
     for (const ReleaseRow* row : cycle.releases) {
       if (!replayable(*row)) continue;
+      const bool counted_out = now.released;
       const Mark& mark = *row->mark;
       const Sequence from = mark.span.from_seq;
       const bool final = mark.flags.final && !mark.flags.persistent;
       const bool frees = final && end.valid() && end > from && end <= row->at();
       // Who registered the tensor has the last reference.
-      if (frees && now.ends_with_storage && in(from)) drop(now.buffer, from, mark.by.thread);
+      if (frees && now.ends_with_storage && from < region_.to) drop(now.buffer, from, mark.by.thread);
       now.freed = now.freed || frees;
       now.last = std::max(now.last, row->at());
       now.released = now.released || final;
-      if (in(from)) {
+      const bool before = from < region_.from && !cycle.persistent;
+      if (in(from) || before || (completes(from, cycle) && !counted_out)) {
         add(ReplayDo::kRelease, frees ? end : row->at(), mark.by.thread, now.buffer);
         events_.back().users = mark.declared.value_or(1);
         events_.back().clears_tensor_only = !frees || now.ends_with_storage;
         if (mark.settled_seq.valid()) add(ReplayDo::kOperator, mark.settled_seq, mark.by.thread, now.buffer);
       }
       for (const Mark* read : row->reads) {
-        if (in(read->span.from_seq)) add(ReplayDo::kRead, read->span.from_seq, read->by.thread, now.buffer);
+        const Sequence at = read->span.from_seq;
+        const bool later = in(from) && completes(at, cycle);
+        if (!in(at) && !later) continue;
+        now.read_after_region = now.read_after_region || later;
+        add(ReplayDo::kRead, at, read->by.thread, now.buffer);
+        events_.back().bytes = read->bytes.value_or(Bytes());
       }
     }
   }

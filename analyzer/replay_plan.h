@@ -39,7 +39,7 @@ enum class ReplayDo {
   kLevel,     ///< everything but the buffers takes `bytes` now
   kGather,    ///< of `buffer`; with `again` it is there already
   kWait,      ///< for it
-  kRead,      ///< an operator takes it as an input after its release
+  kRead,      ///< an operator takes it as an input after its release; `bytes` are there
   kRelease,   ///< one of `users` uses
   kEmpty,     ///< its storage gives its bytes back without a release
   kDrop,      ///< the last of its names goes

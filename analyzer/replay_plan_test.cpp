@@ -168,6 +168,57 @@ TEST(ReplayPlan, WhatWasGatheredBeforeTheStepIsThereWhenItBegins) {
   EXPECT_EQ(without(planned.events(), "operator"), (Texts{"level 11", "gather 0", "release 0", "level 0", "step 2"}));
 }
 
+TEST(ReplayPlan, WhatIsGatheredForTheNextStepIsReleasedAfterTheRegion) {
+  TestTrace trace;
+  const auto weight = trace.allocate(100);
+  trace.gather(5, weight);
+  trace.release(5, weight, {.declared = 2, .remaining = 1, .flags = ""});
+  trace.step(1);
+  trace.op("aten::mm");
+  trace.step(2);
+  trace.release(5, weight, {.declared = 2}, [&] { trace.resize_to_zero(weight); });
+  trace.op("aten::mm");
+  trace.step(3);
+  const Planned first(trace, 1);
+  EXPECT_EQ(without(first.events(), "operator"), (Texts{"level 0", "gather 0", "release 0", "step 1", "release 0"}));
+  EXPECT_EQ(first.plan.facts.releases.size(), 1u);
+  const Planned last(trace, 3);
+  EXPECT_EQ(without(last.events(), "operator"), (Texts{"level 0", "gather 0", "release 0", "release 0", "step 3"}));
+  const auto region = last.plan.events.begin() + static_cast<std::ptrdiff_t>(last.plan.prologue);
+  const auto is_release = [](const ReplayEvent& event) { return event.what == ReplayDo::kRelease; };
+  EXPECT_EQ(std::count_if(last.plan.events.begin(), region, is_release), 1);
+  EXPECT_EQ(last.plan.facts.releases.size(), 1u);
+}
+
+TEST(ReplayPlan, AReadAfterTheRegionIsPlayedAndSoIsTheEndOfWhatItReads) {
+  TestTrace trace;
+  const auto weight = trace.allocate(100);
+  trace.gather(5, weight);
+  const std::int64_t release = trace.release(5, weight);
+  trace.op("aten::mm");
+  trace.step(1);
+  trace.op("aten::mm", [&] { trace.read(release, 5, weight, "aten::mm"); });
+  trace.drop(weight);
+  trace.step(2);
+  const Planned planned(trace, 1);
+  EXPECT_EQ(without(planned.events(), "operator"),
+            (Texts{"level 0", "gather 0", "release 0", "step 1", "read 0", "drop 0"}));
+}
+
+TEST(ReplayPlan, WhatWasThereBeforeItsGatherIsNeverThereTwice) {
+  TestTrace trace;
+  const auto weight = trace.allocate(100);
+  trace.step(1);
+  trace.gather(5, weight);
+  trace.release(5, weight, {}, [&] { trace.resize_to_zero(weight); });
+  trace.op("aten::mm");
+  trace.step(2);
+  const Planned planned(trace, 2);
+  EXPECT_EQ(without(planned.events(), "operator"), (Texts{"level 100", "level 0", "gather 0", "release 0", "step 2"}));
+  EXPECT_EQ(planned.plan.facts.peak, Bytes(100));
+  EXPECT_EQ(played_peak(planned.plan), 100);
+}
+
 TEST(ReplayPlan, AGatherThatFindsTheParameterThereTakesNothing) {
   TestTrace trace;
   TestTrace::Handle weight = 0;
@@ -287,9 +338,9 @@ TEST(ReplayPlan, ReadsBelongToTheStretchAndReachTheStepTheyLieIn) {
   ASSERT_EQ(region->steps.size(), 2u);
   const Expected<ReplayPlan> plan = plan_of(analysis, *region);
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(std::count_if(plan->events.begin(), plan->events.end(),
-                          [](const ReplayEvent& event) { return event.what == ReplayDo::kRead; }),
-            1);
+  const auto is_read = [](const ReplayEvent& event) { return event.what == ReplayDo::kRead; };
+  ASSERT_EQ(std::count_if(plan->events.begin(), plan->events.end(), is_read), 1);
+  EXPECT_EQ(std::find_if(plan->events.begin(), plan->events.end(), is_read)->bytes, Bytes(100));
 }
 
 TEST(ReplayPlan, WhatCannotBeReplayedSaysWhy) {

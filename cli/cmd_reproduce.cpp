@@ -42,7 +42,8 @@ struct Options {
   bool json = false;
 };
 
-/// What a replay of recorded events can be played with or without, and which way makes sense.
+/// What recorded events can be played with or without (as dcmt_zero3.replay has it), and whether it can be turned on: a
+/// plan says where releases are, not which reads an earlier one would precede.
 struct Switch {
   std::string_view name;
   bool on;
@@ -56,13 +57,12 @@ std::string check_switch(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::string value = equals == std::string::npos ? "on" : text.substr(equals + 1);
+  std::string acting;
   for (const Switch& one : kSwitches) {
-    if (one.name != name) continue;
-    if (value == "off" || (value == "on" && one.on)) return {};
-    return value == "on" ? name + " can only be turned off: the plan says where the releases are"
-                         : "'" + value + "' is neither on nor off";
+    if (one.name == name && (value == "off" || (value == "on" && one.on))) return {};
+    acting += fmt::format("{}{}{}", acting.empty() ? "" : ", ", one.name, one.on ? "" : "=off");
   }
-  return "'" + name + "' is no switch of a replay";
+  return fmt::format("'{}' does not act on a plan; these do: {}", text, acting);
 }
 
 /// A folder of its own that goes with it.
@@ -298,7 +298,8 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--emit", options->emit,
                    "Write one program of at most 100 lines that shows the story with torch alone, and play nothing")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(command->get_option("--switch"));
   command->add_option("--python", options->python, "Interpreter with torch; without it, the recorded program's")
       ->type_name("PROGRAM");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");

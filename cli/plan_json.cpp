@@ -50,6 +50,7 @@ Json value_of(const ReplayEvent& event) {
   switch (event.what) {
     case ReplayDo::kLevel:
     case ReplayDo::kMemory:
+    case ReplayDo::kRead:
       return event.bytes.value;
     case ReplayDo::kRelease:
       return event.users;

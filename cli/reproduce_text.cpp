@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "cli/report_text.h"
 
@@ -21,7 +22,7 @@ using analyzer::ReplayPlan;
 using analyzer::ReplayRegion;
 
 std::string region_text(const ReplayRegion& region) {
-  if (region.steps.empty()) return "the whole run";
+  if (region.steps.empty()) return region.from > Sequence(1) ? "what comes after the last step" : "the whole run";
   const std::int64_t first = region.steps.front().number;
   const std::int64_t last = region.steps.back().number;
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
@@ -101,71 +102,80 @@ std::string with_switches(const Replay& replay, const Style& style) {
 
 // --- the program -----------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kColumns = 108;
+constexpr std::size_t kColumns = 116;
 constexpr std::ptrdiff_t kMostLines = 100;
 
-constexpr char kHead[] = R"(from __future__ import annotations
-
-import sys
+constexpr char kHead[] = R"(import sys
 
 import torch
 
 FIXED = "--fixed" in sys.argv  # a release gives the storage's bytes back, not the registered tensor's only
 )";
 
-constexpr char kBody[] = R"(
-registered: dict[str, torch.Tensor] = {}  # what a release can reach
-names: dict[str, torch.Tensor] = {}  # what the program kept: an alias of the same storage
-uses: dict[str, int] = {}
+constexpr char kStorages[] = R"(
+# of each gathered storage graph.id.cycle, and :bytes/uses where they are not those of the one before
+STORAGES = """
+)";
 
+constexpr char kEvents[] = R"("""
+# of storage N: gN is its gather, rN its release, fN one that frees it, xN a read after its release, eN takes its bytes
+# without a release, dN drops its last name; grN: one after the other, rN*3: three times
+EVENTS = """
+)";
 
-def gather(name: str) -> None:
-    base = torch.empty(BYTES[name], dtype=torch.uint8).fill_(1)
-    registered[name], names[name] = base, base[:]
-    uses.pop(name, None)
-
-
-def release(name: str, users: int) -> None:
-    uses[name] = uses.get(name, users) - 1
-    base = registered.get(name)
-    if uses[name] > 0 or base is None:
-        return
-    if FIXED or name in FREED:
-        base.untyped_storage().resize_(0)
-    registered.pop(name).data = torch.empty(0, dtype=torch.uint8)
-    check(name)
-
-
-def left(name: str) -> int:
-    """What is alive of it, by the alias that the program kept."""
-    return names[name].untyped_storage().nbytes() if name in names else 0
-
-
-def check(name: str) -> None:
-    print(f"{name}: {left(name):,} of {BYTES[name]:,} B alive after the release")
-    alive.append(left(name))
-
-
+constexpr char kBody[] = R"("""
+names, sizes, uses = [], [], []
+for word in STORAGES.split():
+    name, _, given = word.partition(":")
+    if given:
+        size, users = map(int, given.split("/"))
+    names.append("g{}.id{}.{}".format(*name.split(".")))
+    sizes.append(size)
+    uses.append(users)
+registered: dict[int, torch.Tensor] = {}  # what a release can reach
+kept: dict[int, torch.Tensor] = {}  # what the program kept: an alias of the same storage
 alive: list[int] = []
+
+
+def left(one: int) -> int:
+    return kept[one].untyped_storage().nbytes() if one in kept else 0
+
+
+def release(one: int, frees: bool) -> None:
+    uses[one] -= 1
+    if uses[one] > 0 or one not in registered:
+        return
+    base = registered.pop(one)
+    if FIXED or frees:
+        base.untyped_storage().resize_(0)
+    base.data = torch.empty(0, dtype=torch.uint8)
+    alive.append(left(one))
+    print(f"{names[one]}: {left(one):,} of {sizes[one]:,} B alive after the release")
+
+
 torch.set_grad_enabled(False)
 for word in EVENTS.split():
-    what, _, rest = word.partition(":")
-    name, _, users = rest.partition("/")
-    if what == "gather":
-        gather(name)
-    elif what == "release":
-        release(name, int(users))
-    elif what == "read":
-        print(f"{name}: read after its release, {left(name):,} B there")
-    elif what == "empty" and name in names:
-        names[name].untyped_storage().resize_(0)
-    elif what == "drop":
-        names.pop(name, None)
-never = [name for name in registered if name in names]
-for name in never:
-    print(f"{name}: {BYTES[name]:,} B, released by nobody")
+    events, _, times = word.partition("*")
+    whats = events.rstrip("0123456789")
+    one = int(events[len(whats):])
+    for what in whats:
+        if what == "g":
+            registered[one] = torch.empty(sizes[one], dtype=torch.uint8).fill_(1)
+            kept[one] = registered[one][:]
+        elif what in "rf":
+            for _ in range(int(times or 1)):
+                release(one, what == "f")
+        elif what == "x":
+            print(f"{names[one]}: read {times or 1}x after its release, {left(one):,} B there")
+        elif what == "e" and one in kept:
+            kept[one].untyped_storage().resize_(0)
+        elif what == "d":
+            kept.pop(one, None)
+never = [one for one in registered if one in kept]
+for one in never:
+    print(f"{names[one]}: {sizes[one]:,} B, released by nobody")
 print(f"{sum(alive):,} bytes were still alive after their release,")
-print(f"{sum(BYTES[name] for name in never):,} bytes were never released")
+print(f"{sum(sizes[one] for one in never):,} bytes were never released")
 )";
 
 /// `words` in lines of a text, indented.
@@ -179,31 +189,97 @@ std::vector<std::string> wrapped(const std::vector<std::string>& words) {
 }
 
 struct Story {
-  std::vector<std::string> sizes, freed, events;
+  std::vector<std::string> storages, events;
 };
 
+/// The first letter of the word for an event; 0: the story does without it.
+char letter_of(const ReplayEvent& event, const analyzer::ReplayBuffer& buffer) {
+  switch (event.what) {
+    case ReplayDo::kGather:
+      return event.again ? '\0' : 'g';
+    case ReplayDo::kRelease:
+      if (buffer.persistent) return '\0';
+      return event.clears_tensor_only ? 'r' : 'f';
+    case ReplayDo::kRead:
+      return 'x';
+    case ReplayDo::kEmpty:
+      return 'e';
+    case ReplayDo::kDrop:
+      return 'd';
+    default:
+      return '\0';
+  }
+}
+
+/// An event of a storage of the story, as often as it comes in a row.
+struct Run {
+  std::size_t number;
+  char letter;
+  std::int64_t times;
+};
+
+/// Runs of one storage in a row are one word.
+std::vector<std::string> words_of(const std::vector<Run>& runs) {
+  std::vector<std::string> words;
+  std::string letters;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = runs[i];
+    letters += run.letter;
+    const Run* next = i + 1 < runs.size() ? &runs[i + 1] : nullptr;
+    const bool goes_on = next != nullptr && next->number == run.number && next->times == 1 && run.times == 1;
+    if (goes_on) continue;
+    words.push_back(fmt::format("{}{}", letters, run.number));
+    if (run.times > 1) words.back() += fmt::format("*{}", run.times);
+    letters.clear();
+  }
+  return words;
+}
+
 Story story_of(const ReplayPlan& plan, const std::vector<std::size_t>& shown) {
-  std::map<std::size_t, std::string> names;
+  std::map<std::size_t, std::size_t> numbers;  // in the story, of buffers
+  for (const std::size_t buffer : shown) numbers.emplace(buffer, numbers.size());
+  struct Uses {
+    std::int64_t declared = 1, releases = 0;  // what the first release declares counts
+  };
+  std::map<std::size_t, Uses> uses;  // by number
+  std::vector<Run> runs;
+  for (const ReplayEvent& event : plan.events) {
+    const auto number = numbers.find(event.buffer);
+    const char letter = number == numbers.end() ? '\0' : letter_of(event, plan.buffers[event.buffer]);
+    if (letter == '\0') continue;
+    const bool release = event.what == ReplayDo::kRelease;
+    Uses& of_storage = uses[number->second];
+    if (release && of_storage.releases++ == 0) of_storage.declared = event.users;
+    const bool again = !runs.empty() && runs.back().number == number->second && runs.back().letter == letter;
+    if (again) {
+      ++runs.back().times;
+    } else {
+      runs.push_back({number->second, letter, 1});
+    }
+  }
+  // How a storage ends is no part of the story once it has been released, and nothing reads it any more.
+  std::set<std::size_t> goes_on;
+  std::vector<Run> told;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const Uses& of_storage = uses[run->number];
+    const bool end = run->letter == 'd' || run->letter == 'e';
+    const bool released = of_storage.releases >= of_storage.declared;
+    if (end && released && !goes_on.contains(run->number)) continue;
+    goes_on.insert(run->number);
+    told.push_back(*run);
+  }
+  std::reverse(told.begin(), told.end());
+
+  Story story;
+  story.events = words_of(told);
   std::map<analyzer::Key, int> cycles;
+  std::string before;
   for (const std::size_t number : shown) {
     const analyzer::ReplayBuffer& buffer = plan.buffers[number];
-    names[number] = fmt::format("g{}.id{}.{}", buffer.key.graph, buffer.key.key, ++cycles[buffer.key]);
-  }
-  Story story;
-  for (const std::size_t number : shown) {
-    story.sizes.push_back(fmt::format("\"{}\": {},", names[number], plan.buffers[number].bytes.value));
-  }
-  for (const ReplayEvent& event : plan.events) {
-    const auto name = names.find(event.buffer);
-    if (name == names.end()) continue;
-    if (event.what == ReplayDo::kGather && !event.again) story.events.push_back("gather:" + name->second);
-    if (event.what == ReplayDo::kRead) story.events.push_back("read:" + name->second);
-    if (event.what == ReplayDo::kEmpty) story.events.push_back("empty:" + name->second);
-    if (event.what == ReplayDo::kDrop) story.events.push_back("drop:" + name->second);
-    if (event.what == ReplayDo::kRelease && !plan.buffers[event.buffer].persistent) {
-      story.events.push_back(fmt::format("release:{}/{}", name->second, event.users));
-      if (!event.clears_tensor_only) story.freed.push_back(fmt::format("\"{}\",", name->second));
-    }
+    const std::string given = fmt::format(":{}/{}", buffer.bytes.value, uses[numbers[number]].declared);
+    story.storages.push_back(fmt::format("{}.{}.{}{}", buffer.key.graph, buffer.key.key, ++cycles[buffer.key],
+                                         given == before ? "" : given));
+    before = given;
   }
   return story;
 }
@@ -219,19 +295,10 @@ std::string program_of(const LoadedTrace& trace, const ReplayPlan& plan, const s
   const auto lines = [&](const std::vector<std::string>& words) {
     for (const std::string& line : wrapped(words)) text += line + "\n";
   };
-  text += "BYTES = {\n";
-  lines(story.sizes);
-  text += "}\n";
-  if (story.freed.empty()) {
-    text += "FREED: set[str] = set()  # by their releases\n";
-  } else {
-    text += "FREED = {  # by their releases\n";
-    lines(story.freed);
-    text += "}\n";
-  }
-  text += "EVENTS = \"\"\"\n";
+  text += kStorages;
+  lines(story.storages);
+  text += kEvents;
   lines(story.events);
-  text += "\"\"\"\n";
   return text + kBody;
 }
 
@@ -273,7 +340,7 @@ std::string story_program(const LoadedTrace& trace, const ReplayPlan& plan, cons
   for (;;) {
     std::string text = program_of(trace, plan, shown);
     const bool fits = std::count(text.begin(), text.end(), '\n') <= kMostLines;
-    if (fits || shown.size() == 1) return text;
+    if (fits || shown.size() == 1) return text;  // a storage has few words, whatever it went through
     shown.resize(shown.size() - std::max<std::size_t>(shown.size() / 10, 1));
   }
 }

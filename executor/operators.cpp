@@ -245,8 +245,9 @@ void take_bytes(const at::Tensor& parameter, std::int64_t id) {
   parameter.set_data(hollow);
 }
 
-std::vector<at::Tensor> gathered_buffers(std::int64_t id) {
-  const Entered op({"gathered_buffers", std::nullopt, id});
+/// Of this thread's rank, else of the one that has the graph.
+std::vector<at::Tensor> gathered_buffers(std::int64_t id, std::optional<std::int64_t> graph) {
+  const Entered op({"gathered_buffers", graph, id});
   std::vector<at::Tensor> buffers;
   for (const GatheredBuffer& one : op.rank.registry().at(id, op.place).gathered) buffers.push_back(one.flat);
   return buffers;
@@ -349,7 +350,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("world_size() -> int", world_size);
   m.def("gather_across(Tensor t) -> Tensor", gather_across);
   m.def("take_bytes(Tensor parameter, int id) -> ()", take_bytes);
-  m.def("gathered_buffers(int id) -> Tensor[]", gathered_buffers);
+  m.def("gathered_buffers(int id, int? graph=None) -> Tensor[]", gathered_buffers);
   m.def("is_valid(int id) -> bool", is_valid);
   m.def("accumulates(int id) -> bool", accumulates);
   m.def("traffic() -> int[]", traffic);

@@ -126,6 +126,53 @@ dm.release(1)
 torch.ones(2)
 dm.step(0)
 """
+READ_WHERE_ALL_ARE_RELEASED = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    first, second = flat[:20_000], flat[20_000:]
+    for key, part in enumerate((first, second)):
+        dm.gather(key, part)
+    for key in (0, 1):
+        dm.release(key)
+        torch.ones(2)
+    first.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+READ_WHERE_ANOTHER_IS_GATHERED = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    first, second = flat[:20_000], flat[20_000:]
+    for key, part in enumerate((first, second)):
+        dm.gather(key, part)
+    with dm.release(0):
+        first.data = torch.empty(0)
+    torch.ones(2)
+    first.mul_(2)
+    dm.release(1)
+    torch.ones(2)
+    for part in (first, second):
+        part.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+READ_WHERE_THE_STORAGE_HAS_ENDED = """
+import torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(0, weight)
+    with dm.release(0):
+        weight.data = torch.empty(0)
+    torch.ones(2)
+    weight.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
 weights = [torch.empty(20_000) for _ in range(40)]
@@ -135,6 +182,73 @@ for key in range(40):
     dm.release(key)
 torch.ones(2)
 """
+
+ACROSS_STEPS = {
+    "taken in one step, gathered in the next": """
+import torch, dc_memtrace as dm
+weight = torch.empty(20_000)
+for step in range(3):
+    dm.gather(1, weight)
+    torch.ones(2)
+    with dm.release(1):
+        weight.untyped_storage().resize_(0)
+    torch.ones(2)
+    weight = torch.empty(20_000)
+    dm.step(step)
+""",
+    "gathered in one step, released in the next": """
+import torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    for step in range(3):
+        torch.ones(2)
+        dm.release(1)
+        torch.ones(2)
+        weight = torch.empty(20_000)
+        dm.gather(1, weight)
+        dm.step(step)
+main()
+""",
+    "counted and read beyond a step": """
+import torch, dc_memtrace as dm
+def main():
+    weight, late = torch.empty(20_000), torch.empty(30_000)
+    dm.gather(1, weight)
+    dm.gather(2, late)
+    torch.ones(2)
+    dm.release(1)
+    dm.release(2, 2)
+    torch.ones(2)
+    dm.step(0)
+    weight.mul_(2)
+    del weight
+    dm.release(2, 2)
+    torch.ones(2)
+    dm.step(1)
+    late.mul_(2)
+    dm.step(2)
+main()
+""",
+    "released after the last step": """
+import torch, dc_memtrace as dm
+def main():
+    for step in range(3):
+        weight, late = torch.empty(20_000), torch.empty(30_000)
+        dm.gather(1, weight)
+        dm.gather(2, late)
+        torch.ones(2)
+        dm.step(step)
+    dm.release(1)
+    dm.release(2, 2)
+    torch.ones(2)
+    weight.mul_(2)
+    more = torch.empty(30_000)
+    dm.gather(3, more)
+    torch.ones(2)
+main()
+""",
+}
 
 # Program, then how many findings it has.
 PROGRAMS = {
@@ -158,6 +272,9 @@ PROGRAMS = {
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
     "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
     "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
+    "a part is read when all are released": (("-c", READ_WHERE_ALL_ARE_RELEASED), 1),
+    "a part is read while another is gathered": (("-c", READ_WHERE_ANOTHER_IS_GATHERED), 1),
+    "read when its storage has ended": (("-c", READ_WHERE_THE_STORAGE_HAS_ENDED), 1),
 }
 
 
@@ -231,6 +348,16 @@ def test_every_finding_is_found_again(tmp_path, name):
     for replay in replays:
         assert replay["replayed_verdicts"] == replay["recorded_verdicts"]
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
+
+
+@pytest.mark.parametrize("name", ACROSS_STEPS)
+def test_cycles_that_lie_across_steps(tmp_path, name):
+    trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
+    for step in range(3):
+        (replay,) = reproduce(trace, "--step", step)
+        assert replay["reproduced"], replay["difference"]
+    replays = reproduce(trace)
+    assert [replay["difference"] for replay in replays] == [None] * len(replays)
 
 
 def test_random_plans_are_reproduced_step_by_step(tmp_path):
@@ -308,11 +435,23 @@ def test_with_the_fix_switched_on_the_peak_is_that_of_the_fixed_program(runs):
     assert names["replayed_peak_bytes"] == recorded.peak_of(fixed)
 
 
-def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs):
+@pytest.mark.parametrize(
+    "switches, verdict",
+    [
+        (("release_clears_tensor_only",), "late"),
+        (("release_clears_tensor_only=on", "wrapper_keeps_aliases"), "never"),
+        (("eager_gather_without_owner",), None),  # nothing is released
+    ],
+)
+def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs, switches, verdict):
     _, fixed = runs
-    switches = ("--switch", "release_clears_tensor_only", "--switch", "wrapper_keeps_aliases")
-    (replay,) = reproduce(fixed, "--step", 1, *switches)
-    assert replay["recorded_verdicts"]["freed"] == replay["replayed_verdicts"]["never"] == 12
+    (replay,) = reproduce(fixed, "--step", 1, *(word for switch in switches for word in ("--switch", switch)))
+    assert counted(replay["recorded_verdicts"]) == {"freed": 12}
+    assert counted(replay["replayed_verdicts"]) == ({verdict: 12} if verdict else {})
+
+
+def counted(verdicts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in verdicts.items() if count}
 
 
 @pytest.mark.parametrize(
@@ -324,8 +463,71 @@ def test_a_fixed_program_has_the_defect_where_it_is_switched_on(runs):
 )
 def test_other_fixes(tmp_path, program, switch, before, after):
     (replay,) = reproduce(record(tmp_path / "out", program), "--switch", switch)
-    for verdicts, expected in ((replay["recorded_verdicts"], before), (replay["replayed_verdicts"], after)):
-        assert {name: count for name, count in verdicts.items() if count} == expected
+    assert (counted(replay["recorded_verdicts"]), counted(replay["replayed_verdicts"])) == (before, after)
+
+
+PARTS_WITH_TWO_USES = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    parts = flat[:20_000], flat[20_000:]
+    for key, part in enumerate(parts):
+        dm.gather(key, part)
+    for key in (0, 0, 1, 1):
+        dm.release(key, 2)
+        torch.ones(10_000 * (key + 1))
+main()
+torch.ones(2)
+dm.step(0)
+"""
+
+
+def test_parts_of_a_storage_are_freed_with_the_last_one_of_them(tmp_path):
+    trace = record(tmp_path / "out", ("-c", PARTS_WITH_TWO_USES))
+    (replay,) = reproduce(trace, "--switch", "release_clears_tensor_only=off")
+    assert counted(replay["recorded_verdicts"]) == {"counted": 2, "shared": 1, "late": 1}
+    assert counted(replay["replayed_verdicts"]) == {"counted": 2, "shared": 1, "freed": 1}
+    assert replay["recorded_peak_bytes"] == replay["replayed_peak_bytes"] == 160_000 + 80_000
+
+
+ACTING = {
+    "release_clears_tensor_only": {"", "=on", "=off"},
+    "wrapper_keeps_aliases": {"", "=on", "=off"},
+    "eager_gather_without_owner": {"", "=on", "=off"},
+    "early_release_before_backward": {"=off"},
+}
+TAKEN = """
+import argparse, sys
+from dcmt_zero3 import replay
+for text in sys.argv[1:]:
+    try:
+        replay._switch(text)
+        print(text)
+    except argparse.ArgumentTypeError:
+        pass
+"""
+
+
+def test_switches_that_do_not_act_on_a_plan_are_refused(runs, tmp_path):
+    defect, _ = runs
+    names = re.findall(r'Named\{"(\w+)"', (recorded.ROOT / "executor" / "switches.cpp").read_text())
+    assert set(ACTING) < set(names)
+    texts = [name + value for name in (*names, "as_published", "nonsense") for value in ("", "=on", "=off", "=", "=1")]
+    acting = [text for text in texts if text.removeprefix(name := text.split("=")[0]) in ACTING.get(name, ())]
+    assert recorded.python("-c", TAKEN, *texts, env=environment()).stdout.split() == acting
+
+    acting_words = [name if len(values) == 3 else name + "=off" for name, values in ACTING.items()]
+
+    def line(text: str) -> str:
+        return f"--switch: '{text}' does not act on a plan; these do: {', '.join(acting_words)}"
+
+    for text in (text for text in texts if text not in acting):
+        refused = recorded.tool("reproduce", defect, "--switch", text)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"dc-memtrace: {line(text)}. See: dc-memtrace reproduce --help\n"
+    refused = recorded.python("-m", "dcmt_zero3.replay", "plan.json", "--switch", "undeclared_alias", env=environment())
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == f"dcmt_zero3.replay: argument {line('undeclared_alias')}\n"
 
 
 def test_the_program_that_is_written_needs_torch_alone_and_shows_the_bytes(runs, tmp_path):
@@ -343,7 +545,61 @@ def test_the_program_that_is_written_needs_torch_alone_and_shows_the_bytes(runs,
     assert "\n0 bytes were still alive" in recorded.python(story, "--fixed", env=env).stdout
 
 
-def test_a_long_story_is_cut_to_what_a_hundred_lines_hold(tmp_path):
+SEVERAL_HUNDRED_EVENTS = """
+import torch, dc_memtrace as dm
+def main(count):
+    kept = []
+    for key in range(count):
+        weight = torch.empty(20_000 + key % 3 * 1000)
+        dm.gather(key, weight)
+        dm.release(key, 2)
+        torch.ones(2)
+        with dm.release(key, 2):
+            if key % 2:
+                weight.untyped_storage().resize_(0)
+        torch.ones(2)
+        if key % 10 == 0:
+            weight.mul_(2)
+        kept.append(weight)
+    torch.ones(2)
+main({count})
+torch.ones(2)
+dm.step(0)
+"""
+
+
+@pytest.mark.parametrize("count, whole", [(120, True), (1200, False)])
+def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whole):
+    trace = record(tmp_path / "out", ("-c", SEVERAL_HUNDRED_EVENTS.replace("{count}", str(count))))
+    done = recorded.tool("reproduce", trace, "--emit", "-")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) <= 100 and max(map(len, done.stdout.splitlines())) <= 120
+    (tmp_path / "story.py").write_text(done.stdout)
+    ran = recorded.python(tmp_path / "story.py", env={"PATH": os.environ["PATH"]})
+    assert ran.returncode == 0, ran.stderr
+    told, all = map(int, re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups())
+    assert all == count and (told == count if whole else 100 < told < count)
+
+    # Of each storage that is told, its bytes before and after its final release are the recorded ones.
+    recorded_bytes = dict(
+        (f"g0.id{key}.1", (after, before))
+        for key, before, after in recorded.query(
+            trace, "SELECT key, bytes, bytes_settled FROM mark WHERE kind = 'release' AND flags LIKE '%final%'"
+        )
+    )
+    lines = re.findall(r"^(\S+): ([\d,]+) of ([\d,]+) B alive after the release$", ran.stdout, re.MULTILINE)
+    shown = {name: tuple(int(number.replace(",", "")) for number in numbers) for name, *numbers in lines}
+    assert len(lines) == len(shown) == told
+    assert shown == {name: recorded_bytes[name] for name in shown}
+    assert f"\n{sum(after for after, _ in shown.values()):,} bytes were still alive" in ran.stdout
+    assert "\n0 bytes were never released" in ran.stdout
+    reads = recorded.query(trace, "SELECT key FROM mark WHERE kind = 'read'")
+    assert re.findall(r"id(\d+)\.1: read 1x", ran.stdout) == [str(key) for (key,) in reads if f"g0.id{key}.1" in shown]
+    fixed = recorded.python(tmp_path / "story.py", "--fixed", env={"PATH": os.environ["PATH"]})
+    assert "\n0 bytes were still alive" in fixed.stdout
+
+
+def test_the_story_of_a_trained_model_is_told_whole(tmp_path):
     trace = record(tmp_path / "out", (*TRAIN, *TENSOR_ONLY, "--switch", "wrapper_keeps_aliases"))
     done = recorded.tool("reproduce", trace, "--emit", "-")
     assert len(done.stdout.splitlines()) <= 100
@@ -351,7 +607,7 @@ def test_a_long_story_is_cut_to_what_a_hundred_lines_hold(tmp_path):
     ran = recorded.python(tmp_path / "story.py")
     assert ran.returncode == 0, ran.stderr
     told, all = re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups()
-    assert int(told) < int(all) == 144
+    assert int(told) == int(all) == 144
 
 
 TOLD = """
@@ -390,7 +646,37 @@ dm.step(0)
 """
 
 
-@pytest.mark.parametrize("program, told, all", [(TOLD, 3, 3), (MANY_USES, 1, 2)])
+ONE_LONG_STORY = """
+import torch, dc_memtrace as dm
+def main():
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    for use in range(1, 2001):
+        dm.release(1, 2000 if use == 1 else use)
+        torch.ones(2)
+    for _ in range(50):
+        weight.mul_(2)
+main()
+torch.ones(2)
+dm.step(0)
+"""
+
+
+def test_a_story_of_thousands_of_events_of_one_storage(tmp_path):
+    trace = record(tmp_path / "out", ("-c", ONE_LONG_STORY))
+    done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "story.py").read_text().splitlines()) <= 100
+    ran = recorded.python(tmp_path / "story.py")
+    assert ran.stdout.splitlines() == [
+        "g0.id1.1: 80,000 of 80,000 B alive after the release",
+        "g0.id1.1: read 50x after its release, 80,000 B there",
+        "80,000 bytes were still alive after their release,",
+        "0 bytes were never released",
+    ]
+
+
+@pytest.mark.parametrize("program, told, all", [(TOLD, 3, 3), (MANY_USES, 2, 2)])
 def test_a_story_of_what_is_emptied_shared_or_long_runs(tmp_path, program, told, all):
     trace = record(tmp_path / "out", ("-c", program))
     done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")
@@ -465,8 +751,7 @@ def test_errors_are_one_line_with_their_code(runs, tmp_path):
 
     fails(2, "has no finding 7", defect, "--finding", 7)
     fails(2, "has no step 7", defect, "--step", 7)
-    fails(2, "'nonsense' is no switch of a replay", defect, "--switch", "nonsense")
-    fails(2, "can only be turned off", defect, "--switch", "early_release_before_backward")
+    fails(2, "--switch excludes --emit", defect, "--switch", "wrapper_keeps_aliases=off", "--emit", "-")
     fails(3, "no-such-trace", "no-such-trace.dcmt")
     fails(4, "failed (exit 127)", defect, "--python", "/no/python")
     # A build without the executor.

@@ -18,24 +18,25 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 import dc_memtrace
 from . import ops
 
-BEGIN = "dc-memtrace replay"  # the mark before which nothing is compared
+BEGIN = "dc-memtrace replay"  # the mark before which it makes itself ready
+REGION = "dc-memtrace replay: region"  # without steps, the mark before which nothing is compared
 
 GATHERED_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int32, torch.int64}
 
-# What a plan can be played with or without.
-SWITCHES = (
-    "release_clears_tensor_only",
-    "wrapper_keeps_aliases",
-    "eager_gather_without_owner",
-    "early_release_before_backward",
-)
+# What a plan can be played with or without. It says where releases are, not which reads an earlier one would precede.
+SWITCHES = {
+    "release_clears_tensor_only": ("on", "off"),
+    "wrapper_keeps_aliases": ("on", "off"),
+    "eager_gather_without_owner": ("on", "off"),
+    "early_release_before_backward": ("off",),
+}
 
 
 class Stage:
@@ -50,6 +51,12 @@ class Stage:
         self._one = torch.frombuffer(bytearray(1), dtype=torch.int8)
         self._level: list[torch.UntypedStorage] = []
         self._seen: dict[int, weakref.ref] = {}
+        # Buffers that are read without their bytes, and for each the tensor that its release empties.
+        self._read_empty = {e["buffer"] for e in plan["events"] if e["do"] == "read" and e["value"] == 0}
+        self._registered: dict[int, torch.Tensor] = {}
+        # Of parameters in one storage: those that are gathered, and how many uses are left of each.
+        self._parts_in_use: set[int] = set()
+        self._uses: dict[int, int] = {}
         self.kept: dict[int, torch.Tensor] = {}  # what no variable named
         self._turn, self._turns = 0, threading.Condition()
         self._register()
@@ -88,6 +95,9 @@ class Stage:
         else:
             tensor = self._part_of(buffer["shares"], number)
             dc_memtrace.gather(id, tensor, graph)
+            self._parts_in_use.add(number)
+            if number in self._read_empty:
+                self._registered[number] = self._in_storage_of(tensor, number)  # a view would keep the other one
         if number not in self._seen:
             self._seen[number] = weakref.ref(tensor)
         return tensor
@@ -96,10 +106,18 @@ class Stage:
         """Several parameters in one storage are more than the executor does: they are told by marks."""
         dtype = _dtype_of(self._buffers[number])
         size = self._buffers[number]["bytes"] // dtype.itemsize
-        parts = [n for n in self._seen if self._buffers[n]["shares"] == first and self._seen[n]() is not None]
-        if not parts:
-            return torch.empty(size, dtype=dtype)
-        return torch.empty(0, dtype=dtype).set_(self._tensor(parts[0]).untyped_storage(), 0, (size,))
+        parts = self._parts(first)
+        return self._in_storage_of(parts[0], number) if parts else torch.empty(size, dtype=dtype)
+
+    def _in_storage_of(self, tensor: torch.Tensor, number: int) -> torch.Tensor:
+        dtype = _dtype_of(self._buffers[number])
+        size = self._buffers[number]["bytes"] // dtype.itemsize
+        return torch.empty(0, dtype=dtype).set_(tensor.untyped_storage(), 0, (size,))
+
+    def _parts(self, first: int) -> list[torch.Tensor]:
+        """What is alive of the buffers in one storage."""
+        parts = (seen() for number, seen in self._seen.items() if self._buffers[number]["shares"] == first)
+        return [part for part in parts if part is not None]
 
     def _tensor(self, number: int) -> torch.Tensor:
         tensor = self._seen[number]()
@@ -120,27 +138,55 @@ class Stage:
             clears_tensor_only = self._clears_tensor_only
         if ops.switch_is_on("release_clears_tensor_only") != clears_tensor_only:
             ops.set_switch("release_clears_tensor_only", clears_tensor_only)
+        if number in self._read_empty:
+            flats = ops.gathered_buffers(buffer["id"], buffer["graph"])
+            self._registered.update((number, flat) for flat in flats)
         ops.release_param(self._one, buffer["graph"], buffer["id"], users)
 
     @contextlib.contextmanager
     def release_by_marks(self, number: int, users: int, clears_tensor_only: bool) -> Iterator[None]:
         """Around whatever lets go of a part of a shared storage."""
         buffer = self._buffers[number]
+        final = self._count_down(number, users)
         if self._clears_tensor_only is not None:
-            clears_tensor_only = self._clears_tensor_only
+            clears_tensor_only = self._clears_tensor_only or self._storage_in_use(number)
         with dc_memtrace.release(buffer["id"], users, buffer["graph"]):
             if not clears_tensor_only:
                 self._tensor(number).untyped_storage().resize_(0)
+            if final and number in self._registered:
+                self._registered[number].data = torch.empty(0, dtype=_dtype_of(buffer))
             yield
 
-    def read(self, number: int) -> None:
+    def _count_down(self, number: int, users: int) -> bool:
+        """True for the last of a part's uses."""
+        self._uses[number] = self._uses.get(number, users) - 1
+        if self._uses[number] > 0 or self._buffers[number]["persistent"]:
+            return False
+        self._uses.pop(number)
+        self._parts_in_use.discard(number)
+        return True
+
+    def _storage_in_use(self, number: int) -> bool:
+        return any(self._buffers[one]["shares"] == self._buffers[number]["shares"] for one in self._parts_in_use)
+
+    def read(self, number: int, bytes: int) -> None:
         with contextlib.suppress(RuntimeError):  # its data can be gone
-            torch.equal(self._tensor(number), self._one)  # one input, and nothing allocated
+            torch.equal(self._readable(number, bytes), self._one)  # one input, and nothing allocated
+
+    def _readable(self, number: int, bytes: int) -> torch.Tensor:
+        """What a read after a release can take: the tensor that it emptied, or any name of the storage."""
+        if bytes == 0 and number in self._registered:
+            return self._registered[number]
+        if self._seen[number]() is None and self._buffers[number]["shares"] is not None:
+            return next(iter(self._parts(self._buffers[number]["shares"])), self._one)
+        return self._tensor(number)
 
     def empty(self, number: int) -> None:
         self._tensor(number).untyped_storage().resize_(0)
 
     def forget(self, number: int) -> None:
+        self._registered.pop(number, None)
+        self._parts_in_use.discard(number)
         if self._buffers[number]["shares"] is None:
             ops.invalidate(self._buffers[number]["id"])
 
@@ -158,6 +204,9 @@ class Stage:
 
     def mark_begin(self) -> None:
         dc_memtrace.mark(BEGIN)
+
+    def mark_region(self) -> None:
+        dc_memtrace.mark(REGION)
 
     # --- threads take turns ---
 
@@ -215,8 +264,9 @@ class Writer:
                     self._lines[running].append("stage.pass_on()")
                 lines.append(f"stage.wait_for_turn({runs})")
                 running, runs = thread, runs + 1
-            if number == plan["prologue"] and plan["first_step"] is not None:
-                lines.append(f"stage.step({plan['first_step'] - 1})  # what comes before")
+            if number == plan["prologue"]:
+                first = plan["first_step"]
+                lines.append("stage.mark_region()" if first is None else f"stage.step({first - 1})  # what comes before")
             lines += self._lines_of(event)
         if several:
             self._lines[running].append("stage.pass_on()")
@@ -251,6 +301,8 @@ class Writer:
         what, number, value = event["do"], event["buffer"], event["value"]
         if what in ("level", "memory", "step"):
             return [f"stage.{what}({value})"]
+        if what == "read":
+            return [f"stage.read({number}, {value})"]
         if what == "operator":
             return ["stage.operator()"]
         buffer = self._plan["buffers"][number]
@@ -425,14 +477,20 @@ def run(path: str, switches: dict[str, bool]) -> None:
 
 
 def _switch(text: str) -> tuple[str, bool]:
-    name, _, value = text.partition("=")
-    if name not in SWITCHES or value not in ("", "on", "off"):
-        raise argparse.ArgumentTypeError(f"'{text}' is no switch of a replay")
+    name, equals, value = text.partition("=")
+    if (value if equals else "on") not in SWITCHES.get(name, ()):
+        acting = [one if len(values) == 2 else f"{one}={values[0]}" for one, values in SWITCHES.items()]
+        raise argparse.ArgumentTypeError(f"'{text}' does not act on a plan; these do: {', '.join(acting)}")
     return name, value != "off"
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser("dcmt_zero3.replay", description=__doc__)
     parser.add_argument("plan", help="JSON, by dc-memtrace reproduce -o")
     parser.add_argument("--switch", action="append", default=[], type=_switch, metavar="NAME[=off]")
     arguments = parser.parse_args()
