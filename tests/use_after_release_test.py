@@ -51,3 +51,32 @@ def test_released_after_the_last_use(tmp_path):
     assert use_after_release(tmp_path / "out") == []
     (seen,) = recorded.report(tmp_path / "out")
     assert seen["releases"]["total"] == 3
+
+
+PARTS = """
+import torch, dc_memtrace as dm
+buffer = torch.ones(40_000)
+parts = buffer.split(20_000)
+order = {order}
+for key in order:
+    dm.gather(key, parts[key])
+with dm.release(1):
+    parts[1].data = torch.empty(0)
+parts[1].mul_(2)
+dm.release(0)
+torch.ones(2)
+"""
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_several_in_one_buffer_the_one_that_was_released_is_read(tmp_path, order):
+    recorded.record(tmp_path / "out", "-c", PARTS.format(order=order))
+    (trace,) = recorded.traces(tmp_path / "out")
+    assert recorded.query(trace, "SELECT key, bytes FROM mark WHERE kind = 'read'") == [(1, 0)]
+
+
+def test_the_very_next_operator_reads(tmp_path):
+    program = "import torch, dc_memtrace as dm\nweight = torch.ones(20_000)\ndm.gather(1, weight)\ndm.release(1)\nweight.mul_(2)\n"
+    recorded.record(tmp_path / "out", "-c", program)
+    (trace,) = recorded.traces(tmp_path / "out")
+    assert recorded.query(trace, "SELECT key, bytes FROM mark WHERE kind = 'read'") == [(1, 80_000)]

@@ -343,10 +343,14 @@ void key_release_begins(KeyName name, std::int32_t declared, std::uint64_t op, s
   if (index == kNoSlot) return;
   KeySlot& slot = g_slots[index];
   SlotGuard guard(slot);
-  if (guard.owned) write_key(wire::RecordType::kReleaseBegin, slot, nullptr, op, declared, flags);
+  if (!guard.owned) return;
+  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->releasing = index + 1;
+  write_key(wire::RecordType::kReleaseBegin, slot, nullptr, op, declared, flags);
 }
 
-void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
+namespace {
+
+void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
   const std::uint32_t index = find_slot(name, true);
   if (index == kNoSlot) return;
   KeySlot& slot = g_slots[index];
@@ -389,6 +393,15 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
     return;
   }
   thread->pending[thread->pending_count++] = index;
+}
+
+}  // namespace
+
+void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
+  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->releasing = 0;
+  end_release(name, declared, op, flags);
+  // The very next operator may read what was released.
+  switch_operator_events();
 }
 
 void settle_releases() noexcept {
@@ -572,17 +585,19 @@ void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept 
     return;
   }
   if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
+  // Of several keys in one buffer, the one that is released here.
+  std::uint32_t index = kNoSlot;
   for (const auto& watched : g_watched[spread(old_storage, 13)].entries) {
     if (watched.storage.load(std::memory_order_acquire) != old_storage || watched.slot == kNoSlot) continue;
-    const std::uint32_t index = watched.slot;
-    for (auto& entry : g_slots[index].moved) {
-      const void* empty = nullptr;
-      if (!entry.compare_exchange_strong(empty, tensor)) continue;
-      MovedTensor& moved = g_moved[spread(tensor, 12)];
-      moved.slot = index;
-      if (moved.tensor.exchange(tensor) == nullptr) g_moved_count.fetch_add(1, std::memory_order_relaxed);
-      break;
-    }
+    if (index == kNoSlot || watched.slot + 1 == thread->releasing) index = watched.slot;
+  }
+  if (index == kNoSlot) return;
+  for (auto& entry : g_slots[index].moved) {
+    const void* empty = nullptr;
+    if (!entry.compare_exchange_strong(empty, tensor)) continue;
+    MovedTensor& moved = g_moved[spread(tensor, 12)];
+    moved.slot = index;
+    if (moved.tensor.exchange(tensor) == nullptr) g_moved_count.fetch_add(1, std::memory_order_relaxed);
     return;
   }
 }
