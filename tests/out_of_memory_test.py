@@ -116,6 +116,9 @@ def test_who_holds_it_when_memory_runs_out(tmp_path, options, then):
         "SELECT mark.operator IS NOT NULL, count(*) FROM mark WHERE trigger = 'out_of_memory' GROUP BY 1",
     )
     assert looks == [(1, 2)]
+    storage = str(report["findings"][0]["items"][0]["storage"])
+    story = recorded.tool("show", "storage", tmp_path / "out", storage).stdout
+    assert f"main: {then}" in story.split(", as memory ran out")[1]
     shown = recorded.tool("report", tmp_path / "out").stdout
     assert f"held by     main: {then}\n" in shown.split("RELEASE KEEPS STORAGE")[0]
 
