@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <typeinfo>
 
 #include "collector/elf/elf_patch.h"
@@ -17,22 +18,31 @@ namespace {
 using CurrentNode = std::shared_ptr<void>();
 constinit CurrentNode* g_current_node = nullptr;
 
-/// The last part of a class's name as the compiler writes it, N5torch8autograd9generated12MulBackward0E: what torch
-/// calls its nodes. Asking the node itself would allocate, and one that Python defines takes the GIL.
-void last_part(const char* mangled, char* out, std::size_t capacity) noexcept {
-  const char* last = mangled;
-  std::size_t length = strlen(mangled);
+/// What torch calls its nodes: the class's name, of those in torch::autograd::generated without where they are. It is
+/// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
+/// part of it: asking the node itself would allocate, and one that Python defines takes the GIL.
+void class_name(const char* mangled, char* out, std::size_t capacity) noexcept {
+  constexpr std::string_view kGenerated = "torch::autograd::generated::";
+  std::size_t length = 0;
+  const auto append = [&](const char* text, std::size_t count) {
+    count = std::min(count, capacity - 1 - length);
+    memcpy(out + length, text, count);
+    length += count;
+  };
   const char* at = mangled + (*mangled == 'N' ? 1 : 0);
   while (isdigit(static_cast<unsigned char>(*at)) != 0) {
     std::size_t part = 0;
     for (; isdigit(static_cast<unsigned char>(*at)) != 0; ++at) part = part * 10 + static_cast<std::size_t>(*at - '0');
     if (part > strlen(at)) break;
-    last = at;
-    length = part;
+    if (std::string_view(out, length) == kGenerated.substr(0, kGenerated.size() - 2)) {
+      length = 0;
+    } else if (length > 0) {
+      append("::", 2);
+    }
+    append(at, part);
     at += part;
   }
-  length = std::min(length, capacity - 1);
-  memcpy(out, last, length);
+  if (length == 0) append(mangled, strlen(mangled));
   out[length] = '\0';
 }
 
@@ -52,7 +62,7 @@ RunningNode::RunningNode(TorchThread* thread) noexcept {
   if (node == nullptr) return;
   // What a table of virtual functions has in front of it, by the C++ ABI that torch is built for.
   const auto* table = *static_cast<const std::type_info* const* const*>(node.get());
-  last_part(table[-1]->name(), name_, sizeof name_);
+  class_name(table[-1]->name(), name_, sizeof name_);
   begin_op(*thread, this, name_, wire::OpScope::kBackward);
   thread_ = thread;
 }

@@ -19,7 +19,7 @@ class RunningNode {
 
  private:
   TorchThread* thread_ = nullptr;
-  char name_[64];
+  char name_[128];
 };
 
 }  // namespace dcmt::torch_provider
