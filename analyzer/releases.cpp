@@ -117,12 +117,15 @@ void judge(const TraceData& data, ReleaseRow& row) {
   const Storage* storage = data.storages.find(mark.storage);
   if (storage != nullptr) row.gone = first_gone(data, *storage, mark.span.from_seq);
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
-  // Without a next operator on that thread there is no moment to miss.
-  const bool in_time = row.gone && (!mark.settled_seq.valid() || row.gone->seq <= mark.settled_seq);
+  // Without a next operator on that thread there is no moment to miss; one at which nobody looked is not known.
+  const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
+  const bool in_time = row.gone && (!moment.valid() || row.gone->seq <= moment);
   const bool within_step = row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
   const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
   if (read_zero || (in_time && within_step)) {
     row.verdict = Verdict::kFreed;
+  } else if (mark.flags.not_settled && row.gone) {
+    row.verdict = Verdict::kUnknown;
   } else if (storage == nullptr) {
     row.verdict = Verdict::kUnknown;
     row.residual = bytes_settled;

@@ -22,7 +22,7 @@ enum class Verdict {
   kPersistent,  ///< the parameter is persistent: nothing was to be freed
   kNoGather,    ///< released without a gather in this cycle: nothing to judge
   kShared,      ///< another parameter's gather still uses the storage: that one's release is the one to judge
-  kUnknown,     ///< the trace does not know the storage
+  kUnknown,     ///< the trace does not know the storage, or not whether it went in time
 };
 
 /// A number of operators of one thread. They are counted by the thread itself, but only some are rows of the trace, so

@@ -129,7 +129,7 @@ enum class MarkKind : std::uint8_t {
 struct MarkFlags {
   bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
   bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
-  bool kernel = false, function = false, shared = false;
+  bool kernel = false, function = false, shared = false, not_settled = false;
 };
 
 /// A parameter: its number within its graph.

@@ -205,6 +205,7 @@ constexpr FlagName kFlags[] = {
     {"shared", &MarkFlags::shared},
     {"explicit", &MarkFlags::explicit_mark},
     {"unwound", &MarkFlags::unwound},
+    {"not_settled", &MarkFlags::not_settled},
     {"metadata_only", &MarkFlags::metadata_only},
     {"unstable", &MarkFlags::unstable},
     {"other_threads_unseen", &MarkFlags::other_threads_unseen},

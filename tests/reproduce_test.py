@@ -175,10 +175,10 @@ dm.step(0)
 """
 MANY_IN_A_ROW = """
 import torch, dc_memtrace as dm
-weights = [torch.empty(20_000) for _ in range(40)]
+weights = [torch.empty(20_000) for _ in range(1030)]
 for key, weight in enumerate(weights):
     dm.gather(key, weight)
-for key in range(40):
+for key in range(1030):
     dm.release(key)
 torch.ones(2)
 """
@@ -731,14 +731,14 @@ def test_without_a_temporary_folder_nothing_is_played_and_nothing_replaced(runs,
 
 
 def test_what_the_executor_cannot_do_is_not_called_reproduced(tmp_path):
-    """After forty releases in a row without an operator between them, which is one in the executor."""
+    """After a thousand releases in a row without an operator between them, which is one in the executor."""
     trace = record(tmp_path / "out", ("-c", MANY_IN_A_ROW))
     (replay,) = reproduce(trace, code=1)
     assert replay["reproduced"] is False
-    assert replay["difference"]["what"] == "verdict" and replay["difference"]["release"] == 32
+    assert replay["difference"]["what"] == "verdict" and replay["difference"]["release"] == 1024
     shown = recorded.tool("reproduce", trace)
     assert shown.returncode == 1
-    assert "no, the first difference: verdict of release 33 of 40: id 32 of graph 0" in shown.stdout
+    assert "no, the first difference: verdict of release 1025 of 1030: id 1024 of graph 0" in shown.stdout
 
 
 def test_errors_are_one_line_with_their_code(runs, tmp_path):

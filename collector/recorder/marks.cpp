@@ -38,6 +38,7 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
   add((flags & wire::kKeyExplicit) != 0, "explicit");
   add((flags & wire::kKeyUnwound) != 0, "unwound");
   add((flags & wire::kKeyFunction) != 0, "function");
+  add((flags & wire::kKeyNotSettled) != 0, "not_settled");
   add(metadata_only, "metadata_only");
   if (text.empty()) return std::nullopt;
   return text;

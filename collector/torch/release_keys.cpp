@@ -368,6 +368,8 @@ void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uin
   const bool final = slot.remaining == 0 && !slot.persistent && !unwound;
   if (final) {
     flags |= wire::kKeyFinal;
+    const TorchThread* thread = torch_thread();
+    if (thread != nullptr && thread->pending_count == TorchThread::kMaxPending) flags |= wire::kKeyNotSettled;
     write_launches();
     write_last_touch(slot);
   }

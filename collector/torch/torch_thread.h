@@ -29,7 +29,7 @@ struct EmptyView {
 
 struct TorchThread {
   static constexpr std::uint32_t kMaxDepth = 64;
-  static constexpr std::uint32_t kMaxPending = 32;
+  static constexpr std::uint32_t kMaxPending = 1024;  // a model's parameters, one after the other
   static constexpr std::uint32_t kMaxBoxed = 32;
 
   std::uint64_t ordinal;    ///< operators begun on this thread

@@ -92,7 +92,8 @@ CREATE TABLE mark(                  -- a named moment (to_seq = from_seq) or spa
   bytes_settled INTEGER,            -- release: at the thread's next operator; NULL if there was none
   settled_seq INTEGER, settled_ns INTEGER,
   declared INTEGER, remaining INTEGER,  -- release: the count of uses, and those left
-  flags TEXT,                       -- comma separated; release: final, persistent, mismatch, no_gather, explicit, unwound, metadata_only
+  flags TEXT,                       -- comma separated; release: final, persistent, mismatch, no_gather, explicit, unwound, not_settled,
+                                    -- metadata_only
                                     -- census: unstable, other_threads_unseen, sharing_lossy; read: kernel
   ordinal INTEGER,                  -- the thread's operator number
   trigger TEXT,                     -- census: 'release' | 'out_of_memory' | 'call'

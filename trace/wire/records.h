@@ -258,6 +258,7 @@ inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had 
 inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator threw
 inline constexpr std::uint32_t kKeyFunction = 1u << 7;     ///< by a Python function, not an operator
 inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: another key's gather still uses the storage
+inline constexpr std::uint32_t kKeyNotSettled = 1u << 9;   ///< final, and there was no room to look at it again
 /// Gather, wait: the bits from here on are 1 + the number of c10::ScalarType of the tensor's elements; 0: not known.
 inline constexpr unsigned kKeyDtypeShift = 24;
 
@@ -428,7 +429,7 @@ struct LostRecord {
 static_assert(sizeof(LostRecord) == 40);
 
 enum class DiagnosticCode : std::uint32_t {
-  kProviderOff = 1,    ///< a source of facts was switched off (text says which and why)
+  kProviderOff = 1,  ///< a source of facts was switched off (text says which and why)
   kKeyTableFull = 5,
   kNote = 6,
 };
