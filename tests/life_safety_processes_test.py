@@ -26,11 +26,15 @@ if __name__ == '__main__':
     torch.set_num_threads(1)
     work(1)
     stop = threading.Event()
+    begun = threading.Barrier(3)
     def record():
+        work(2)  # a thread's first operator takes a lock of torch's, which a fork would leave locked in the child
+        begun.wait()
         while not stop.is_set():
             work(2)
     others = [threading.Thread(target=record) for _ in range(2)]
     for thread in others: thread.start()
+    begun.wait()
     if os.fork() == 0:
         go_on_training()
     print('fork', os.wait()[1])
