@@ -12,6 +12,10 @@ bool names_a_variable(HolderKind kind) {
          kind == HolderKind::kEvalStack;
 }
 
+bool is_at_error(const TraceData& data, const Mark& mark) {
+  return mark.kind == MarkKind::kCensus && data.text(mark.trigger) == "out_of_memory";
+}
+
 HolderPath& path_for(const TraceData& data, const Edge& edge, std::vector<HolderPath>& paths) {
   for (HolderPath& path : paths) {
     if (path.function == edge.function && path.file == edge.file && path.object == edge.object &&
@@ -60,6 +64,8 @@ std::int64_t Holders::unexplained() const {
   return sum;
 }
 
+bool Holders::at_error(const TraceData& data) const { return is_at_error(data, *census); }
+
 bool Holders::certain() const {
   return unexplained() == 0 && !counts.empty() && !census->flags.unstable && !census->flags.sharing_lossy &&
          std::all_of(paths.begin(), paths.end(), [](const HolderPath& path) { return path.certain; });
@@ -94,8 +100,7 @@ std::optional<Holders> holders_of_release(const TraceData& data, const Mark& rel
 
 std::optional<Holders> holders_at_error(const TraceData& data, StorageId storage, Sequence error) {
   for (const Mark* mark : data.marks_by_storage.of(storage)) {
-    const bool looked = mark->kind == MarkKind::kCensus && data.text(mark->trigger) == "out_of_memory";
-    if (looked && mark->span.from_seq > error) return holders_of(data, *mark, storage);
+    if (is_at_error(data, *mark) && mark->span.from_seq > error) return holders_of(data, *mark, storage);
   }
   return std::nullopt;
 }

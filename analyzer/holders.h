@@ -57,6 +57,8 @@ struct Holders {
   std::vector<EdgeId> edges;      ///< all, as evidence
 
   [[nodiscard]] std::int64_t unexplained() const;
+  /// Looked at because memory ran out, not because something was released.
+  [[nodiscard]] bool at_error(const TraceData& data) const;
   /// All counts explained, all holders seen as owners, nothing moved while looking.
   [[nodiscard]] bool certain() const;
 };

@@ -356,10 +356,9 @@ std::string storage_text(const LoadedTrace& trace, const StorageStory& story, co
       break;
   }
   for (const Holders& holders : story.censuses) {
-    const bool refused = data.text(holders.census->trigger) == "out_of_memory";
     text += "\n" +
             style.bold(fmt::format("census at seq {}{}", grouped(holders.census->span.from_seq.value),
-                                   refused ? ", as memory ran out" : "")) +
+                                   holders.at_error(data) ? ", as memory ran out" : "")) +
             "\n" + holder_lines(data, holders, "", style) + "   " + style.dim("counts      ") + count_text(holders) +
             "\n";
   }

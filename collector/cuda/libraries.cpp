@@ -1,21 +1,15 @@
 #include "collector/cuda/libraries.h"
 
-#include <dlfcn.h>
-
 #include "collector/elf/elf_patch.h"
 
 namespace dcmt::cuda_provider {
-namespace {
 
 using elf::find;
-
-void* loaded(const char* library) noexcept { return dlopen(library, RTLD_NOLOAD | RTLD_LAZY); }
-
-}  // namespace
+using elf::loaded_library;
 
 bool find_cupti(Cupti& out) noexcept {
-  void* cupti = loaded("libcupti.so.13");
-  if (cupti == nullptr) cupti = loaded("libcupti.so.12");
+  void* cupti = loaded_library("libcupti.so.13");
+  if (cupti == nullptr) cupti = loaded_library("libcupti.so.12");
   return cupti != nullptr && find(cupti, "cuptiSubscribe", out.subscribe) &&
          find(cupti, "cuptiUnsubscribe", out.unsubscribe) && find(cupti, "cuptiFinalize", out.finalize) &&
          find(cupti, "cuptiEnableCallback", out.enable_callback);
@@ -23,7 +17,7 @@ bool find_cupti(Cupti& out) noexcept {
 
 Driver find_driver() noexcept {
   Driver driver{};
-  void* cuda = loaded("libcuda.so.1");
+  void* cuda = loaded_library("libcuda.so.1");
   if (cuda == nullptr) return driver;
   find(cuda, "cuFuncGetParamInfo", driver.function_parameter);
   find(cuda, "cuKernelGetParamInfo", driver.kernel_parameter);

@@ -223,6 +223,8 @@ Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noex
   return {request.written, request.postponed};
 }
 
+void* loaded_library(const char* name) noexcept { return dlopen(name, RTLD_NOLOAD | RTLD_LAZY); }
+
 void* symbol_in_use(void* library, const char* symbol) noexcept {
   // The program comes first in the global scope. Under Python torch is not in it.
   void* found = dlsym(RTLD_DEFAULT, symbol);

@@ -26,6 +26,9 @@ struct Patched {
 /// only.
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
+/// A library that the process has loaded, nullptr if it has not.
+void* loaded_library(const char* name) noexcept;
+
 /// A function of a loaded library, as what a hook passes on to. False if the library has no such function.
 template <class Function>
 bool find(void* library, const char* symbol, Function& out) noexcept {

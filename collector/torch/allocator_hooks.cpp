@@ -1,6 +1,5 @@
 #include "collector/torch/allocator_hooks.h"
 
-#include <dlfcn.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -18,6 +17,7 @@ namespace {
 
 using elf::find;
 using elf::ImportPatch;
+using elf::loaded_library;
 using elf::pointer;
 
 using AllocCpu = void* (*)(std::size_t);
@@ -351,7 +351,7 @@ void follow_cuda_allocator() noexcept {
   constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed, on_trace_segment};
   Following following = g_following.load(std::memory_order_relaxed);
   if (following != Following::kNot && following != Following::kDue) return;
-  void* cuda = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* cuda = loaded_library("libc10_cuda.so");
   if (cuda == nullptr) return;
   // CUDA's runtime is one of the libraries it was linked with, under a name that changes with the version.
   if (g_memory_of_device == nullptr) find(cuda, "cudaMemGetInfo", g_memory_of_device);

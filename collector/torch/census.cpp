@@ -1,7 +1,5 @@
 #include "collector/torch/census.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 
 #include "collector/agent/provider.h"
@@ -123,7 +121,7 @@ void write_tensor(std::uint64_t census, const void* tensor, const TensorFacts& f
 }  // namespace
 
 bool prepare_census() noexcept {
-  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* cpu = elf::loaded_library("libtorch_cpu.so");
   void* const* table =
       cpu != nullptr
           ? static_cast<void* const*>(elf::symbol_in_use(cpu, "_ZTVN5torch8autograd22DifferentiableViewMetaE"))

@@ -4,7 +4,6 @@
 // import slot, and every destructor runs through an import slot of D1 or D2; so a birth and a death are seen once each.
 #include "collector/torch/lifetime_hooks.h"
 
-#include <dlfcn.h>
 #include <time.h>
 
 #include <atomic>
@@ -28,6 +27,7 @@ namespace {
 
 using elf::find;
 using elf::ImportPatch;
+using elf::loaded_library;
 using elf::patch_virtual;
 using elf::pointer;
 using elf::symbol_in_use;
@@ -468,7 +468,7 @@ const ImportPatch kCudaImports[] = {
 void* cuda_library() {
   static void* cuda = nullptr;
   if (cuda != nullptr) return cuda;
-  void* found = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* found = loaded_library("libtorch_cuda.so");
   if (found != nullptr && find(found, kResizeCuda, g_resize_cuda) && find(found, kSetCuda, g_set_cuda)) cuda = found;
   return cuda;
 }
@@ -476,8 +476,8 @@ void* cuda_library() {
 }  // namespace
 
 bool install_lifetime_hooks(const char** why) noexcept {
-  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
-  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* c10 = loaded_library("libc10.so");
+  void* cpu = loaded_library("libtorch_cpu.so");
   if (c10 == nullptr || cpu == nullptr) {
     *why = "libc10.so or libtorch_cpu.so is not loaded under its usual name";
     return false;

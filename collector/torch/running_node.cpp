@@ -1,7 +1,6 @@
 #include "collector/torch/running_node.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <string.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ constinit CurrentNode* g_current_node = nullptr;
 /// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
 /// part of it: asking the node itself would allocate, and one that Python defines takes the GIL.
 void class_name(const char* mangled, char* out, std::size_t capacity) noexcept {
-  constexpr std::string_view kGenerated = "torch::autograd::generated::";
+  constexpr std::string_view kGenerated = "torch::autograd::generated";
   std::size_t length = 0;
   const auto append = [&](const char* text, std::size_t count) {
     count = std::min(count, capacity - 1 - length);
@@ -34,7 +33,7 @@ void class_name(const char* mangled, char* out, std::size_t capacity) noexcept {
     std::size_t part = 0;
     for (; isdigit(static_cast<unsigned char>(*at)) != 0; ++at) part = part * 10 + static_cast<std::size_t>(*at - '0');
     if (part > strlen(at)) break;
-    if (std::string_view(out, length) == kGenerated.substr(0, kGenerated.size() - 2)) {
+    if (std::string_view(out, length) == kGenerated) {
       length = 0;
     } else if (length > 0) {
       append("::", 2);
@@ -49,7 +48,7 @@ void class_name(const char* mangled, char* out, std::size_t capacity) noexcept {
 }  // namespace
 
 bool prepare_running_node() noexcept {
-  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* cpu = elf::loaded_library("libtorch_cpu.so");
   if (cpu == nullptr) return false;
   g_current_node = reinterpret_cast<CurrentNode*>(elf::symbol_in_use(cpu, "_ZN5torch8autograd16get_current_nodeEv"));
   return g_current_node != nullptr;

@@ -76,7 +76,7 @@ const char* self_check() {
     return wrong("views");
   }
   // Virtual tables: the slots that are hooked must hold the functions we think they hold.
-  void* c10 = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* c10 = elf::loaded_library("libc10.so");
   if (c10 == nullptr) return wrong("libraries");
   void* const* table = static_cast<void* const*>(elf::symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
   void* const* storage_table = static_cast<void* const*>(elf::symbol_in_use(c10, "_ZTVN3c1011StorageImplE"));
