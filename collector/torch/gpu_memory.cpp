@@ -1,5 +1,8 @@
 #include "collector/torch/gpu_memory.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "collector/agent/provider.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/release_keys.h"
@@ -47,11 +50,23 @@ void write_launches() noexcept {
   if (cuda != nullptr) cuda->write_launches();
 }
 
+namespace {
+
+/// Kernels of torch's are given structures whose unused fields have what was on the stack before, addresses of other
+/// tensors as well. What an operator of torch's own works on is among its arguments, or was made inside of it.
+bool is_left_over(const RunningOp* op, const void* storage) noexcept {
+  if (op == nullptr || !op->inputs_known || !std::string_view(op->name).starts_with("aten::")) return false;
+  const auto* end = op->released + op->released_count;
+  return std::find(op->released, end, storage) == end;
+}
+
+}  // namespace
+
 void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexcept {
-  const TorchThread* thread = torch_thread();
+  TorchThread* thread = torch_thread();
   // What gather, wait and release do inside is theirs.
   if (thread == nullptr || thread->in_cycle_op != 0) return;
-  kernel_touches(storage, bytes, name, thread->ordinal);
+  kernel_touches(storage, bytes, name, thread->ordinal, is_left_over(innermost_op(*thread), storage));
 }
 
 }  // namespace dcmt::torch_provider

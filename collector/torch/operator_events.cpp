@@ -73,29 +73,50 @@ bool reads_data(const at::RecordFunction& function, std::size_t index) {
   return alias == nullptr || alias->isWrite();
 }
 
-void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, std::uint64_t ordinal) {
+void note_released_input(RunningOp& op, const void* storage) {
+  if (op.released_count == RunningOp::kMostReleased) {
+    op.inputs_known = false;
+  } else {
+    op.released[op.released_count++] = storage;
+  }
+}
+
+/// @param op  `function`, if its inputs are to be noted
+void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
+             RunningOp* op) {
+  if (!tensor.defined()) return;
+  // A tensor without a storage of its own, as a sparse one, can have any inside.
+  if (op != nullptr && !tensor.has_storage()) op->inputs_known = false;
   ReleasedKey key;
-  if (!tensor.defined() || !released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
+  if (!released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
+  if (op != nullptr) note_released_input(*op, key.storage);
   if (reads_data(function, index)) {
-    write_read(key, tensor.unsafeGetTensorImpl(), function.name(), ordinal);
-  } else if (TorchThread* thread = torch_thread(); key.bytes == 0 && thread->empty_view.function == nullptr) {
-    thread->empty_view = {&function, tensor.unsafeGetTensorImpl(), key, std::uncaught_exceptions()};
+    write_read(key, tensor.unsafeGetTensorImpl(), function.name(), thread.ordinal);
+  } else if (key.bytes == 0 && thread.empty_view.function == nullptr) {
+    thread.empty_view = {&function, tensor.unsafeGetTensorImpl(), key, std::uncaught_exceptions()};
   }
 }
 
 std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& function) {
   if (!agent::recording() || !reads_wanted()) return nullptr;
   agent::Inside inside;
-  const TorchThread* thread = torch_thread();
+  TorchThread* thread = torch_thread();
   // What gather, wait and release do inside is theirs.
   if (thread == nullptr || thread->in_cycle_op != 0) return nullptr;
+  RunningOp* op = innermost_op(*thread);
+  if (op != nullptr && op->function != &function) op = nullptr;
+  if (op != nullptr) {
+    op->inputs_known = true;
+    op->released_count = 0;
+  }
   const auto inputs = function.inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].isTensor()) {
-      look_at(function, i, inputs[i].toTensor(), thread->ordinal);
-    } else if (inputs[i].isTensorList()) {
-      for (const c10::IValue& element : inputs[i].toListRef())
-        look_at(function, i, element.toTensor(), thread->ordinal);
+      look_at(function, i, inputs[i].toTensor(), *thread, op);
+    } else if (inputs[i].isTensorList() || inputs[i].isOptionalTensorList()) {
+      for (const c10::IValue& element : inputs[i].toListRef()) {
+        if (element.isTensor()) look_at(function, i, element.toTensor(), *thread, op);
+      }
     }
   }
   return nullptr;

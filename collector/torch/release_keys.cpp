@@ -531,14 +531,15 @@ void write_read(const ReleasedKey& key, const void* tensor, const char* op, std:
   write_read_record(key, tensor, op, ordinal, 0);
 }
 
-void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept {
+void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal,
+                    bool left_over) noexcept {
   const Claim claim = claim_on(storage);
   if (KeySlot* slot = claim.gathered; slot != nullptr) {
     // Of two launches at one moment either is the last.
     slot->touch_name.store(kernel != nullptr ? agent::intern(kernel, strlen(kernel)) : 0, std::memory_order_relaxed);
     slot->touch_tsc.store(agent::cycles(), std::memory_order_relaxed);
     slot->touches.fetch_add(1, std::memory_order_relaxed);
-  } else if (slot = claim.released; slot != nullptr) {
+  } else if (slot = claim.released; slot != nullptr && !left_over) {
     if (slot->kernel_reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
     write_read_record({slot->name, storage, bytes}, nullptr, kernel, ordinal, wire::kReadByKernel);
   }

@@ -60,7 +60,9 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
 void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept;
 /// A kernel got an address in the memory of `storage`, which may have ended since it was watched: it is not looked at.
 /// A read, if it is released; else, a use of it.
-void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal) noexcept;
+/// @param left_over  the address is none that the kernel works with: of a released storage it tells nothing
+void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal,
+                    bool left_over) noexcept;
 
 // Told by the lifetime hooks. Cheap where nothing is watched.
 void watched_storage_ends(const void* storage) noexcept;

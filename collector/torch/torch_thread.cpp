@@ -64,6 +64,7 @@ void begin_op(TorchThread& thread, const void* function, const char* name, wire:
     op.scope = static_cast<std::uint32_t>(scope);
     op.stack_known = false;
     op.frame = frame;
+    op.inputs_known = false;
   }
   ++thread.depth;
 }

@@ -10,6 +10,8 @@
 namespace dcmt::torch_provider {
 
 struct RunningOp {
+  static constexpr std::uint32_t kMostReleased = 8;
+
   const void* function;  ///< torch's RecordFunction, for identity only
   const char* name;      ///< valid while the operator runs
   std::uint64_t ordinal;
@@ -17,6 +19,10 @@ struct RunningOp {
   bool stack_known;
   std::uint64_t stack;  ///< if known: of the Python frames that called it
   const void* frame;    ///< the innermost of these, which stands still while the operator runs; nullptr: no such frame
+  // Of its inputs, where they were looked at:
+  bool inputs_known;  ///< `released` has all of the released storages among them
+  std::uint32_t released_count;
+  const void* released[kMostReleased];
 };
 
 /// An operator that runs and makes a view of a released storage whose bytes are gone.
@@ -72,6 +78,12 @@ inline TorchThread* torch_thread() noexcept {
 
 /// The calling thread ends: its state can serve another one.
 void give_back_torch_thread() noexcept;
+
+/// The operator, node or range of the program's own that began last and still runs; nullptr: none, or too deep to know.
+inline RunningOp* innermost_op(TorchThread& thread) noexcept {
+  if (thread.depth == 0 || thread.depth > TorchThread::kMaxDepth) return nullptr;
+  return &thread.running[thread.depth - 1];
+}
 
 /// Id of the calling thread's Python stack, or 0. Walked once for all that an operator does outside of Python.
 std::uint64_t stack_here() noexcept;

@@ -76,6 +76,15 @@ def test_a_kernel_of_a_compiled_graph_is_found(tmp_path):
         assert any(by_kernel and name.startswith("triton_") for by_kernel, name in readers(release))
 
 
+def test_an_address_that_an_operator_of_torch_was_not_given_is_left_over(tmp_path):
+    """Its kernels have room for more than they use, and there is what was on the stack before (docs/adr/0012)."""
+    _, releases = run(tmp_path / "aten", "--inside", "aten")
+    assert [readers(release) for release in releases] == [[]] * STEPS
+    assert {release["verdict"] for release in releases} == {"late"}
+    _, releases = run(tmp_path / "mine", "--inside", "mine")
+    assert [readers(release) for release in releases] == [[(True, "late_read")]] * STEPS
+
+
 def test_a_copy_past_torch_is_found(tmp_path):
     printed, releases = run(tmp_path / "run", "--copy")
     assert printed["copied"] == sum(range(1, STEPS + 1))

@@ -11,6 +11,7 @@ import ctypes
 import json
 import pathlib
 import sys
+from collections.abc import Callable
 
 import torch
 
@@ -41,6 +42,20 @@ def copy_to_host(tensor: torch.Tensor) -> float:
     return host[0]
 
 
+def operator_that_calls(kernel: Callable[[], None], namespace: str, library: list) -> Callable[[torch.Tensor], object]:
+    """One of torch's own, or the program's, while `library` lasts. What `kernel` works with is not among its inputs."""
+
+    def implementation(given: torch.Tensor) -> torch.Tensor:
+        kernel()
+        return given
+
+    library.append(torch.library.Library(namespace, "IMPL" if namespace == "aten" else "DEF"))
+    if namespace != "aten":
+        library[0].define("digamma(Tensor self) -> Tensor")
+    library[0].impl("digamma", implementation, "CUDA")
+    return getattr(torch.ops, namespace).digamma.default
+
+
 def on_the_gpu(profile) -> list[str]:
     """Names of what ran on the GPU."""
     events = profile.events() if profile is not None else []
@@ -53,6 +68,7 @@ def main() -> None:
     parser.add_argument("--kernel", action="store_true", help="a kernel of the program's own reads it")
     parser.add_argument("--operator", action="store_true", help="an operator reads it")
     parser.add_argument("--compiled", action="store_true", help="a kernel of a compiled graph reads it")
+    parser.add_argument("--inside", choices=["aten", "mine"], help="the kernel, in an operator that is given another tensor")
     parser.add_argument("--copy", action="store_true", help="it is copied to the host")
     parser.add_argument("--graph", action="store_true", help="a CUDA graph that has nothing to do with it is replayed")
     parser.add_argument("--capture", action="store_true", help="before all else, such a release is captured in a graph")
@@ -66,6 +82,13 @@ def main() -> None:
     compiled = torch.compile(doubled)
     if arguments.compiled:
         compiled(torch.ones(ELEMENTS, device="cuda"))
+    weight = None
+
+    def launch() -> None:
+        late_read(grid=(1, 1, 1), block=(32, 1, 1), args=[weight, total, ELEMENTS])
+
+    library: list = []
+    inside = operator_that_calls(launch, arguments.inside, library) if arguments.inside else None
     graph = torch.cuda.CUDAGraph()
     if arguments.graph:
         with torch.cuda.graph(graph):
@@ -91,7 +114,9 @@ def main() -> None:
                 pass
             other.add_(1)  # the next operator: one kernel
             if arguments.kernel:
-                late_read(grid=(1, 1, 1), block=(32, 1, 1), args=[weight, total, ELEMENTS])
+                launch()
+            if inside:
+                inside(other)
             if arguments.operator:
                 torch.add(weight, 1)
             if arguments.compiled:
@@ -100,7 +125,7 @@ def main() -> None:
                 copied += copy_to_host(weight)
             if arguments.graph:
                 graph.replay()
-            del weight
+            weight = None
             torch.cuda.synchronize()
         seen += on_the_gpu(profile)
         dc_memtrace.step()
