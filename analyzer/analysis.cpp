@@ -62,8 +62,8 @@ Analysis analyze(const TraceData& data) {
     if (finding.out_of_memory.empty()) add_share_of_peak(data, peak, finding);
   }
   std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [](const Finding& a, const Finding& b) {
-    return std::tuple(!a.out_of_memory.empty(), a.dead_at_peak, a.byte_seconds) >
-           std::tuple(!b.out_of_memory.empty(), b.dead_at_peak, b.byte_seconds);
+    return std::tuple(!a.out_of_memory.empty(), !a.aside(), a.dead_at_peak, a.byte_seconds) >
+           std::tuple(!b.out_of_memory.empty(), !b.aside(), b.dead_at_peak, b.byte_seconds);
   });
   std::int64_t number = 0;
   for (Finding& finding : analysis.findings) finding.number = ++number;

@@ -99,6 +99,8 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     add_launches(item.row->launches, finding.launches);
   }
   finding.origins.assign(gathered_by.begin(), gathered_by.end());
+  finding.trial = !gathered_by.empty() && std::all_of(gathered_by.begin(), gathered_by.end(),
+                                                      [&](const auto& origin) { return origins.is_trial(origin); });
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "analyzer/stacks.h"
@@ -22,7 +23,7 @@ Origins::Origins(const TraceData& data) : data_(data) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     Row row;
-    for (std::string* field : {&row.origin, &row.operator_pattern, &row.file, &row.function_pattern}) {
+    for (std::string* field : {&row.origin, &row.operator_pattern, &row.file, &row.function_pattern, &row.purpose}) {
       std::getline(fields, *field, '\t');
     }
     rows_.push_back(std::move(row));
@@ -33,6 +34,11 @@ const std::string& Origins::of(const Mark& gather) {
   const auto [at, fresh] = known_.try_emplace({gather.name, gather.by.stack});
   if (fresh) at->second = look_up(gather);
   return at->second;
+}
+
+bool Origins::is_trial(const std::string& origin) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const Row& row) { return row.origin == origin && row.purpose == "trial"; });
 }
 
 std::string Origins::look_up(const Mark& gather) const {

@@ -20,12 +20,16 @@ class Origins {
   /// gathering operator or function itself.
   [[nodiscard]] const std::string& of(const Mark& gather);
 
+  /// True for an origin that tries the program out, as a profiler of graphs does: it is not the training.
+  [[nodiscard]] bool is_trial(const std::string& origin) const;
+
  private:
   struct Row {
     std::string origin;
     std::string operator_pattern;  ///< empty: the row is about frames
     std::string file;              ///< how the path ends
     std::string function_pattern;  ///< empty: any
+    std::string purpose;           ///< "trial", or empty
   };
 
   std::string look_up(const Mark& gather) const;

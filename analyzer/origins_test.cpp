@@ -14,7 +14,9 @@ namespace {
 using testing::StackOf;
 using testing::TestTrace;
 
-constexpr char kTable[] = "hook\t\tlib/hooks.py\t\nuser context\t\tlib/shards.py\tContext.*\ncompiled\tzero3::*\t\t\n";
+constexpr char kTable[] =
+    "hook\t\tlib/hooks.py\t\t\nuser context\t\tlib/shards.py\tContext.*\t\ncompiled\tzero3::*\t\t\t\n"
+    "profiling\t\tlib/profiler.py\t\ttrial\n";
 
 std::string origin_of_gather(const StackOf& stack, const std::string& gatherer) {
   TestTrace trace;
@@ -54,6 +56,26 @@ TEST(Origins, FindingsOfDifferentOriginsAreApart) {
   std::vector<std::vector<std::string>> origins;
   for (const Finding& finding : analyze(data).findings) origins.push_back(finding.origins);
   EXPECT_EQ(origins, (std::vector<std::vector<std::string>>{{"hook"}, {"compiled"}}));
+}
+
+TEST(Origins, FindingsOfATrialComeLast) {
+  TestTrace trace;
+  trace.meta_texts["origins"] = kTable;
+  std::int64_t key = 0;
+  for (const char* file : {"/x/lib/profiler.py", "/x/lib/hooks.py"}) {
+    trace.stack = {{file, "run", 2}};
+    const auto buffer = trace.allocate(100'000 / (key + 1));
+    trace.gather(key, buffer);
+    trace.stack = {};
+    trace.release(key++, buffer);
+    trace.op("aten::add");
+    trace.drop(buffer);
+  }
+  trace.allocate(1'000'000);
+  const TraceData data = trace.load();
+  std::vector<std::pair<std::string, bool>> findings;
+  for (const Finding& finding : analyze(data).findings) findings.emplace_back(finding.origins.front(), finding.aside());
+  EXPECT_EQ(findings, (std::vector<std::pair<std::string, bool>>{{"hook", false}, {"profiling", true}}));
 }
 
 TEST(Parameters, HaveTheNamesOfTheirMechanism) {

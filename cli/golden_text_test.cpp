@@ -136,6 +136,22 @@ TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
   expect_golden("report_early.txt", report_of(trace));
 }
 
+TEST(GoldenText, FindingsOfATrial) {
+  TestTrace trace;
+  trace.meta_texts["origins"] = "profiling\t\tlib/profiler.py\t\ttrial\n";
+  const std::int64_t key = 6;
+  trace.stack = {{"/lib/profiler.py", "Profiler.run_node", 178}};
+  const auto tried = trace.allocate(kBytes);
+  trace.gather(key, tried, "all_gather");
+  const auto release = trace.release(key, tried);
+  trace.op("aten::mm", [&] { trace.read(release, key, tried, "aten::mm"); });
+  trace.drop(tried);
+  trace.stack = {{"/home/user/train.py", "main", 20}};
+  trace.step(1);
+  trace.allocate(4 * kBytes);
+  expect_golden("report_trial.txt", report_of(trace));
+}
+
 TEST(GoldenText, OutOfMemory) {
   TestTrace trace;
   trace.phase("forward", [&] {

@@ -352,6 +352,7 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"classes", finding.classes},
           {"title", finding.title},
           {"origins", finding.origins},
+          {"trial", finding.trial},
           {"keys", finding.keys()},
           {"bytes", finding.bytes.value},
           {"bytes_each", bytes_json(finding.bytes_each())},

@@ -330,7 +330,9 @@ std::string origin_line(const TraceData& data, const Finding& finding, const Sty
     });
     if (!is_name) origins.push_back(origin);
   }
-  return origins.empty() ? "" : labelled("origin", "gathered by " + joined(origins, ", "), style);
+  if (origins.empty()) return "";
+  const char* trial = finding.trial ? ", which tries the program out: it is not the training" : "";
+  return labelled("origin", "gathered by " + joined(origins, ", ") + trial, style);
 }
 
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
@@ -382,12 +384,29 @@ std::string streams_sentence(const TraceData& data, const Finding& finding) {
                      rounded_bytes(finding.bytes.value));
 }
 
+/// Findings that are not about the training.
+std::string trial_sentence(const Analysis& analysis) {
+  std::set<std::string> origins;
+  std::int64_t aside = 0;
+  for (const Finding& finding : analysis.findings) {
+    if (!finding.aside()) continue;
+    ++aside;
+    origins.insert(finding.origins.begin(), finding.origins.end());
+  }
+  if (aside == 0) return {};
+  const bool all = aside == static_cast<std::int64_t>(analysis.findings.size());
+  return fmt::format("{}{} of {}, which tries the program out. ", all ? "No finding in training; " : "",
+                     counted(aside, all ? "finding" : "more finding"),
+                     joined(std::vector<std::string>(origins.begin(), origins.end()), ", "));
+}
+
 std::string headline(const Analysis& analysis) {
   const WhatIf& what_if = analysis.what_if;
   std::int64_t residual = 0;
   std::int64_t early = 0;
   std::int64_t never = 0;
   for (const Finding& finding : analysis.findings) {
+    if (finding.aside()) continue;
     const auto items = static_cast<std::int64_t>(finding.items.size());
     if (is_rule(finding, "residual")) residual += items;
     if (is_rule(finding, "use_after_release")) early += finding.keys();
@@ -409,6 +428,7 @@ std::string headline(const Analysis& analysis) {
   if (early > 0) text += counted(early, "parameter is", "parameters are") + " read after the release. ";
   if (never > 0) text += counted(never, "gathered parameter is", "gathered parameters are") + " never released. ";
   for (const Finding& finding : analysis.findings) text += streams_sentence(*analysis.data, finding);
+  text += trial_sentence(analysis);
   text.pop_back();
   return text;
 }

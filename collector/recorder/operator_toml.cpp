@@ -87,7 +87,7 @@ Status add_function(const std::string& path, const toml::table& row, OperatorTab
 }
 
 Status add_origin(const std::string& path, const toml::table& row, OperatorTables& tables) {
-  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"origin", "operator", "file", "function"}));
+  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"origin", "operator", "file", "function", "purpose"}));
   if (field(row, "origin").empty()) return bad(path, row.source(), "'origin' (what it is called) is missing");
   if (field(row, "operator").empty() == field(row, "file").empty()) {
     return bad(path, row.source(), "an origin is known by its 'operator' or by a 'file'");
@@ -95,7 +95,10 @@ Status add_origin(const std::string& path, const toml::table& row, OperatorTable
   if (field(row, "file").empty() && !field(row, "function").empty()) {
     return bad(path, row.source(), "'function' needs its 'file'");
   }
-  tables.origins += line_of(row, {"origin", "operator", "file", "function"});
+  if (const std::string purpose = field(row, "purpose"); !purpose.empty() && purpose != "trial") {
+    return bad(path, row.source(), "'purpose' must be trial, or be left out");
+  }
+  tables.origins += line_of(row, {"origin", "operator", "file", "function", "purpose"});
   return {};
 }
 

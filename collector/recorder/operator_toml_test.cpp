@@ -51,10 +51,11 @@ TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
 TEST_F(OperatorToml, FunctionsAndOriginsBecomeLines) {
   const auto lines = compile(
       "[[function]]\nfile='a/b.py'\nfunction='C.f'\nrole='gather'\nevent='move'\nmechanism='M'\nkey='n'\n"
-      "[[origin]]\norigin='hook'\nfile='a/c.py'\n[[origin]]\norigin='compiled'\noperator='a::*'\n");
+      "[[origin]]\norigin='hook'\nfile='a/c.py'\n[[origin]]\norigin='compiled'\noperator='a::*'\n"
+      "[[origin]]\norigin='profiling'\nfile='b.py'\npurpose='trial'\n");
   ASSERT_TRUE(lines.ok());
   EXPECT_EQ(lines->agent, "function\ta/b.py\tC.f\tgather\tmove\tM\tn\t\t\t\n");
-  EXPECT_EQ(lines->origins, "hook\t\ta/c.py\t\ncompiled\ta::*\t\t\n");
+  EXPECT_EQ(lines->origins, "hook\t\ta/c.py\t\t\ncompiled\ta::*\t\t\t\nprofiling\t\tb.py\t\ttrial\n");
 }
 
 TEST_F(OperatorToml, AFunctionThatCannotBeFollowedIsAnError) {
@@ -65,6 +66,8 @@ TEST_F(OperatorToml, AFunctionThatCannotBeFollowedIsAnError) {
             path_ + ":1: 'key' (the tensor's attribute that numbers the parameter) is missing");
   EXPECT_EQ(error_of(row + "role='gather'\nevent='resize'\nowner='self'\n"),
             path_ + ":1: 'owner' (a variable) and 'name' (its attribute) come together");
+  EXPECT_EQ(error_of("[[origin]]\norigin='hook'\nfile='a.py'\npurpose='fun'\n"),
+            path_ + ":1: 'purpose' must be trial, or be left out");
   EXPECT_EQ(error_of("[[origin]]\norigin='hook'\n"), path_ + ":1: an origin is known by its 'operator' or by a 'file'");
 }
 
