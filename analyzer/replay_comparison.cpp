@@ -103,15 +103,24 @@ Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& 
   }
   ReplayFacts facts = facts_in(replay, replay.device, from, to, overhead);
 
-  std::map<Key, Key> recorded;
-  for (const ReplayBuffer& buffer : plan.buffers) recorded[{buffer.key.graph, buffer.id}] = buffer.key;
-  const auto translate = [&](Key& key) {
-    if (const auto known = recorded.find(key); known != recorded.end()) key = known->second;
+  // What an allocator rounded up is a part of the storage that is played.
+  std::map<Key, const ReplayBuffer*> played;
+  for (const ReplayBuffer& buffer : plan.buffers) played[{buffer.key.graph, buffer.id}] = &buffer;
+  const auto find = [&](const Key& key) {
+    const auto known = played.find(key);
+    return known != played.end() ? known->second : nullptr;
   };
-  for (ReleaseFacts& release : facts.releases) translate(release.key);
+  for (ReleaseFacts& release : facts.releases) {
+    if (const ReplayBuffer* buffer = find(release.key)) release.key = buffer->key;
+  }
   for (FindingFacts& finding : facts.findings) {
     if (finding.rule == "out_of_memory") continue;
-    for (auto& [key, bytes] : finding.items) translate(key);
+    for (auto& [key, bytes] : finding.items) {
+      const ReplayBuffer* buffer = find(key);
+      if (buffer == nullptr) continue;
+      key = buffer->key;
+      if (bytes == buffer->bytes) bytes = Bytes(bytes.value - buffer->rounding.value);
+    }
     std::sort(finding.items.begin(), finding.items.end());
   }
   return facts;

@@ -41,8 +41,11 @@ class PlanBuilder {
     drop_parts_at_release();
     add_memory_errors();
     add_frame();
-    // Of one moment: what is forgotten goes with its last name.
-    const auto order = [](const ReplayEvent& event) { return std::tuple(event.at, event.what != ReplayDo::kForget); };
+    // Of one moment: what is forgotten goes with its last name, and what ends in a release of another key's has no name
+    // after it.
+    const auto order = [](const ReplayEvent& event) {
+      return std::tuple(event.at, event.what != ReplayDo::kForget, event.what != ReplayDo::kDrop);
+    };
     std::stable_sort(events_.begin(), events_.end(),
                      [&](const ReplayEvent& a, const ReplayEvent& b) { return order(a) < order(b); });
     plan_.prologue = 1;  // the first level
@@ -262,6 +265,7 @@ class PlanBuilder {
     buffer.key = cycle.key;
     buffer.storage = given.storage;
     buffer.bytes = bytes;
+    buffer.rounding = Bytes(bytes.value - given.bytes.value_or(bytes).value);
     buffer.dtype = given.dtype;
     buffer.persistent = cycle.persistent;
     if (block != nullptr) {

@@ -26,6 +26,7 @@ struct ReplayBuffer {
   std::int64_t id = 0;  ///< the parameter in the replay: the key's, unless another graph or size has it
   StorageId storage;
   Bytes bytes;
+  Bytes rounding;  ///< so many of them are the allocator's: the storage has the others
   StringId dtype;  ///< of its elements, where known
   std::int32_t stream = kNoStream;
   bool persistent = false;

@@ -300,7 +300,7 @@ TEST(ReplayPlan, APartThatNobodyLookedAtHasNoNameAfterItsReleaseThoughItsStorage
   trace.step(1);
   const Planned planned(trace);
   EXPECT_EQ(without(planned.events(), "operator"),
-            (Texts{"level 0", "gather 0", "gather 1", "release 0", "drop 0", "release 1", "step 1"}));
+            (Texts{"level 0", "gather 0", "gather 1", "drop 0", "release 0", "release 1", "step 1"}));
 }
 
 TEST(ReplayPlan, TheSameIdOfTwoGraphsIsTwoParameters) {

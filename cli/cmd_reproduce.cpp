@@ -176,8 +176,11 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   const Expected<recorder::RunResult> result = recorder::run(run);
   if (!result.ok()) return result.error();
   if (result->job_exit != (plan.cut_off ? 128 + SIGKILL : 0)) {
-    return Error{ErrorCode::kCannotRecord, fmt::format("the replay with {} failed (exit {}): {}", run.command.front(),
-                                                       result->job_exit, aside.last_line())};
+    const std::string last = aside.last_line();
+    const char* next =
+        last.starts_with("ModuleNotFoundError") ? "; name an interpreter that has torch with --python" : "";
+    return Error{ErrorCode::kCannotRecord, fmt::format("the replay with {} failed (exit {}): {}{}", run.command.front(),
+                                                       result->job_exit, last, next)};
   }
   Expected<std::vector<LoadedTrace>> traces = load_traces({run.folder}, std::nullopt);
   if (!traces.ok()) return traces.error();

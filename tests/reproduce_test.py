@@ -250,6 +250,29 @@ main()
 """,
 }
 
+SHARED_AND_NOT_YET_RELEASED = """
+import torch, dc_memtrace as dm
+def main():
+    own = torch.empty(20_000)
+    dm.gather(1, own, 5)
+    weight = torch.empty(20_000)
+    dm.gather(1, weight)
+    dm.wait(1, weight, 5)
+    del own
+    with dm.release(1):
+        del weight
+    torch.ones(2)
+    late = torch.empty(30_000)
+    dm.gather(2, late)
+    with dm.release(2):
+        pass
+    torch.ones(2)
+    with dm.release(1, 1, 5):
+        pass
+    torch.ones(2)
+main()
+"""
+
 # Program, then how many findings it has.
 PROGRAMS = {
     "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
@@ -272,6 +295,7 @@ PROGRAMS = {
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
     "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
     "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
+    "a wait gives another key's storage": (("-c", SHARED_AND_NOT_YET_RELEASED), 1),
     "a part is read when all are released": (("-c", READ_WHERE_ALL_ARE_RELEASED), 1),
     "a part is read while another is gathered": (("-c", READ_WHERE_ANOTHER_IS_GATHERED), 1),
     "read when its storage has ended": (("-c", READ_WHERE_THE_STORAGE_HAS_ENDED), 1),

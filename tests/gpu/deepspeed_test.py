@@ -16,6 +16,7 @@ import sys
 
 import pytest
 import recorded
+import reproduce_test
 
 SAMPLE = recorded.ROOT / "samples" / "deepspeed"
 sys.path.insert(0, str(SAMPLE))
@@ -88,12 +89,13 @@ def releases(run: Run, rank: int) -> list[dict]:
 
 
 def final_releases(run: Run, rank: int) -> list[tuple[tuple[int, int], dict]]:
-    """Every final release of something that was gathered; an id, and how many times it was released so before."""
+    """Every final release by an operator of something that was gathered; an id, and how many times it was released so
+    before. While DeepCompile profiles, functions gather and release as well."""
     seen: collections.Counter[int] = collections.Counter()
     rows = []
     for release in releases(run, rank):
-        if not release["final"] or release["persistent"] or not release["bytes_before"]:
-            continue  # while DeepCompile profiles, nothing is gathered
+        if release["function"] or not release["final"] or release["persistent"] or not release["bytes_before"]:
+            continue
         key = release["key"]["key"]
         rows.append(((key, seen[key]), release))
         seen[key] += 1
@@ -140,7 +142,15 @@ def test_the_fix_leaves_nothing(runs):
         rows = final_releases(runs["0.19.2"], rank)
         assert rows
         assert [key for key, release in rows if release["residual"]] == []
-        assert [f for f in runs["0.19.2"].report(rank)["findings"] if "D19" in f["classes"]] == []
+        assert [f for f in runs["0.19.2"].report(rank)["findings"] if "D19" in f["classes"] or not f["trial"]] == []
+
+
+@pytest.mark.parametrize("variant", ["0.19.1", "0.19.2"])
+def test_what_was_found_is_found_again_in_a_replay_on_the_cpu(runs, variant):
+    replays = reproduce_test.reproduce(runs[variant].out / "rank0.dcmt")
+    assert [replay["difference"] for replay in replays] == [None] * len(replays)
+    found = [finding["number"] for finding in runs[variant].report(0)["findings"]]
+    assert sorted(number for replay in replays for number in replay["findings"]) == found
 
 
 def test_the_peak_without_them_is_foretold(runs):

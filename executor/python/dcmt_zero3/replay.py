@@ -352,19 +352,19 @@ class Writer:
     def _drops_inside_releases(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """A part of a shared storage that its release lets go of: the names go within it, not before.
 
-        Where the names are another thread's they cannot.
+        Where the names are another thread's they cannot, nor where the thread does something else in between.
         """
         result = [dict(event) for event in events]
         waiting: dict[int, dict[str, Any]] = {}
         for event in result:
             number = event["buffer"]
-            if number is None or self._plan["buffers"][number]["shares"] is None:
-                continue
-            if event["do"] == "drop":
+            if event["do"] == "drop" and self._plan["buffers"][number]["shares"] is not None:
                 waiting[number] = event
             elif event["do"] == "release" and number in waiting and event["thread"] == self._thread_of[number]:
                 waiting.pop(number)["inside_release"] = True
                 event["drops"] = True
+            elif event["do"] not in ("drop", "forget", "level"):
+                waiting = {n: drop for n, drop in waiting.items() if self._thread_of[n] != event["thread"]}
         return result
 
 
