@@ -1,5 +1,5 @@
 """What the executor's gather and release cost over NCCL, beside torch's all-gather and a bare one of the same bytes, and
-what its operators cost the host: one process a GPU, started by scripts/bench-nccl. Prints one table.
+what its operators cost the host: one process a GPU, started by scripts/bench-nccl. Prints one table, row by row.
 
 A turn is a number of gathers in a row, timed on the GPU from the first to the last; the three take turns within a round,
 the order reversed every other round. `executor`: gather, wait, use count, release of the whole. `torch`: into a new
@@ -153,17 +153,23 @@ def text_of(bytes: int) -> str:
     return f"{bytes // MIB} MiB" if bytes >= MIB else f"{bytes // KIB} KiB"
 
 
-def print_table(results: dict) -> None:
+def print_head(results: dict) -> None:
     print(f"{results['device']}, {results['ranks']} ranks, torch {torch.__version__}")
-    print("\ngather and release      executor      torch       bare   to torch                to bare")
-    for row in results["gathers"]:
-        us = row["us"]
-        ratios = "   ".join(
-            f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" for ratio in row["ratio"].values()
-        )
-        print(f"{text_of(row['bytes']):>10} {us['executor']:18.1f} {us['torch']:10.1f} {us['bare']:10.1f} us {ratios}")
+    print("\ngather and release      executor      torch       bare   to torch                to bare", flush=True)
+
+
+def print_gathers(row: dict) -> None:
+    us = row["us"]
+    ratios = "   ".join(
+        f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" for ratio in row["ratio"].values()
+    )
+    times = f"{us['executor']:18.1f} {us['torch']:10.1f} {us['bare']:10.1f} us"
+    print(f"{text_of(row['bytes']):>10} {times} {ratios}", flush=True)
+
+
+def print_host(host: dict) -> None:
     print(f"\nhost, {text_of(HOST_BYTES)}, called from Python            median                   p99   budget {BUDGET_US} us")
-    for name, one in results["host"].items():
+    for name, one in host.items():
         verdict = "" if name.startswith(("torch", "a Python")) else "pass" if one["high"] <= BUDGET_US else "MISS"
         print(f"  {name:46} {one['median']:6.2f} [{one['low']:.2f}, {one['high']:.2f}] {one['p99']:8.2f}   {verdict}")
 
@@ -179,14 +185,17 @@ def main() -> None:
     dist.init_process_group("nccl", device_id=device)
     control = dist.new_group(backend="gloo")
     world.join_processes(control, device, bucket_elements=HOST_CALLS * HOST_BYTES // 4 + HOST_BYTES)
-    results = {
-        "device": torch.cuda.get_device_name(),
-        "ranks": dist.get_world_size(),
-        "gathers": [measure_gathers(bytes, arguments.rounds) for bytes in arguments.sizes],
-        "host": measure_host(),
-    }
-    if dist.get_rank() == 0:
-        print_table(results)
+    results = {"device": torch.cuda.get_device_name(), "ranks": dist.get_world_size(), "gathers": []}
+    first = dist.get_rank() == 0
+    if first:
+        print_head(results)
+    for bytes in arguments.sizes:
+        results["gathers"].append(measure_gathers(bytes, arguments.rounds))
+        if first:
+            print_gathers(results["gathers"][-1])
+    results["host"] = measure_host()
+    if first:
+        print_host(results["host"])
         if arguments.json:
             arguments.json.write_text(json.dumps(results))
     ops.cleanup()
