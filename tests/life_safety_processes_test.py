@@ -26,15 +26,11 @@ if __name__ == '__main__':
     torch.set_num_threads(1)
     work(1)
     stop = threading.Event()
-    begun = threading.Barrier(3)
     def record():
-        work(2)  # a thread's first operator takes a lock of torch's, which a fork would leave locked in the child
-        begun.wait()
         while not stop.is_set():
             work(2)
     others = [threading.Thread(target=record) for _ in range(2)]
     for thread in others: thread.start()
-    begun.wait()
     if os.fork() == 0:
         go_on_training()
     print('fork', os.wait()[1])
@@ -49,6 +45,32 @@ if __name__ == '__main__':
         child.start()
         child.join()
         print(method, child.exitcode)
+"""
+
+FORKS_WHILE_THREADS_BEGIN = """
+import os, sys, threading, torch
+
+def work():
+    torch.ones(30_000).sum()
+
+torch.set_num_threads(1)
+work()
+went_on = 0
+for _ in range(int(sys.argv[1])):
+    stop = threading.Event()
+    def record():
+        while not stop.is_set():
+            work()
+    others = [threading.Thread(target=record) for _ in range(2)]
+    for thread in others: thread.start()
+    if os.fork() == 0:
+        weight = torch.ones(3, requires_grad=True)
+        (weight * 2).sum().backward()
+        os._exit(0 if float(weight.grad[0]) == 2 else 1)
+    went_on += os.wait()[1] == 0
+    stop.set()
+    for thread in others: thread.join()
+print(went_on, 'children went on')
 """
 
 
@@ -89,6 +111,14 @@ def test_children_by_exec_are_recorded(tmp_path):
     assert seen.stdout.splitlines()[-3:] == ["fork: 0", "vfork: 0", "posix_spawn: 0"]
     made = sorted(life_safety.blocks(trace) for trace in recorded.traces(tmp_path / "out"))
     assert made[:3] == [7, 7, 7] and len(made) == 4
+
+
+def test_forks_while_threads_begin(tmp_path):
+    """A thread's first operator takes torch's lock of callbacks; a child that inherits it so would hang."""
+    program = tmp_path / "forks.py"
+    program.write_text(FORKS_WHILE_THREADS_BEGIN)
+    seen = unharmed(tmp_path / "out", sys.executable, program, 100 * SCALE)
+    assert seen.stdout == f"{100 * SCALE} children went on\n"
 
 
 def test_python_children(tmp_path):

@@ -89,25 +89,79 @@ struct Relocations {
   std::size_t count = 0;
 };
 
-/// Calls `visit(slot, replacement)` for every slot of a table that one of the patches is for.
+/// What an object imports.
+struct Imports {
+  const char* object = nullptr;  ///< its file's name
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  Relocations jump, data;
+};
+
+Imports imports_of(const dl_phdr_info& info) {
+  Imports imports;
+  imports.object = base_name(info.dlpi_name != nullptr ? info.dlpi_name : "");
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    }
+  }
+  // The kernel's own object has unrelocated pointers in its dynamic section, and imports nothing.
+  if (dynamic == nullptr || strstr(imports.object, "vdso") != nullptr) return imports;
+  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+    const auto pointer = dynamic->d_un.d_ptr;
+    switch (dynamic->d_tag) {
+      case DT_SYMTAB:
+        imports.symbols = reinterpret_cast<const ElfW(Sym)*>(pointer);
+        break;
+      case DT_STRTAB:
+        imports.names = reinterpret_cast<const char*>(pointer);
+        break;
+      case DT_JMPREL:
+        imports.jump.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
+        break;
+      case DT_PLTRELSZ:
+        imports.jump.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELA:
+        imports.data.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
+        break;
+      case DT_RELASZ:
+        imports.data.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      default:
+        break;
+    }
+  }
+  return imports;
+}
+
+/// Calls `visit(slot, name)` for every function or variable that the object at `base` imports.
 template <class Visit>
-void each_wanted(const Relocations& relocations, const ElfW(Sym) * symbols, const char* names, ElfW(Addr) base,
-                 const char* object, const Request& request, Visit&& visit) {
-  if (relocations.table == nullptr) return;
-  for (std::size_t i = 0; i < relocations.count; ++i) {
-    const ElfW(Rela)& entry = relocations.table[i];
-    const auto type = ELF64_R_TYPE(entry.r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
-    const char* name = names + symbols[ELF64_R_SYM(entry.r_info)].st_name;
-    for (const auto& group : request.groups) {
-      // All of a group begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
-      if (group.empty() || name[0] != group.front().symbol[0] || name[1] != group.front().symbol[1]) continue;
-      for (const ImportPatch& patch : group) {
-        if (strcmp(name, patch.symbol) != 0) continue;
-        if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0)
-          continue;
-        visit(reinterpret_cast<void**>(base + entry.r_offset), patch.replacement);
-      }
+void each_import(const Imports& imports, ElfW(Addr) base, Visit&& visit) {
+  if (imports.symbols == nullptr || imports.names == nullptr) return;
+  for (const Relocations& relocations : {imports.jump, imports.data}) {
+    if (relocations.table == nullptr) continue;
+    for (std::size_t i = 0; i < relocations.count; ++i) {
+      const ElfW(Rela)& entry = relocations.table[i];
+      const auto type = ELF64_R_TYPE(entry.r_info);
+      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+      visit(reinterpret_cast<void**>(base + entry.r_offset),
+            imports.names + imports.symbols[ELF64_R_SYM(entry.r_info)].st_name);
+    }
+  }
+}
+
+/// Calls `visit(replacement)` for every patch of this symbol in this object.
+template <class Visit>
+void each_patch(const Request& request, const char* object, const char* name, Visit&& visit) {
+  for (const auto& group : request.groups) {
+    // All of a group begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
+    if (group.empty() || name[0] != group.front().symbol[0] || name[1] != group.front().symbol[1]) continue;
+    for (const ImportPatch& patch : group) {
+      if (strcmp(name, patch.symbol) != 0) continue;
+      if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0) continue;
+      visit(patch.replacement);
     }
   }
 }
@@ -143,54 +197,11 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     if (seen == info->dlpi_addr) return 0;
   }
 
-  const ElfW(Dyn)* dynamic = nullptr;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-      dynamic = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    }
-  }
-  const char* object = base_name(info->dlpi_name != nullptr ? info->dlpi_name : "");
-  // The kernel's own object has unrelocated pointers in its dynamic section, and imports nothing.
-  if (dynamic == nullptr || strstr(object, "vdso") != nullptr) {
-    seen_objects().push_back(info->dlpi_addr);
-    return 0;
-  }
-
-  const ElfW(Sym)* symbols = nullptr;
-  const char* names = nullptr;
-  Relocations jump;
-  Relocations data;
-  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-    const auto pointer = dynamic->d_un.d_ptr;
-    switch (dynamic->d_tag) {
-      case DT_SYMTAB:
-        symbols = reinterpret_cast<const ElfW(Sym)*>(pointer);
-        break;
-      case DT_STRTAB:
-        names = reinterpret_cast<const char*>(pointer);
-        break;
-      case DT_JMPREL:
-        jump.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
-        break;
-      case DT_PLTRELSZ:
-        jump.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
-        break;
-      case DT_RELA:
-        data.table = reinterpret_cast<const ElfW(Rela)*>(pointer);
-        break;
-      case DT_RELASZ:
-        data.count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
-        break;
-      default:
-        break;
-    }
-  }
+  const Imports imports = imports_of(*info);
   std::vector<std::pair<void**, void*>> slots;
-  if (symbols != nullptr && names != nullptr) {
-    const auto collect = [&slots](void** slot, void* replacement) { slots.emplace_back(slot, replacement); };
-    each_wanted(jump, symbols, names, info->dlpi_addr, object, request, collect);
-    each_wanted(data, symbols, names, info->dlpi_addr, object, request, collect);
-  }
+  each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
+    each_patch(request, imports.object, name, [&](void* replacement) { slots.emplace_back(slot, replacement); });
+  });
   if (!slots.empty() && !is_complete(*info, slots)) {
     request.postponed = true;
     return 0;
@@ -229,6 +240,30 @@ void* symbol_in_use(void* library, const char* symbol) noexcept {
   // The program comes first in the global scope. Under Python torch is not in it.
   void* found = dlsym(RTLD_DEFAULT, symbol);
   return found != nullptr ? found : dlsym(library, symbol);
+}
+
+namespace {
+struct SlotsWanted {
+  const char* library;
+  const char* symbol;
+  std::span<void**> out;
+  std::size_t found;
+};
+}  // namespace
+
+std::size_t import_slots(const char* library, const char* symbol, std::span<void**> out) noexcept {
+  SlotsWanted wanted{library, symbol, out, 0};
+  const auto look = [](dl_phdr_info* info, std::size_t, void* context) {
+    auto& of = *static_cast<SlotsWanted*>(context);
+    const Imports imports = imports_of(*info);
+    if (strcmp(imports.object, of.library) != 0) return 0;
+    each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
+      if (strcmp(name, of.symbol) == 0 && of.found < of.out.size()) of.out[of.found++] = slot;
+    });
+    return 1;
+  };
+  dl_iterate_phdr(look, &wanted);
+  return wanted.found;
 }
 
 bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept {

@@ -45,6 +45,10 @@ void* pointer(Function function) noexcept {
 /// library can have a copy, which then is the one in use (a copy relocation).
 void* symbol_in_use(void* library, const char* symbol) noexcept;
 
+/// Where the loaded `library` (its file's name) keeps the address of a function that it imports, up to `out.size()`
+/// places; how many there are.
+std::size_t import_slots(const char* library, const char* symbol, std::span<void**> out) noexcept;
+
 /// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`. False if its page cannot
 /// be written.
 bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept;

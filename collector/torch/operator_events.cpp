@@ -2,8 +2,6 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
-#include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +11,7 @@
 #include <string_view>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/callback_lock.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
@@ -27,8 +26,7 @@ namespace {
 // inputs only while a released storage is alive.
 std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
-std::atomic<pthread_t> g_switcher{0};  ///< the thread that switches now; 0: none
-std::atomic<bool> g_have_switched{false};
+std::atomic<bool> g_switching{false};  ///< by one thread at a time
 
 /// Operators that take a tensor for its shape, type or identity only.
 bool looks_at_metadata_only(std::string_view name) {
@@ -169,37 +167,9 @@ void switch_to(bool wanted, std::atomic<at::CallbackHandle>& handle, at::RecordF
   }
 }
 
-// A forked child has one thread, and torch's lock of callbacks as it was at the fork. The forking thread would take it
-// at its next operator if the callbacks have changed since its last one: it does so before the fork instead, and none
-// are switched meanwhile. A switch takes microseconds, but its thread may have to wait for a CPU in the middle of it.
-constexpr int kPatience = 10'000;
-constexpr useconds_t kTryEvery = 100;
-bool g_fork_holds_switch = false;  // one fork at a time: the C library's own lock
+bool begin_switch() noexcept { return !g_switching.exchange(true, std::memory_order_acquire); }
 
-bool begin_switch() noexcept {
-  pthread_t none = 0;
-  return g_switcher.compare_exchange_strong(none, pthread_self(), std::memory_order_acquire);
-}
-
-void end_switch() noexcept { g_switcher.store(0, std::memory_order_release); }
-
-void before_fork() {
-  int tries = 0;
-  while (!begin_switch()) {
-    // Own: a signal's handler that forks in the middle of a switch.
-    if (g_switcher.load(std::memory_order_relaxed) == pthread_self() || ++tries == kPatience) return;
-    usleep(kTryEvery);
-  }
-  g_fork_holds_switch = true;
-  if (g_have_switched.load(std::memory_order_relaxed))
-    static_cast<void>(at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION));
-}
-
-void after_fork() {
-  if (!g_fork_holds_switch) return;
-  g_fork_holds_switch = false;
-  end_switch();
-}
+void end_switch() noexcept { g_switching.store(false, std::memory_order_release); }
 
 wire::OpScope scope_of(const at::RecordFunction& function) {
   switch (function.scope()) {
@@ -306,7 +276,6 @@ void switch_operator_events() noexcept {
   if (operators_wanted() == is_on(g_operators_handle) && reads_wanted() == is_on(g_reads_handle)) return;
   // One thread switches at a time; another that finds it busy comes back at its next operator's end.
   if (!begin_switch()) return;
-  g_have_switched.store(true, std::memory_order_relaxed);
   switch_to(operators_wanted(), g_operators_handle, &observe_operators);
   switch_to(reads_wanted(), g_reads_handle, &observe_inputs);
   end_switch();
@@ -334,8 +303,10 @@ BackwardSpan::~BackwardSpan() {
 }
 
 void start_operator_events() {
-  pthread_atfork(before_fork, after_fork, after_fork);
-  at::addGlobalCallback(observe_always());
+  if (!keep_callback_lock_over_forks([] { at::addGlobalCallback(observe_always()); })) {
+    agent::diagnose(wire::DiagnosticCode::kNote,
+                    "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
+  }
   switch_operator_events();
 }
 
