@@ -55,21 +55,23 @@ def work():
 
 torch.set_num_threads(1)
 work()
+stop = threading.Event()
+def begin_all_the_time():
+    while not stop.is_set():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+others = [threading.Thread(target=begin_all_the_time) for _ in range(3)]
+for thread in others: thread.start()
 went_on = 0
 for _ in range(int(sys.argv[1])):
-    stop = threading.Event()
-    def record():
-        while not stop.is_set():
-            work()
-    others = [threading.Thread(target=record) for _ in range(2)]
-    for thread in others: thread.start()
     if os.fork() == 0:
         weight = torch.ones(3, requires_grad=True)
         (weight * 2).sum().backward()
         os._exit(0 if float(weight.grad[0]) == 2 else 1)
     went_on += os.wait()[1] == 0
-    stop.set()
-    for thread in others: thread.join()
+stop.set()
+for thread in others: thread.join()
 print(went_on, 'children went on')
 """
 
@@ -81,7 +83,7 @@ def test_forked_children_go_on_while_threads_record(tmp_path):
     trace = the_trace(tmp_path / "out")
     assert f"{children} forked children are not recorded" in life_safety.notes(trace)
     # In the long run, threads that do nothing but make tensors fill the spool faster than it is emptied.
-    assert life_safety.lost(trace) == 0
+    assert SCALE > 1 or life_safety.lost(trace) == 0
 
 
 def test_forks_between_releases(tmp_path):
@@ -114,11 +116,14 @@ def test_children_by_exec_are_recorded(tmp_path):
 
 
 def test_forks_while_threads_begin(tmp_path):
-    """A thread's first operator takes torch's lock of callbacks; a child that inherits it so would hang."""
+    """A thread's first operator takes torch's lock of callbacks, and with a callback of ours has it for longer. A child
+    that inherits it taken hangs."""
     program = tmp_path / "forks.py"
     program.write_text(FORKS_WHILE_THREADS_BEGIN)
-    seen = unharmed(tmp_path / "out", sys.executable, program, 100 * SCALE)
-    assert seen.stdout == f"{100 * SCALE} children went on\n"
+    children = 200 * SCALE
+    seen = life_safety.watched(recorded.TOOL, "run", "-o", tmp_path / "out", "--", sys.executable, program, children)
+    assert seen.stdout == f"{children} children went on\n"
+    assert "lock of callbacks" not in life_safety.notes(the_trace(tmp_path / "out"))
 
 
 def test_python_children(tmp_path):

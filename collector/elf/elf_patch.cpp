@@ -28,6 +28,18 @@ unsigned long long g_loaded = 0;
 unsigned long long g_unloaded = 0;
 bool g_postponed = false;  ///< an object was left for later
 
+/// Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
+class NotCancelled {
+ public:
+  NotCancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 /// A stretch of memory of one protection, as the kernel says.
 struct Mapping {
   std::uintptr_t low = 0;
@@ -224,13 +236,10 @@ ElfW(Addr) own_base() {
 }  // namespace
 
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept {
-  // Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
-  int cancelling = PTHREAD_CANCEL_ENABLE;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+  const NotCancelled not_cancelled;
   Request request{groups, own_base(), 0, false, false};
   dl_iterate_phdr(patch_object, &request);
   g_postponed = request.postponed;
-  pthread_setcancelstate(cancelling, nullptr);
   return {request.written, request.postponed};
 }
 
@@ -267,6 +276,7 @@ std::size_t import_slots(const char* library, const char* symbol, std::span<void
 }
 
 bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
+  const NotCancelled not_cancelled;
   Mapping around;
   return write_slot(table + index, replacement, around);
 }

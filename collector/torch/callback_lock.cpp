@@ -16,7 +16,7 @@ constexpr int kPatience = 10'000;
 constexpr useconds_t kTryEvery = 100;
 
 constinit pthread_mutex_t* g_lock = nullptr;
-bool g_held = false;  ///< over the fork that is under way: one at a time, by the C library's own lock
+std::atomic<pthread_t> g_forks{0};  ///< the thread that has it over its fork
 
 // While it is looked for.
 std::atomic<pthread_t> g_looking{0};
@@ -31,35 +31,57 @@ int on_mutex_lock(pthread_mutex_t* mutex) {
   return pthread_mutex_lock(mutex);
 }
 
+/// Sees which locks torch takes on this thread, for as long as it lives.
+class Look {
+ public:
+  Look() : count_(elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots_)) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      before_[i] = *slots_[i];
+      elf::patch_virtual(slots_[i], 0, elf::pointer(on_mutex_lock));
+    }
+    g_looking.store(pthread_self(), std::memory_order_relaxed);
+  }
+  ~Look() {
+    g_looking.store(0, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count_; ++i) elf::patch_virtual(slots_[i], 0, before_[i]);
+  }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+
+ private:
+  static constexpr std::size_t kMostSlots = 4;
+
+  std::array<void**, kMostSlots> slots_{};
+  std::array<void*, kMostSlots> before_{};
+  std::size_t count_;
+};
+
 void before_fork() {
   for (int tries = 0; tries < kPatience; ++tries) {
-    g_held = pthread_mutex_trylock(g_lock) == 0;
+    if (pthread_mutex_trylock(g_lock) == 0) {
+      g_forks.store(pthread_self(), std::memory_order_relaxed);
+      return;
+    }
     // Own: a signal's handler that forks while its thread has it.
-    if (g_held || g_lock->__data.__owner == gettid()) return;
+    if (g_lock->__data.__owner == gettid()) return;
     usleep(kTryEvery);
   }
 }
 
 void after_fork() {
-  if (!g_held) return;
-  g_held = false;
+  // Several threads can be between these two at once.
+  if (g_forks.load(std::memory_order_relaxed) != pthread_self()) return;
+  g_forks.store(0, std::memory_order_relaxed);
   pthread_mutex_unlock(g_lock);
 }
 
 }  // namespace
 
-bool keep_callback_lock_over_forks(void (*add)()) noexcept {
-  std::array<void**, 4> slots{};
-  const std::size_t count = elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots);
-  std::array<void*, slots.size()> before{};
-  for (std::size_t i = 0; i < count; ++i) {
-    before[i] = *slots[i];
-    elf::patch_virtual(slots[i], 0, elf::pointer(on_mutex_lock));
+bool keep_callback_lock_over_forks(void (*add)()) {
+  {
+    const Look look;
+    add();
   }
-  g_looking.store(pthread_self(), std::memory_order_relaxed);
-  add();
-  g_looking.store(0, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < count; ++i) elf::patch_virtual(slots[i], 0, before[i]);
   if (g_seen == nullptr || g_seen_others) return false;
   g_lock = g_seen;
   return pthread_atfork(before_fork, after_fork, after_fork) == 0;

@@ -8,6 +8,6 @@ namespace dcmt::torch_provider {
 /// a child that is forked meanwhile inherits it taken, without the thread that would give it back. So it is without us;
 /// but with a callback of ours a thread holds it for longer.
 /// @return false if the lock is not found: forks are then as dangerous as they would be
-bool keep_callback_lock_over_forks(void (*add)()) noexcept;
+bool keep_callback_lock_over_forks(void (*add)());
 
 }  // namespace dcmt::torch_provider

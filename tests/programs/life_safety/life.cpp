@@ -44,7 +44,8 @@ class Busy {
         while (!stop_) work();
       });
     }
-    // A thread's first operator takes a lock of torch's, which a fork at that moment would leave locked in the child.
+    // A thread's first operator takes a lock of torch's, which a fork at that moment would leave locked in the child of
+    // a program that runs alone.
     make_tensors(1);
     while (begun_ < count) usleep(100);
   }
