@@ -56,8 +56,8 @@ namespace {
 /// tensors as well. What an operator of torch's own works on is among its arguments, or was made inside of it.
 bool is_left_over(const RunningOp* op, const void* storage) noexcept {
   if (op == nullptr || !op->inputs_known || !std::string_view(op->name).starts_with("aten::")) return false;
-  const auto* end = op->released + op->released_count;
-  return std::find(op->released, end, storage) == end;
+  const auto* end = op->watched + op->watched_count;
+  return std::find(op->watched, end, storage) == end;
 }
 
 }  // namespace

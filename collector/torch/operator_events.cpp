@@ -12,6 +12,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/callback_lock.h"
+#include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
@@ -71,11 +72,17 @@ bool reads_data(const at::RecordFunction& function, std::size_t index) {
   return alias == nullptr || alias->isWrite();
 }
 
-void note_released_input(RunningOp& op, const void* storage) {
-  if (op.released_count == RunningOp::kMostReleased) {
+/// So that a kernel of the operator can be asked whether it was given what it has. What is watched now can be released
+/// before the operator launches anything.
+void note_input(RunningOp& op, const at::Tensor& tensor) {
+  // Without a storage of its own, as a sparse tensor, or with Python's dispatch, it can have any inside.
+  if (!tensor.has_storage() || tensor.unsafeGetTensorImpl()->is_python_dispatch()) op.inputs_known = false;
+  const void* storage = layout::storage_of(tensor.unsafeGetTensorImpl());
+  if (!storage_is_watched(storage)) return;
+  if (op.watched_count == RunningOp::kMostWatched) {
     op.inputs_known = false;
   } else {
-    op.released[op.released_count++] = storage;
+    op.watched[op.watched_count++] = storage;
   }
 }
 
@@ -83,11 +90,9 @@ void note_released_input(RunningOp& op, const void* storage) {
 void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
              RunningOp* op) {
   if (!tensor.defined()) return;
-  // A tensor without a storage of its own, as a sparse one, can have any inside.
-  if (op != nullptr && !tensor.has_storage()) op->inputs_known = false;
+  if (op != nullptr) note_input(*op, tensor);
   ReleasedKey key;
   if (!released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
-  if (op != nullptr) note_released_input(*op, key.storage);
   if (reads_data(function, index)) {
     write_read(key, tensor.unsafeGetTensorImpl(), function.name(), thread.ordinal);
   } else if (key.bytes == 0 && thread.empty_view.function == nullptr) {
@@ -105,7 +110,7 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   if (op != nullptr && op->function != &function) op = nullptr;
   if (op != nullptr) {
     op->inputs_known = true;
-    op->released_count = 0;
+    op->watched_count = 0;
   }
   const auto inputs = function.inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {

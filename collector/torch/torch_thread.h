@@ -10,7 +10,7 @@
 namespace dcmt::torch_provider {
 
 struct RunningOp {
-  static constexpr std::uint32_t kMostReleased = 8;
+  static constexpr std::uint32_t kMostWatched = 8;
 
   const void* function;  ///< torch's RecordFunction, for identity only
   const char* name;      ///< valid while the operator runs
@@ -20,9 +20,9 @@ struct RunningOp {
   std::uint64_t stack;  ///< if known: of the Python frames that called it
   const void* frame;    ///< the innermost of these, which stands still while the operator runs; nullptr: no such frame
   // Of its inputs, where they were looked at:
-  bool inputs_known;  ///< `released` has all of the released storages among them
-  std::uint32_t released_count;
-  const void* released[kMostReleased];
+  bool inputs_known;  ///< `watched` has all of the watched storages among them
+  std::uint32_t watched_count;
+  const void* watched[kMostWatched];
 };
 
 /// An operator that runs and makes a view of a released storage whose bytes are gone.
