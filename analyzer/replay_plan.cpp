@@ -217,8 +217,10 @@ class PlanBuilder {
     }
   }
 
-  void drop(std::size_t buffer, Sequence at, ThreadId thread) {
-    if (dropped_.insert(buffer).second) add(ReplayDo::kDrop, at, thread, buffer);
+  void drop(std::size_t buffer, Sequence at, ThreadId thread, bool inside_release = false) {
+    if (!dropped_.insert(buffer).second) return;
+    add(ReplayDo::kDrop, at, thread, buffer);
+    events_.back().inside_release = inside_release;
   }
 
   /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
@@ -249,9 +251,11 @@ class PlanBuilder {
     }
     for (ReplayEvent& event : events_) {
       const auto release = released.find(event.buffer);
-      if (event.what == ReplayDo::kDrop && release != released.end()) event.at = std::min(event.at, release->second.at);
+      if (event.what != ReplayDo::kDrop || release == released.end() || event.at < release->second.at) continue;
+      event.at = release->second.at;
+      event.inside_release = true;
     }
-    for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread);  // the storage stays
+    for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread, true);  // the storage stays
   }
 
   /// True if the storage has the whole block, less what the allocator rounded up.
@@ -318,7 +322,7 @@ class PlanBuilder {
       const bool final = mark.flags.final && !mark.flags.persistent;
       const bool frees = final && end.valid() && end > from && end <= row->at();
       // Who registered the tensor has the last reference.
-      if (frees && now.ends_with_storage && from < region_.to) drop(now.buffer, from, mark.by.thread);
+      if (frees && now.ends_with_storage && from < region_.to) drop(now.buffer, from, mark.by.thread, true);
       now.freed = now.freed || frees;
       now.last = std::max(now.last, row->at());
       now.released = now.released || final;
@@ -361,12 +365,12 @@ class PlanBuilder {
 
   /// All graphs are one rank's in the replay, whose parameters have one size each.
   void number_parameters() {
-    std::map<std::pair<Key, Bytes>, std::int64_t> ids;
+    std::map<std::tuple<Key, Bytes, Bytes>, std::int64_t> ids;
     std::set<std::int64_t> taken;
     std::int64_t next = 0;
     for (const ReplayBuffer& buffer : plan_.buffers) next = std::max(next, buffer.key.key + 1);
     for (ReplayBuffer& buffer : plan_.buffers) {
-      const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes}, buffer.key.key);
+      const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes, buffer.rounding}, buffer.key.key);
       if (fresh && !taken.insert(id->second).second) taken.insert(id->second = next++);
       buffer.id = id->second;
     }

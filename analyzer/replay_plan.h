@@ -58,6 +58,7 @@ struct ReplayEvent {
   Bytes bytes;
   std::int64_t users = 1;
   bool again = false;
+  bool inside_release = false;      ///< of a drop: it is the release that lets go of the last name
   bool clears_tensor_only = false;  ///< of a release: the storage is left to whoever else refers to it
   std::int64_t step = 0;
 };

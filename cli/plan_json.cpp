@@ -73,6 +73,7 @@ Json event_json(const ReplayEvent& event) {
           {"buffer", is_of_buffer(event.what) ? Json(event.buffer) : Json()},
           {"value", value_of(event)},
           {"again", event.again},
+          {"inside_release", event.inside_release},
           {"clears_tensor_only", event.clears_tensor_only}};
 }
 

@@ -273,6 +273,26 @@ def main():
 main()
 """
 
+PARTS_GONE_BEFORE_THEIR_RELEASES = """
+import torch, dc_memtrace as dm
+def main():
+    flat = torch.empty(40_000)
+    first, second = flat[:20_000], flat[20_000:]
+    dm.gather(1, first)
+    dm.gather(2, second)
+    late = torch.empty(30_000)
+    dm.gather(3, late)
+    torch.ones(2)
+    del flat, first, second
+    large = torch.empty(500_000)
+    del large
+    for key in (1, 2, 3):
+        with dm.release(key):
+            pass
+    torch.ones(2)
+main()
+"""
+
 # Program, then how many findings it has.
 PROGRAMS = {
     "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
@@ -295,6 +315,7 @@ PROGRAMS = {
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
     "parts of a storage that outlives the step": (("-c", PARTS_OF_ONE), 1),
     "goes on another thread": (("-c", GOES_ON_ANOTHER_THREAD), 1),
+    "parts go before their releases": (("-c", PARTS_GONE_BEFORE_THEIR_RELEASES), 1),
     "a wait gives another key's storage": (("-c", SHARED_AND_NOT_YET_RELEASED), 1),
     "a part is read when all are released": (("-c", READ_WHERE_ALL_ARE_RELEASED), 1),
     "a part is read while another is gathered": (("-c", READ_WHERE_ANOTHER_IS_GATHERED), 1),

@@ -311,7 +311,7 @@ class Writer:
                 return [f"stage.gather({number})"]
             return [" = ".join(self._targets(number)) + f" = stage.gather({number})  # {_about(buffer)}"]
         if what == "drop":
-            if event.get("inside_release"):
+            if event["inside_release"]:
                 return []
             return [f"del {', '.join(self._targets(number))}"]
         if what == "release":
@@ -337,7 +337,7 @@ class Writer:
             early = []
             for number, event in enumerate(events):
                 if last_release.get(event["buffer"]) == number and event["do"] == "release":
-                    early.append({**event, "do": "drop"})
+                    early.append({**event, "do": "drop", "inside_release": True})
                 if event["do"] != "drop" or event["buffer"] not in last_release:
                     early.append(event)
             events = early
@@ -352,19 +352,19 @@ class Writer:
     def _drops_inside_releases(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """A part of a shared storage that its release lets go of: the names go within it, not before.
 
-        Where the names are another thread's they cannot, nor where the thread does something else in between.
+        Where the names are another thread's they cannot.
         """
         result = [dict(event) for event in events]
         waiting: dict[int, dict[str, Any]] = {}
         for event in result:
             number = event["buffer"]
-            if event["do"] == "drop" and self._plan["buffers"][number]["shares"] is not None:
-                waiting[number] = event
+            if event["do"] == "drop" and event["inside_release"]:
+                event["inside_release"] = False
+                if self._plan["buffers"][number]["shares"] is not None:
+                    waiting[number] = event
             elif event["do"] == "release" and number in waiting and event["thread"] == self._thread_of[number]:
                 waiting.pop(number)["inside_release"] = True
                 event["drops"] = True
-            elif event["do"] not in ("drop", "forget", "level"):
-                waiting = {n: drop for n, drop in waiting.items() if self._thread_of[n] != event["thread"]}
         return result
 
 
