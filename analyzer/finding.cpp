@@ -78,11 +78,15 @@ void complete_from_items(const TraceData& data, Finding& finding) {
   const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
   Origins origins(data);
   std::set<std::string> gathered_by;
+  const auto tried = [&](const Mark* mark) { return origins.is_trial(*mark); };
+  finding.trial = !finding.items.empty();
   std::map<Key, Bytes> largest;
   for (const FindingItem& item : finding.items) {
     Bytes& bytes = largest[item.key];
     bytes = std::max(bytes, item.bytes);
     if (item.gather != nullptr) gathered_by.insert(origins.of(*item.gather));
+    finding.trial = finding.trial && item.gather != nullptr && tried(item.gather) &&
+                    std::all_of(item.reads.begin(), item.reads.end(), tried);
     const std::int64_t until_ns = item.until.valid() ? item.until_ns.value : end_ns;
     const std::int64_t ns = std::max<std::int64_t>(0, until_ns - item.since_ns.value);
     finding.byte_seconds += static_cast<double>(item.bytes.value) * static_cast<double>(ns) * 1e-9;
@@ -99,8 +103,6 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     add_launches(item.row->launches, finding.launches);
   }
   finding.origins.assign(gathered_by.begin(), gathered_by.end());
-  finding.trial = !gathered_by.empty() && std::all_of(gathered_by.begin(), gathered_by.end(),
-                                                      [&](const auto& origin) { return origins.is_trial(origin); });
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;
 }
 

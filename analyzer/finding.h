@@ -49,7 +49,7 @@ struct Finding {
   std::string rule;                  ///< name of the rule that made it
   std::string title;
   std::vector<std::string> origins;             ///< of the items' gathers, distinct (origins.h)
-  bool trial = false;                           ///< all of them try the program out: it is not about the training
+  bool trial = false;                           ///< nothing but trials of the program gathers and reads here
   std::vector<FindingItem> items;               ///< in order of time; empty where the finding is of no parameter
   std::vector<OomVerdict> out_of_memory;        ///< alike errors, for the rule of that name; else empty
   std::optional<WaitsAtPeak> waits;             ///< for the rule awaits_stream
@@ -72,8 +72,8 @@ struct Finding {
   Confidence confidence = Confidence::kUnknown;
   std::string why, fix;
 
-  /// Of a trial, and no part of the peak: told after all others.
-  [[nodiscard]] bool aside() const { return trial && dead_at_peak.value == 0; }
+  /// Not about the training, and none of it is alive at the peak: told after all others.
+  [[nodiscard]] bool aside() const { return trial && alive_at_peak.value == 0; }
   /// Distinct parameters.
   [[nodiscard]] std::int64_t keys() const;
   /// Distinct steps; 0 if the trace has none.

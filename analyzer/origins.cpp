@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "analyzer/stacks.h"
@@ -30,29 +29,29 @@ Origins::Origins(const TraceData& data) : data_(data) {
   }
 }
 
-const std::string& Origins::of(const Mark& gather) {
-  const auto [at, fresh] = known_.try_emplace({gather.name, gather.by.stack});
-  if (fresh) at->second = look_up(gather);
+const std::string& Origins::of(const Mark& gather) { return find(gather).name; }
+
+bool Origins::is_trial(const Mark& mark) { return find(mark).trial; }
+
+const Origins::Origin& Origins::find(const Mark& mark) {
+  const auto [at, fresh] = known_.try_emplace({mark.name, mark.by.stack});
+  if (fresh) at->second = look_up(mark);
   return at->second;
 }
 
-bool Origins::is_trial(const std::string& origin) const {
-  return std::any_of(rows_.begin(), rows_.end(),
-                     [&](const Row& row) { return row.origin == origin && row.purpose == "trial"; });
-}
-
-std::string Origins::look_up(const Mark& gather) const {
-  for (const FrameText& frame : frames_of(data_, gather.by.stack)) {
+Origins::Origin Origins::look_up(const Mark& mark) const {
+  const auto origin_of = [](const Row& row) { return Origin{row.origin, row.purpose == "trial"}; };
+  for (const FrameText& frame : frames_of(data_, mark.by.stack)) {
     for (const Row& row : rows_) {
       if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;
-      if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return row.origin;
+      if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return origin_of(row);
     }
   }
-  const std::string_view by = data_.text(gather.name);
+  const std::string_view by = data_.text(mark.name);
   for (const Row& row : rows_) {
-    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return row.origin;
+    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return origin_of(row);
   }
-  return std::string(by);
+  return {std::string(by), false};
 }
 
 }  // namespace dcmt::analyzer

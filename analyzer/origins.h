@@ -20,10 +20,16 @@ class Origins {
   /// gathering operator or function itself.
   [[nodiscard]] const std::string& of(const Mark& gather);
 
-  /// True for an origin that tries the program out, as a profiler of graphs does: it is not the training.
-  [[nodiscard]] bool is_trial(const std::string& origin) const;
+  /// True where the program is tried out, as a profiler of graphs does: it is not the training. For reads as for
+  /// gathers.
+  [[nodiscard]] bool is_trial(const Mark& mark);
 
  private:
+  struct Origin {
+    std::string name;
+    bool trial = false;
+  };
+
   struct Row {
     std::string origin;
     std::string operator_pattern;  ///< empty: the row is about frames
@@ -32,11 +38,12 @@ class Origins {
     std::string purpose;           ///< "trial", or empty
   };
 
-  std::string look_up(const Mark& gather) const;
+  const Origin& find(const Mark& mark);
+  [[nodiscard]] Origin look_up(const Mark& mark) const;
 
   const TraceData& data_;
   std::vector<Row> rows_;
-  std::map<std::pair<StringId, StackId>, std::string> known_;
+  std::map<std::pair<StringId, StackId>, Origin> known_;
 };
 
 }  // namespace dcmt::analyzer

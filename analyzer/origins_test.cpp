@@ -78,6 +78,25 @@ TEST(Origins, FindingsOfATrialComeLast) {
   EXPECT_EQ(findings, (std::vector<std::pair<std::string, bool>>{{"hook", false}, {"profiling", true}}));
 }
 
+TEST(Origins, WhatTheTrainingReadsIsNoTrial) {
+  TestTrace trace;
+  trace.meta_texts["origins"] = kTable;
+  for (const char* reader : {"/x/lib/profiler.py", "/x/train.py"}) {
+    trace.stack = {{"/x/lib/profiler.py", "run", 2}};
+    const auto buffer = trace.allocate(100'000);
+    trace.gather(6, buffer);
+    const auto release = trace.release(6, buffer);
+    trace.stack = {{reader, "run", 3}};
+    trace.op("aten::mm", [&] { trace.read(release, 6, buffer, "aten::mm"); });
+    trace.drop(buffer);
+  }
+  trace.allocate(1'000'000);
+  const TraceData data = trace.load();
+  std::vector<std::pair<std::string, bool>> findings;
+  for (const Finding& finding : analyze(data).findings) findings.emplace_back(finding.origins.front(), finding.aside());
+  EXPECT_EQ(findings, (std::vector<std::pair<std::string, bool>>{{"profiling", false}, {"profiling", true}}));
+}
+
 TEST(Parameters, HaveTheNamesOfTheirMechanism) {
   TestTrace trace;
   trace.allocate(1);

@@ -97,6 +97,18 @@ TEST_F(Process, FindingsFailOnlyWhereAsked) {
   testing::add_zero3_graph(clean, 3, 1000, true);
   clean.step(1);
   EXPECT_EQ(run("report --fail-on-findings " + clean.save()).exit, 0);
+  TestTrace trial;
+  trial.meta_texts["origins"] = "profiling\tzero3::*\t\t\ttrial\n";
+  const auto tried = trial.allocate(1000);
+  trial.gather(6, tried);
+  trial.release(6, tried);
+  trial.op("aten::mm");
+  trial.drop(tried);
+  trial.allocate(100'000);
+  const std::string path_of_trial = trial.save();
+  EXPECT_NE(run("report " + path_of_trial).out.find("No finding in training; 1 finding of profiling"),
+            std::string::npos);
+  EXPECT_EQ(run("report --fail-on-findings " + path_of_trial).exit, 0);
 }
 
 TEST_F(Process, PathsMayFollowDashes) {

@@ -24,7 +24,11 @@ int report(const Options& options) {
   Expected<std::vector<LoadedTrace>> traces = load_traces(options.paths, std::nullopt);
   if (!traces.ok()) return print_error(traces.error());
   bool found = false;
-  for (const LoadedTrace& trace : *traces) found = found || !trace.analysis.findings.empty();
+  for (const LoadedTrace& trace : *traces) {
+    const auto& findings = trace.analysis.findings;
+    found =
+        found || !std::all_of(findings.begin(), findings.end(), [](const auto& finding) { return finding.aside(); });
+  }
   if (options.json) {
     Json list = Json::array();
     for (const LoadedTrace& trace : *traces) list.push_back(report_json(trace));
@@ -42,7 +46,8 @@ void add_report_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them")->required();
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  command->add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
+  command->add_flag("--fail-on-findings", options->fail_on_findings,
+                    "Exit with 1 if there is a finding about the training");
   command->footer(
       "Examples:\n"
       "  dc-memtrace report out/                      every rank of a run\n"

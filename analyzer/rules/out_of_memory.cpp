@@ -87,6 +87,7 @@ std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releas
     finding.confidence = Confidence::kCertain;
     finding.items = held_at(data, releases, oom);
     complete_from_items(data, finding);
+    finding.trial = false;  // whoever held what, memory ran out
     finding.holders = holders_then(data, finding, oom);
     finding.why = why_of(verdict.cause);
     finding.fix = fix_of(verdict.cause);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/stacks.h"
 
@@ -8,6 +9,8 @@ namespace dcmt::analyzer::rules {
 namespace {
 
 struct Alike {
+  std::string origin;
+  bool tried;  ///< all reads are trials of the program
   StringId reader, release_operator;
   FrameId reader_site, release_site;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
@@ -35,10 +38,17 @@ FindingItem item_of(const ReleaseRow& row) {
 std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases) {
   std::map<Alike, Finding> groups;
   std::vector<Alike> order;
+  Origins origins(data);
   for (const ReleaseRow& row : releases.rows) {
     if (row.verdict != Verdict::kEarly) continue;
     const Mark* read = first_read(row);
-    const Alike key{read->name, row.mark->name, site_of(data, read->by.stack), site_of(data, row.mark->by.stack)};
+    const Alike key{
+        row.gather != nullptr ? origins.of(*row.gather) : "",
+        std::all_of(row.reads.begin(), row.reads.end(), [&](const Mark* one) { return origins.is_trial(*one); }),
+        read->name,
+        row.mark->name,
+        site_of(data, read->by.stack),
+        site_of(data, row.mark->by.stack)};
     const auto [group, fresh] = groups.try_emplace(key);
     if (fresh) order.push_back(key);
     group->second.items.push_back(item_of(row));
