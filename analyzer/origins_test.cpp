@@ -58,6 +58,17 @@ TEST(Origins, FindingsOfDifferentOriginsAreApart) {
   EXPECT_EQ(origins, (std::vector<std::vector<std::string>>{{"hook"}, {"compiled"}}));
 }
 
+using OriginsAndAsides = std::vector<std::pair<std::string, bool>>;
+
+/// Of each finding its origin, and whether it is told aside; the peak comes after all of them.
+OriginsAndAsides origins_and_asides(TestTrace& trace) {
+  trace.allocate(1'000'000);
+  const TraceData data = trace.load();
+  OriginsAndAsides findings;
+  for (const Finding& finding : analyze(data).findings) findings.emplace_back(finding.origins.front(), finding.aside());
+  return findings;
+}
+
 TEST(Origins, FindingsOfATrialComeLast) {
   TestTrace trace;
   trace.meta_texts["origins"] = kTable;
@@ -71,11 +82,7 @@ TEST(Origins, FindingsOfATrialComeLast) {
     trace.op("aten::add");
     trace.drop(buffer);
   }
-  trace.allocate(1'000'000);
-  const TraceData data = trace.load();
-  std::vector<std::pair<std::string, bool>> findings;
-  for (const Finding& finding : analyze(data).findings) findings.emplace_back(finding.origins.front(), finding.aside());
-  EXPECT_EQ(findings, (std::vector<std::pair<std::string, bool>>{{"hook", false}, {"profiling", true}}));
+  EXPECT_EQ(origins_and_asides(trace), (OriginsAndAsides{{"hook", false}, {"profiling", true}}));
 }
 
 TEST(Origins, WhatTheTrainingReadsIsNoTrial) {
@@ -90,11 +97,7 @@ TEST(Origins, WhatTheTrainingReadsIsNoTrial) {
     trace.op("aten::mm", [&] { trace.read(release, 6, buffer, "aten::mm"); });
     trace.drop(buffer);
   }
-  trace.allocate(1'000'000);
-  const TraceData data = trace.load();
-  std::vector<std::pair<std::string, bool>> findings;
-  for (const Finding& finding : analyze(data).findings) findings.emplace_back(finding.origins.front(), finding.aside());
-  EXPECT_EQ(findings, (std::vector<std::pair<std::string, bool>>{{"profiling", false}, {"profiling", true}}));
+  EXPECT_EQ(origins_and_asides(trace), (OriginsAndAsides{{"profiling", false}, {"profiling", true}}));
 }
 
 TEST(Parameters, HaveTheNamesOfTheirMechanism) {

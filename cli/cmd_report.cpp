@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -26,8 +27,7 @@ int report(const Options& options) {
   bool found = false;
   for (const LoadedTrace& trace : *traces) {
     const auto& findings = trace.analysis.findings;
-    found =
-        found || !std::all_of(findings.begin(), findings.end(), [](const auto& finding) { return finding.aside(); });
+    found = found || std::any_of(findings.begin(), findings.end(), [](const auto& each) { return !each.aside(); });
   }
   if (options.json) {
     Json list = Json::array();

@@ -172,10 +172,6 @@ void switch_to(bool wanted, std::atomic<at::CallbackHandle>& handle, at::RecordF
   }
 }
 
-bool begin_switch() noexcept { return !g_switching.exchange(true, std::memory_order_acquire); }
-
-void end_switch() noexcept { g_switching.store(false, std::memory_order_release); }
-
 wire::OpScope scope_of(const at::RecordFunction& function) {
   switch (function.scope()) {
     case at::RecordScope::BACKWARD_FUNCTION:
@@ -280,10 +276,10 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
 void switch_operator_events() noexcept {
   if (operators_wanted() == is_on(g_operators_handle) && reads_wanted() == is_on(g_reads_handle)) return;
   // One thread switches at a time; another that finds it busy comes back at its next operator's end.
-  if (!begin_switch()) return;
+  if (g_switching.exchange(true, std::memory_order_acquire)) return;
   switch_to(operators_wanted(), g_operators_handle, &observe_operators);
   switch_to(reads_wanted(), g_reads_handle, &observe_inputs);
-  end_switch();
+  g_switching.store(false, std::memory_order_release);
 }
 
 bool nodes_are_observed() noexcept { return agent::full_detail() || is_on(g_operators_handle); }
