@@ -114,21 +114,20 @@ void Executor::release(std::int64_t id, std::int64_t users, const Place& place) 
 
 void Executor::give_back(std::int64_t id, const at::Tensor& registered, const Place& place) {
   const c10::Storage storage = registered.storage();
-  const at::Tensor empty = at::empty({0}, registered.options());
   if (switches().release_clears_tensor_only) {
     log_.watch(graph_, id, storage);
-  } else {
-    if (streams_.on_gpu()) {
-      at::native::resize_bytes_cuda(storage.unsafeGetStorageImpl(), 0);
-    } else {
-      at::native::resize_bytes_nocuda(storage, 0);
-    }
-    // Who reads it all the same gets an error instead of a null pointer. The next gather takes another storage.
-    storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
-        "dcmt_z3: parameter " + std::to_string(id) + " of graph " + std::to_string(graph_) +
-        " was given back by its final " + place.op);
+    registered.set_data(at::empty({0}, registered.options()));
+    return;
   }
-  registered.set_data(empty);
+  if (streams_.on_gpu()) {
+    at::native::resize_bytes_cuda(storage.unsafeGetStorageImpl(), 0);
+  } else {
+    at::native::resize_bytes_nocuda(storage, 0);
+  }
+  // Who reads it all the same gets an error instead of a null pointer. The next gather takes another storage.
+  storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
+      "dcmt_z3: parameter " + std::to_string(id) + " of graph " + std::to_string(graph_) +
+      " was given back by its final " + place.op);
 }
 
 void Executor::prefetch(const std::vector<std::int64_t>& ids, const std::vector<at::ScalarType>& dtypes,

@@ -19,12 +19,11 @@ void Reducer::add(const at::Tensor& gradient, Parameter& parameter, const Place&
       gradient.to(parameter.gradient_dtype.value_or(gradient.scalar_type())).contiguous().view({-1});
   Lane& lane = lanes_[source.scalar_type()];
   // Two gradients of one parameter in a group would both be the first.
-  if (std::any_of(lane.queue.begin(), lane.queue.end(),
-                  [&](const Pending& one) { return one.parameter == &parameter; }))
-    flush(lane, place);
+  if (lane.queued.contains(&parameter)) flush(lane, place);
   at::Tensor slice = slice_for(lane, parameter, source, place);
   fill(slice, source);
   lane.queue.push_back({&parameter, source, streams_.get(Line::kCurrent), std::move(slice)});
+  lane.queued.insert(&parameter);
 }
 
 /// What is behind the gradient is set to zero, unless the next one's slice begins there.
@@ -88,6 +87,7 @@ void Reducer::flush(Lane& lane, const Place& place) {
   if (lane.queue.empty()) return;
   // Empty before anything can fail: an error leaves a state in which the next step can begin.
   const std::vector<Pending> queue = std::exchange(lane.queue, {});
+  lane.queued.clear();
   lane.filling.used = 0;
   if (options_.double_buffered) std::swap(lane.filling, lane.other);
   Bucket& full = options_.double_buffered ? lane.other : lane.filling;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "executor/errors.h"
@@ -58,6 +59,7 @@ class Reducer {
     Bucket filling;
     Bucket other;  ///< of a double-buffered pair
     std::vector<Pending> queue;
+    std::unordered_set<const Parameter*> queued;
     std::int64_t flushes = 0;
   };
 

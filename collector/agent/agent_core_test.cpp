@@ -26,6 +26,7 @@ namespace {
 using dcmt::agent::begin_record;
 using dcmt::agent::commit_record;
 using dcmt::agent::Inside;
+using dcmt::agent::OneMoment;
 using dcmt::spool::SequencedRecord;
 using dcmt::spool::SpoolReader;
 using dcmt::wire::BlockRecord;
@@ -197,6 +198,31 @@ TEST(AgentCore, AForkedChildIsSilent) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(reader().last_taken_sequence(), before);
   EXPECT_TRUE(dcmt::agent::recording());
+}
+
+TEST(AgentCore, WhatHappensTogetherHasOneTime) {
+  reader();
+  constexpr std::uint64_t kGiven = 17;
+  record_block(1, 0);
+  {
+    const OneMoment moment;
+    record_block(2, 0);
+    const OneMoment inner;
+    record_block(3, 0);
+    const OneMoment given(kGiven);
+    record_block(4, 0);
+  }
+  record_block(5, 0);
+  std::map<std::uint64_t, std::uint64_t> times;
+  drain([&](const SequencedRecord& r) {
+    if (r.header->type == RecordType::kBlockAlloc) {
+      times[reinterpret_cast<const BlockRecord*>(r.header)->address] = r.header->tsc;
+    }
+  });
+  EXPECT_LT(times.at(1), times.at(2));
+  EXPECT_EQ(times.at(2), times.at(3));
+  EXPECT_EQ(times.at(4), kGiven);
+  EXPECT_LT(times.at(3), times.at(5));
 }
 
 TEST(AgentCore, InsideTheGuardNothingRecords) {

@@ -37,6 +37,23 @@ class Inside {
   const bool entered;
 };
 
+/// While one lives on a thread, its records are of one moment: the counter is read once for what happens together. A
+/// virtual machine makes a reading the most expensive part of a record.
+class OneMoment {
+ public:
+  /// @param tsc  of a record just written by this thread, 0: now
+  explicit OneMoment(std::uint64_t tsc = 0) noexcept : before_(t_state.moment) {
+    t_state.moment = tsc != 0 ? tsc : before_ != 0 ? before_ : cycles();
+  }
+  ~OneMoment() { t_state.moment = before_; }
+  [[nodiscard]] std::uint64_t tsc() const noexcept { return t_state.moment; }
+  OneMoment(const OneMoment&) = delete;
+  OneMoment& operator=(const OneMoment&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
 /// One pointer per thread for the torch provider; zero in a new thread.
 inline void*& torch_thread_slot() noexcept { return t_state.torch; }
 
@@ -57,7 +74,7 @@ inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std:
   header->words = static_cast<std::uint16_t>(bytes / 8);
   header->aux = aux;
   header->seq = g_next_seq->fetch_add(1, std::memory_order_relaxed);
-  header->tsc = cycles();
+  header->tsc = t_state.moment != 0 ? t_state.moment : cycles();
   return header;
 }
 

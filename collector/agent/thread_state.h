@@ -19,6 +19,7 @@ struct ThreadState {
   std::uint64_t lost_since;  ///< tsc of the first record lost since the last LostRecord
   std::uint32_t lost;        ///< records lost since then
   void* torch;               ///< torch_thread_slot()
+  std::uint64_t moment;      ///< tsc of the OneMoment that lives; 0: none does
 };
 static_assert(sizeof(ThreadState) <= 64);
 static_assert(std::is_trivially_destructible_v<ThreadState>);

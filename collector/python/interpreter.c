@@ -18,9 +18,18 @@
 /* A chain longer than this is no chain of frames. */
 #define MAX_FRAMES 100000
 
+/* Py_IsInitialized() and _Py_IsFinalizing() */
+static int runs(void) { return _PyRuntime.initialized && _PyRuntimeState_GetFinalizing(&_PyRuntime) == NULL; }
+
+/* PyGILState_GetThisThreadState(), called for every stack: three calls into another library less. */
 PyThreadState* dcmt_py_thread(void) {
-  if (!Py_IsInitialized() || _Py_IsFinalizing()) return NULL;
-  return PyGILState_GetThisThreadState();
+  if (!runs()) return NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+  const Py_tss_t* const key = &_PyRuntime.autoTSSkey;
+#else
+  const Py_tss_t* const key = &_PyRuntime.gilstate.autoTSSkey;
+#endif
+  return key->_is_initialized ? pthread_getspecific(key->_key) : NULL;
 }
 
 int dcmt_py_holds_gil(const PyThreadState* thread) {
@@ -37,7 +46,7 @@ static struct _gil_runtime_state* gil_of_main(void) {
 }
 
 int dcmt_py_freeze(void) {
-  if (!Py_IsInitialized() || _Py_IsFinalizing()) return 0;
+  if (!runs()) return 0;
   struct _gil_runtime_state* const gil = gil_of_main();
   /* Every taker of the GIL passes through this mutex and leaves it at once, or sleeps without it. */
   if (gil == NULL || pthread_mutex_trylock(&gil->mutex) != 0) return 0;
@@ -77,12 +86,17 @@ void dcmt_py_take_frozen(PyThreadState* thread) {
 }
 #endif
 
-static int complete(_PyInterpreterFrame* frame) {
+/* Not where C calls the interpreter: that is no frame of Python's. */
+static int of_python(const _PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
-  if (frame->owner == FRAME_OWNED_BY_CSTACK) return 0;
+  return frame->owner != FRAME_OWNED_BY_CSTACK;
+#else
+  (void)frame;
+  return 1;
 #endif
-  return !_PyFrame_IsIncomplete(frame);
 }
+
+static int complete(_PyInterpreterFrame* frame) { return of_python(frame) && !_PyFrame_IsIncomplete(frame); }
 
 static int32_t offset_of(const _PyInterpreterFrame* frame) {
   return (int32_t)_PyInterpreterFrame_LASTI(frame) * (int32_t)sizeof(_Py_CODEUNIT);
@@ -93,8 +107,11 @@ const void* dcmt_py_innermost(const PyThreadState* thread) { return thread->cfra
 unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more) {
   unsigned count = 0;
   *more = 0;
-  for (_PyInterpreterFrame* frame = thread->cframe->current_frame; frame != NULL; frame = frame->previous) {
-    if (!complete(frame)) continue;
+  _PyInterpreterFrame* frame = thread->cframe->current_frame;
+  if (frame != NULL && !complete(frame)) frame = frame->previous;
+  /* One that has called another has begun. Looking into its code object, to be told so, would be half of the walk. */
+  for (; frame != NULL; frame = frame->previous) {
+    if (!of_python(frame)) continue;
     if (count == capacity) {
       *more = 1;
       break;

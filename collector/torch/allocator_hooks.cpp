@@ -51,8 +51,16 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
+/// When a block is freed: while its storage ends, with it, else now (0).
+std::uint64_t moment_of_block(wire::RecordType type, const void* address) noexcept {
+  const TorchThread* thread = torch_thread();
+  const bool ends = type == wire::RecordType::kBlockFree && thread != nullptr &&
+                    thread->ending_block == reinterpret_cast<std::uint64_t>(address);
+  return ends ? thread->ending_tsc : 0;
+}
+
 /// A block begins just before the first tensor on it, and ends while its storage does: one stack serves both.
-std::uint64_t stack_of_block(wire::RecordType type, const void* address) noexcept {
+std::uint64_t stack_of_block(wire::RecordType type, const void* address, std::uint64_t tsc) noexcept {
   const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
   if (type == wire::RecordType::kBlockFree && thread != nullptr && thread->ending_block == block) {
@@ -62,6 +70,7 @@ std::uint64_t stack_of_block(wire::RecordType type, const void* address) noexcep
   if (type == wire::RecordType::kBlockAlloc && thread != nullptr) {
     thread->block = block;
     thread->block_stack = stack;
+    thread->block_tsc = tsc;
   }
   return stack;
 }
@@ -70,6 +79,7 @@ std::uint64_t stack_of_block(wire::RecordType type, const void* address) noexcep
 /// the records of the operators around it
 void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
                  bool small) noexcept {
+  const agent::OneMoment moment(moment_of_block(type, address));
   if (type == wire::RecordType::kBlockAlloc) {
     write_small_sum_before_alloc(device);
   } else {
@@ -79,7 +89,7 @@ void write_block(wire::RecordType type, std::uint32_t device, const void* addres
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
-  const std::uint64_t stack = with_stack ? stack_of_block(type, address) : 0;
+  const std::uint64_t stack = with_stack ? stack_of_block(type, address, moment.tsc()) : 0;
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
   record->address = reinterpret_cast<std::uint64_t>(address);

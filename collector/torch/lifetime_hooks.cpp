@@ -120,13 +120,18 @@ std::uint64_t stack_of(const void* storage) noexcept {
   return agent::full_detail() || storage_is_watched(storage) ? stack_here() : 0;
 }
 
-std::uint64_t stack_of_birth(const void* storage) noexcept {
-  if (storage == nullptr || layout::strong_count(storage) != 1) return stack_of(storage);
+struct Birth {
+  std::uint64_t stack;
+  std::uint64_t tsc;  ///< 0: now
+};
+
+Birth birth_on(const void* storage) noexcept {
+  if (storage == nullptr || layout::strong_count(storage) != 1) return {stack_of(storage), 0};
   // The block was allocated for this tensor, a moment ago and from the same place.
   TorchThread* thread = torch_thread();
-  if (thread == nullptr || thread->block == 0 || thread->block != layout::data_of(storage)) return stack_here();
+  if (thread == nullptr || thread->block == 0 || thread->block != layout::data_of(storage)) return {stack_here(), 0};
   thread->block = 0;
-  return thread->block_stack;
+  return {thread->block_stack, thread->block_tsc};
 }
 
 void write_tensor(wire::RecordType type, const void* tensor, std::uint64_t stack) noexcept {
@@ -156,9 +161,10 @@ void tensor_born(const void* tensor) noexcept {
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   if (storage != nullptr) sharing_add(tensor, storage);
   if (!follow_begin(storage)) return;
-  const std::uint64_t stack = stack_of_birth(storage);
-  write_tensor(wire::RecordType::kTensorBirth, tensor, stack);
-  if (storage != nullptr && layout::strong_count(storage) == 1) born_in_function(tensor, stack);
+  const Birth birth = birth_on(storage);
+  const agent::OneMoment moment(birth.tsc);
+  write_tensor(wire::RecordType::kTensorBirth, tensor, birth.stack);
+  if (storage != nullptr && layout::strong_count(storage) == 1) born_in_function(tensor, birth.stack);
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -172,7 +178,13 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   }
   // A tensor without storage cannot be told from one that was followed and released: it is reported.
   if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
+    const agent::OneMoment moment;
     write_tensor(type, tensor, 0);
+    // Its storage ends with it, and the block with that, if nobody else has the storage.
+    TorchThread* thread = torch_thread();
+    if (thread == nullptr) return;
+    thread->ending_storage = storage != nullptr && layout::strong_count(storage) == 1 ? storage : nullptr;
+    thread->ending_tsc = moment.tsc();
   }
 }
 
@@ -195,17 +207,22 @@ class StorageEnd {
   StorageEnd(const void* storage, wire::RecordType type) noexcept {
     if (!agent::recording()) return;
     agent::Inside inside;
-    const bool follow = follow_end(storage);
-    const std::uint64_t stack = follow ? stack_of(storage) : 0;
+    if (!follow_end(storage)) {
+      watched_storage_ends(storage);
+      return;
+    }
+    thread_ = torch_thread();
+    const bool with_tensor = thread_ != nullptr && thread_->ending_storage == storage;
+    const agent::OneMoment moment(with_tensor ? thread_->ending_tsc : 0);
+    const std::uint64_t stack = stack_of(storage);
     // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
     watched_storage_ends(storage);
-    if (!follow) return;
     write_storage(type, storage, stack);
-    if (stack == 0) return;
-    thread_ = torch_thread();
     if (thread_ == nullptr) return;
+    thread_->ending_storage = nullptr;
     thread_->ending_block = layout::data_of(storage);
     thread_->ending_stack = stack;
+    thread_->ending_tsc = moment.tsc();
   }
   ~StorageEnd() {
     if (thread_ != nullptr) thread_->ending_block = 0;
@@ -539,10 +556,10 @@ std::size_t patch_new_objects() noexcept {
     }
     nanosleep(&kMoment, nullptr);
   }
-  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), {}, {}};
+  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), user_scope_imports(), {}, {}};
   if (void* cuda = cuda_library(); cuda != nullptr) {
-    groups[2] = kCudaImports;
-    groups[3] = block_owner_imports(cuda);
+    groups[3] = kCudaImports;
+    groups[4] = block_owner_imports(cuda);
   }
   const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();

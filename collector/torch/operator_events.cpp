@@ -140,11 +140,37 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
 void on_end(const at::RecordFunction& function, at::ObserverContext*);
 
 // Autograd's engine sets a thread's state at every node's begin and end, and torch makes a thread's lists of callbacks
-// anew each time: a callback of nodes was a third of what `lifetimes` cost (docs/adr/0017).
-at::RecordFunctionCallback observe_always() {
+// anew each time, from all that there are: in `lifetimes` there is none (docs/adr/0017).
+at::RecordFunctionCallback observe_nodes() {
   at::RecordFunctionCallback callback(&on_begin, &on_end);
-  if (!agent::full_detail()) return callback.scopes({at::RecordScope::USER_SCOPE});
+  if (!agent::every_operator()) return callback.scopes({at::RecordScope::BACKWARD_FUNCTION});
   return callback.scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+}
+
+/// A callback of user scopes on this thread, for as long as it lives: a scope takes what there is when it is made.
+class ObserveUserScope {
+ public:
+  ObserveUserScope()
+      : handle_(at::addThreadLocalCallback(
+            at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::USER_SCOPE}))) {}
+  ~ObserveUserScope() { at::removeCallback(handle_); }
+  ObserveUserScope(const ObserveUserScope&) = delete;
+  ObserveUserScope& operator=(const ObserveUserScope&) = delete;
+
+ private:
+  at::CallbackHandle handle_;
+};
+
+/// RecordFunction(scope)
+using MakeScope = void (*)(void*, at::RecordScope);
+constexpr char kMakeScopeC1[] = "_ZN2at14RecordFunctionC1ENS_11RecordScopeE";
+constexpr char kMakeScopeC2[] = "_ZN2at14RecordFunctionC2ENS_11RecordScopeE";
+MakeScope g_make_scope;
+
+void on_make_scope(void* function, at::RecordScope scope) {
+  if (scope != at::RecordScope::USER_SCOPE || !agent::recording()) return g_make_scope(function, scope);
+  const ObserveUserScope observe;
+  g_make_scope(function, scope);
 }
 
 at::RecordFunctionCallback observe_operators() {
@@ -282,6 +308,18 @@ void switch_operator_events() noexcept {
   g_switching.store(false, std::memory_order_release);
 }
 
+std::span<const elf::ImportPatch> user_scope_imports() noexcept {
+  static const elf::ImportPatch kImports[] = {
+      {kMakeScopeC1, elf::pointer(on_make_scope), nullptr},
+      {kMakeScopeC2, elf::pointer(on_make_scope), nullptr},
+  };
+  if (agent::every_operator()) return {};
+  if (g_make_scope != nullptr) return kImports;
+  void* cpu = elf::loaded_library("libtorch_cpu.so");
+  if (cpu == nullptr || !elf::find(cpu, kMakeScopeC1, g_make_scope)) return {};
+  return kImports;
+}
+
 bool nodes_are_observed() noexcept { return agent::full_detail() || is_on(g_operators_handle); }
 
 BackwardSpan::BackwardSpan() noexcept {
@@ -304,7 +342,11 @@ BackwardSpan::~BackwardSpan() {
 }
 
 void start_operator_events() {
-  if (!keep_callback_lock_over_forks([] { at::addGlobalCallback(observe_always()); })) {
+  const auto add_callback = [] {
+    const at::CallbackHandle handle = at::addGlobalCallback(observe_nodes());
+    if (!agent::full_detail()) at::removeCallback(handle);  // it was for the lock
+  };
+  if (!keep_callback_lock_over_forks(add_callback)) {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }

@@ -1,6 +1,10 @@
 // Operators, autograd nodes and user scopes, through torch's RecordFunction.
 #pragma once
 
+#include <span>
+
+#include "collector/elf/elf_patch.h"
+
 namespace dcmt::torch_provider {
 
 /// Registers the callbacks. Once.
@@ -9,6 +13,10 @@ void start_operator_events();
 /// Puts the callbacks of all operators, and of their inputs, on or off as they are wanted now. Takes torch's lock of
 /// callbacks and allocates when something changes: call where an operator may.
 void switch_operator_events() noexcept;
+
+/// Where programs open scopes of their own (`torch.profiler.record_function`); empty if this torch has no such
+/// function, or if all operators are observed.
+std::span<const elf::ImportPatch> user_scope_imports() noexcept;
 
 /// Whether autograd's nodes count as operators of their threads while they run.
 bool nodes_are_observed() noexcept;

@@ -62,12 +62,11 @@ void sharing_add(const void* tensor, const void* storage) noexcept {
 
 void sharing_remove(const void* tensor, const void* storage) noexcept {
   for (auto& entry : bucket_of(storage).tensors) {
-    const void* expected = tensor;
     // One that stands twice (its first end was not seen) stays once, stale: who asks verifies.
-    if (entry.load(std::memory_order_relaxed) == tensor &&
-        entry.compare_exchange_strong(expected, nullptr, std::memory_order_release)) {
-      return;
-    }
+    if (entry.load(std::memory_order_relaxed) != tensor) continue;
+    // Nobody else changes the entry meanwhile: births take empty ones, and a tensor ends on one thread.
+    entry.store(nullptr, std::memory_order_release);
+    return;
   }
 }
 

@@ -33,6 +33,7 @@ struct EmptyView {
   int exceptions;  ///< on their way on this thread when it began
 };
 
+/// What every hook reads comes first, in few cache lines.
 struct TorchThread {
   static constexpr std::uint32_t kMaxDepth = 64;
   static constexpr std::uint32_t kMaxPending = 1024;  // a model's parameters, one after the other
@@ -45,8 +46,17 @@ struct TorchThread {
   const void* detached;     ///< the last tensor born so
   std::uint64_t block;      ///< address of the last block allocated with a stack, until a tensor was born on it
   std::uint64_t block_stack;
-  std::uint64_t ending_block;  ///< address of the block of a storage that ends right now, from a place that is known
+  std::uint64_t block_tsc;
+  const void* ending_storage;  ///< of the last tensor that ended, if no other one had it: it ends next
+  std::uint64_t ending_block;  ///< address of the block of a storage that ends right now
   std::uint64_t ending_stack;
+  std::uint64_t ending_tsc;  ///< of the end of that tensor or storage
+  // Of the CUDA allocator's trace, from an event to the report of the same block, under its lock.
+  std::uint64_t cuda_allocated;  ///< address of the latest allocation
+  std::uint64_t cuda_stream;     ///< of that block
+  std::uint64_t cuda_freed;      ///< address of the latest free
+  bool cuda_free_done;           ///< no stream uses that block any more
+  const char* block_owner;       ///< who allocates CUDA blocks now, if it is known and no tensor; static text
   bool tell_next_op;          ///< memory of a key went on this thread: what comes next tells that it was not at the end
   bool memory_refused;        ///< inside the operator that runs: who holds what was released is looked at, at its end
   std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
@@ -58,13 +68,7 @@ struct TorchThread {
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];
   EmptyView empty_view;
-  // Of the CUDA allocator's trace, from an event to the report of the same block, under its lock.
-  std::uint64_t cuda_allocated;  ///< address of the latest allocation
-  std::uint64_t cuda_stream;     ///< of that block
-  std::uint64_t cuda_freed;      ///< address of the latest free
-  bool cuda_free_done;           ///< no stream uses that block any more
-  const char* block_owner;       ///< who allocates CUDA blocks now, if it is known and no tensor; static text
-  bool explicit_inside;          ///< an explicit mark was made inside the wrapped operator that runs: it wins
+  bool explicit_inside;  ///< an explicit mark was made inside the wrapped operator that runs: it wins
 };
 
 /// A new thread's state, or nullptr.

@@ -1,78 +1,121 @@
 """What recording costs a GPU training step, beside torch's own recorders. Prints one table; see docs/benchmarks.md.
 
-All processes of a row share the GPU and take turns, so that each round compares what ran within seconds.
+Where a process happens to lie in memory makes its steps faster or slower by more than recording does. So a row is measured
+in parts, each with processes of its own that share a GPU and take turns, in another order each round; a part's ratio is
+the median of its rounds', and the interval is that of the parts. Parts run side by side on the GPUs of the machine, each
+with its share of the cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
+import random
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 from statistics_of_pairs import median_interval
 from turns import Training
 
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
-PROCESSES = 4  # of a mode, one after another
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
-ROWS = (("gpt", 5, True), ("gpt_compiled", 5, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+ROWS = (("gpt", 7, True), ("gpt_compiled", 7, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
 
-def start(tool: pathlib.Path, folder: pathlib.Path, model: str, mode: str) -> Training:
-    if mode not in ("lifetimes", "full"):
-        return Training([sys.executable, PROGRAM, model, mode])
-    prefix = [tool, "run", "--force", "-o", folder / f"{model}_{mode}", "--detail", mode, "--"]
-    return Training([*prefix, sys.executable, PROGRAM, model])
+def gpus() -> list[str]:
+    answer = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
+    names = answer.stdout.splitlines()
+    if not names:
+        raise SystemExit("error: there is no GPU here. Run this on a machine with one.")
+    return names
 
 
-def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], rounds: int) -> dict:
-    """In parts, each with processes of its own: where a process lies in memory makes it fast or slow, too."""
-    ratios: dict[str, list[float]] = {mode: [] for mode in modes[1:]}
-    plain, losses = [], []
-    for _ in range(PROCESSES):
-        trainings = {mode: start(tool, folder, model, mode) for mode in modes}
-        for training in trainings.values():
-            training.turn(2)
-        for turn in range(rounds // PROCESSES):
-            order = modes if turn % 2 == 0 else modes[::-1]
-            seconds = {mode: trainings[mode].turn(steps) for mode in order}
-            plain.append(seconds["plain"])
-            for mode in modes[1:]:
-                ratios[mode].append(seconds[mode] / seconds["plain"])
-        for training in trainings.values():
-            training.end()
-        losses.append({training.loss for training in trainings.values()})
+class Place:
+    """A GPU and its share of the cores."""
+
+    def __init__(self, gpu: int, of: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        share = len(cores) // of
+        self.cores = ",".join(str(core) for core in cores[gpu * share : (gpu + 1) * share])
+        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)}
+
+    def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
+        program = [sys.executable, PROGRAM, model]
+        if mode in ("lifetimes", "full"):
+            program = [tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
+        else:
+            program.append(mode)
+        return Training(["taskset", "-c", self.cores, *program], env=self.environment)
+
+
+def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order: random.Random) -> dict:
+    for training in trainings.values():
+        training.turn(2)
+    seconds: dict[str, list[float]] = {mode: [] for mode in trainings}
+    for _ in range(rounds):
+        for mode in order.sample(list(trainings), len(trainings)):
+            seconds[mode].append(trainings[mode].turn(steps))
+    for training in trainings.values():
+        training.end()
+    plain = seconds["plain"]
+    ratios = {mode: [a / b for a, b in zip(seconds[mode], plain, strict=True)] for mode in trainings}
+    return {
+        "plain": statistics.median(plain),
+        "losses_equal": len({training.loss for training in trainings.values()}) == 1,
+        "ratios": {mode: statistics.median(values) for mode, values in ratios.items()},
+    }
+
+
+def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
+    places: SimpleQueue[Place] = SimpleQueue()
+    count = len(gpus())
+    for gpu in range(count):
+        places.put(Place(gpu, count))
+
+    def part(number: int) -> dict:
+        place = places.get()
+        try:
+            trainings = {mode: place.start(tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
+            return measure_part(trainings, steps, arguments.rounds, random.Random(number))
+        finally:
+            places.put(place)
+
+    with ThreadPoolExecutor(count) as pool:
+        parts = list(pool.map(part, range(arguments.parts)))
     return {
         "model": model,
-        "plain_ms": 1e3 * statistics.median(plain),
-        "losses_equal": all(len(each) == 1 for each in losses),
-        "ratios": {mode: median_interval(values) for mode, values in ratios.items()},
+        "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
+        "losses_equal": all(one["losses_equal"] for one in parts),
+        "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=40, help="of turns")
+    parser.add_argument("--parts", type=int, default=12, help="processes of each mode, one after another (12)")
+    parser.add_argument("--rounds", type=int, default=8, help="of turns in a part (8)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
-    gpu = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
-    print(gpu.stdout.splitlines()[0] if gpu.stdout else "no GPU")
+    names = gpus()
+    print(f"{len(names)} of {names[0]}; {arguments.parts} parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
         modes = ["plain", "lifetimes", "full", *(arguments.rivals if with_rivals else ())]
-        result = measure(arguments.tool, folder, model, steps, modes, arguments.rounds)
+        result = measure(arguments.tool, folder, model, steps, modes, arguments)
         results.append(result)
         print(f"{model}: {result['plain_ms']:.1f} ms plain, losses {'equal' if result['losses_equal'] else 'DIFFER'}")
         for mode, ratio in result["ratios"].items():

@@ -15,15 +15,16 @@ def median_interval(values: list[float]) -> dict:
     ordered = sorted(values)
     count = len(ordered)
 
-    def coverage(rank: int) -> float:
-        """Of the interval from the rank-th lowest to the rank-th highest value, rank counted from 1."""
-        return 1.0 - 2 * sum(math.comb(count, k) for k in range(rank)) / 2**count
-
-    rank = max((r for r in range(1, count // 2 + 1) if coverage(r) >= 0.95), default=1)
+    # Of the interval from the rank-th lowest to the rank-th highest value, rank counted from 1: how often the true median
+    # lies outside, in units of 2**-count.
+    rank, outside = 1, 2
+    while rank < count // 2 and outside + 2 * math.comb(count, rank) <= 2**count * 5 // 100:
+        outside += 2 * math.comb(count, rank)
+        rank += 1
     return {
         "median": statistics.median(ordered),
         "low": ordered[rank - 1],
         "high": ordered[count - rank],
-        "coverage": max(coverage(rank), 0.0),
+        "coverage": max(1.0 - outside / 2**count, 0.0),
         "count": count,
     }
