@@ -31,8 +31,8 @@ std::string owner_of(const TraceData& data, StorageId storage) {
 
 std::string kind_of(const TraceData& data, const Block& block) {
   if (is_gathered(data, block.storage)) return "gathered parameter";
-  if (block.storage.valid()) return "tensor";
   if (block.owner.valid()) return std::string(data.text(block.owner));
+  if (block.storage.valid()) return "tensor";
   if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == text_of(Detail::kLifetimes)) {
     return kSmallBlocks;
   }

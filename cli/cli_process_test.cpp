@@ -141,6 +141,8 @@ TEST_F(Process, EveryViewRunsAndWritesJson) {
 TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
   const std::string path = defect();
   expect_error("show live --at nowhere " + path, 2, "no moment 'nowhere'");
+  expect_error("show live --device cuda:7 " + path, 2, "Devices of this trace: cpu.");
+  EXPECT_EQ(run("show live --device cpu --at 20 " + path).out, run("show live --at 20 " + path).out);
   expect_error("show storage " + path + " 999", 2, "no storage 999");
   expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
 }

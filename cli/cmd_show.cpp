@@ -28,6 +28,7 @@ struct Options {
   bool json = false;
   std::string at = "end";
   std::string by = "site";
+  std::string device;
   std::int64_t storage = 0;
   analyzer::CurveQuestion curve;
 };
@@ -107,6 +108,22 @@ std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Int
   return before.empty() ? before : before + ".";
 }
 
+/// The device of that name. Of no name: where memory ran out at that moment, else the one with the highest peak.
+Expected<StringId> device_of(const LoadedTrace& trace, const std::string& name, Sequence at) {
+  if (name.empty()) {
+    const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, at);
+    return oom != nullptr ? oom->device : trace.analysis.device;
+  }
+  std::string names;
+  for (const StringId device : analyzer::devices_of(*trace.data)) {
+    const std::string_view known = trace.data->text(device);
+    if (known == name) return device;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  return Error{ErrorCode::kUsage,
+               trace.path + ": nothing was allocated on '" + name + "'. Devices of this trace: " + names + "."};
+}
+
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
   const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.what_if.measured.seq);
   if (!at) {
@@ -120,10 +137,9 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
                                         "' was not kept, only sums of that part of the run." +
                                         nearest_windows(*trace.data, *interval)};
   }
-  // Of an out-of-memory error, what was alive where it was; else where there was most.
-  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
-  const StringId device = oom != nullptr ? oom->device : trace.analysis.device;
-  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, groups_by_name().at(options.by), style)};
+  const Expected<StringId> device = device_of(trace, options.device, *at);
+  if (!device.ok()) return device.error();
+  return Shown{live_json(trace, *device, *at), live_text(trace, *device, *at, groups_by_name().at(options.by), style)};
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -239,7 +255,12 @@ void add_show_command(CLI::App& app, int& exit_code) {
   view->add_option("--at", live->at,
                    "A sequence number, peak, end, step:N, oom (oom#2: the second), or a mark's name (name#2)")
       ->capture_default_str();
-  view->footer("Example:\n  dc-memtrace show live out/ --at step:2 --by kind");
+  view->add_option("--device", live->device,
+                   "cpu, cuda:0, ...; without it, the one that ran out of memory then, or has the highest peak");
+  view->footer(
+      "Examples:\n"
+      "  dc-memtrace show live out/ --at step:2 --by kind\n"
+      "  dc-memtrace show live out/ --device cpu --by kind");
 
   auto storage = std::make_shared<Options>();
   view = add_view(*command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),

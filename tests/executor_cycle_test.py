@@ -127,6 +127,21 @@ def test_i8_i9_i10_i14_the_last_release_gives_the_bytes_back_and_the_next_cycle_
 
 
 @worlds
+def test_a_buffer_that_the_program_still_holds_is_empty_and_unreadable(size):
+    def test(rank: Rank):
+        rank.add(0, numbered((25,)))
+        rank.graph_of(0)
+        rank.gather(0)
+        (registered,) = ops.gathered_buffers(0)
+        rank.release(0)
+        assert nbytes(registered) == 0 and ops.gathered_buffers(0) == []
+        with pytest.raises(RuntimeError, match="parameter 0 of graph .* was given back by its final release_param"):
+            registered.sum()
+
+    run(size, test)
+
+
+@worlds
 def test_i11_with_the_switch_a_kept_alias_keeps_all_bytes(size):
     def test(rank: Rank):
         for id in (0, 1):

@@ -6,6 +6,7 @@ import pytest
 import recorded
 
 APART_NS = 50_000_000
+TOGETHER_NS = 5_000_000  # another chunk's clock may come in between
 PROGRAM = f"""
 import time
 import torch
@@ -41,9 +42,9 @@ def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
     whole, view = recorded.query(
         trace, "SELECT from_ns, to_ns FROM tensor WHERE storage = ? ORDER BY from_seq", storage
     )
-    assert whole[0] == begin
+    assert whole[0] - begin <= TOGETHER_NS
     assert begin + APART_NS < view[0]
     assert view[0] + APART_NS < whole[1]
     assert whole[1] + APART_NS < view[1]
-    assert view[1] == storage_end == end
+    assert max(view[1], storage_end, end) - min(view[1], storage_end, end) <= TOGETHER_NS
     assert end + APART_NS < next_begin

@@ -275,7 +275,7 @@ std::size_t import_slots(const char* library, const char* symbol, std::span<void
   return wanted.found;
 }
 
-bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept {
+bool patch_slot(void** table, std::size_t index, void* replacement) noexcept {
   const NotCancelled not_cancelled;
   Mapping around;
   return write_slot(table + index, replacement, around);

@@ -49,8 +49,7 @@ void* symbol_in_use(void* library, const char* symbol) noexcept;
 /// places; how many there are.
 std::size_t import_slots(const char* library, const char* symbol, std::span<void**> out) noexcept;
 
-/// Replaces slot `index` (counted from the start of the symbol) of the virtual table `table`. False if its page cannot
-/// be written.
-bool patch_virtual(void** table, std::size_t index, void* replacement) noexcept;
+/// Replaces word `index` of a table of addresses, such as a virtual one. False if its page cannot be written.
+bool patch_slot(void** table, std::size_t index, void* replacement) noexcept;
 
 }  // namespace dcmt::elf

@@ -27,6 +27,7 @@ bool same_version(const char* version) noexcept {
 /// thread without it or without frames has nothing to compare.
 bool walk_agrees() noexcept {
   PyThreadState* const thread = dcmt_py_thread();
+  if (thread != PyGILState_GetThisThreadState()) return false;
   if (thread == nullptr || dcmt_py_holds_gil(thread) == 0) return true;
   PyFrameObject* const frame = PyThreadState_GetFrame(thread);
   dcmt_py_position position{};

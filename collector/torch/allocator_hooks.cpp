@@ -51,12 +51,13 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
-/// When a block is freed: while its storage ends, with it, else now (0).
+/// When a block is freed: while its storage ends, with it, else now (0). No tensor will be born on it.
 std::uint64_t moment_of_block(wire::RecordType type, const void* address) noexcept {
-  const TorchThread* thread = torch_thread();
-  const bool ends = type == wire::RecordType::kBlockFree && thread != nullptr &&
-                    thread->ending_block == reinterpret_cast<std::uint64_t>(address);
-  return ends ? thread->ending_tsc : 0;
+  TorchThread* thread = torch_thread();
+  if (type != wire::RecordType::kBlockFree || thread == nullptr) return 0;
+  const auto block = reinterpret_cast<std::uint64_t>(address);
+  if (thread->block == block) thread->block = 0;
+  return thread->ending_block == block ? thread->ending_tsc : 0;
 }
 
 /// A block begins just before the first tensor on it, and ends while its storage does: one stack serves both.
@@ -334,8 +335,13 @@ void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
 
 }  // namespace
 
-void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
+void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes, const char* owner) noexcept {
   write_block(wire::RecordType::kBlockAlloc, device, address, bytes, false);
+  if (owner != nullptr) write_owner(device, reinterpret_cast<std::uint64_t>(address), owner);
+}
+
+void write_block_free(std::uint32_t device, const void* address) noexcept {
+  write_block(wire::RecordType::kBlockFree, device, address, 0, false);
 }
 
 namespace {

@@ -16,8 +16,11 @@ bool find_allocators(void* c10) noexcept;
 void follow_cuda_allocator() noexcept;
 
 /// Tells of a block as if it were allocated now. Inside the guard.
-/// @param device  as in wire::BlockRecord
-void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
+/// @param device  as in wire::BlockRecord  @param owner  static text; nullptr: nobody but a tensor's storage
+void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes,
+                       const char* owner = nullptr) noexcept;
+/// As if it were freed now.
+void write_block_free(std::uint32_t device, const void* address) noexcept;
 
 /// The import slots to redirect.
 std::span<const elf::ImportPatch> allocator_imports() noexcept;

@@ -37,13 +37,13 @@ class Look {
   Look() : count_(elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots_)) {
     for (std::size_t i = 0; i < count_; ++i) {
       before_[i] = *slots_[i];
-      elf::patch_virtual(slots_[i], 0, elf::pointer(on_mutex_lock));
+      elf::patch_slot(slots_[i], 0, elf::pointer(on_mutex_lock));
     }
     g_looking.store(pthread_self(), std::memory_order_relaxed);
   }
   ~Look() {
     g_looking.store(0, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < count_; ++i) elf::patch_virtual(slots_[i], 0, before_[i]);
+    for (std::size_t i = 0; i < count_; ++i) elf::patch_slot(slots_[i], 0, before_[i]);
   }
   Look(const Look&) = delete;
   Look& operator=(const Look&) = delete;

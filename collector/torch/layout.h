@@ -56,6 +56,9 @@ inline std::uint32_t dtype_of(const void* tensor) noexcept {
   return static_cast<std::uint32_t>(word(tensor, kTensorDtype) & 0xffffu);
 }
 
+/// Whether the tensor has autograd's own: a node, a gradient, hooks.
+inline bool has_autograd(const void* tensor) noexcept { return word(tensor, kTensorAutograd) != 0; }
+
 /// The tensor's Python object, nullptr if it has none.
 inline const void* python_object_of(const void* tensor) noexcept {
   return reinterpret_cast<const void*>(word(tensor, kTensorPyObject));

@@ -16,6 +16,7 @@
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/operator_events.h"
+#include "collector/torch/pinned_blocks.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
@@ -28,7 +29,7 @@ namespace {
 using elf::find;
 using elf::ImportPatch;
 using elf::loaded_library;
-using elf::patch_virtual;
+using elf::patch_slot;
 using elf::pointer;
 using elf::symbol_in_use;
 
@@ -176,14 +177,18 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
     expect_small_block(layout::data_of(storage));
     sharing_remove(tensor, storage);
   }
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr) thread->ending_storage = nullptr;
   // A tensor without storage cannot be told from one that was followed and released: it is reported.
   if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
     const agent::OneMoment moment;
     write_tensor(type, tensor, 0);
-    // Its storage ends with it, and the block with that, if nobody else has the storage.
-    TorchThread* thread = torch_thread();
-    if (thread == nullptr) return;
-    thread->ending_storage = storage != nullptr && layout::strong_count(storage) == 1 ? storage : nullptr;
+    // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
+    // between: that can be anything.
+    if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
+      return;
+    }
+    thread->ending_storage = storage;
     thread->ending_tsc = moment.tsc();
   }
 }
@@ -209,6 +214,7 @@ class StorageEnd {
     agent::Inside inside;
     if (!follow_end(storage)) {
       watched_storage_ends(storage);
+      end_pinned_block(storage);
       return;
     }
     thread_ = torch_thread();
@@ -223,6 +229,7 @@ class StorageEnd {
     thread_->ending_block = layout::data_of(storage);
     thread_->ending_stack = stack;
     thread_->ending_tsc = moment.tsc();
+    end_pinned_block(storage);
   }
   ~StorageEnd() {
     if (thread_ != nullptr) thread_->ending_block = 0;
@@ -524,15 +531,15 @@ bool install_lifetime_hooks(const char** why) noexcept {
   g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
   g_delete_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotDelete]);
   g_release_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotRelease]);
-  const bool patched = patch_virtual(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
-                       patch_virtual(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
-                       patch_virtual(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
-                       patch_virtual(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
-                       patch_virtual(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
-                       patch_virtual(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
-                       patch_virtual(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
-                       patch_virtual(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)) &&
-                       patch_virtual(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  const bool patched = patch_slot(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
+                       patch_slot(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
+                       patch_slot(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
+                       patch_slot(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
+                       patch_slot(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
+                       patch_slot(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
+                       patch_slot(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
+                       patch_slot(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)) &&
+                       patch_slot(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
   if (!patched) {
     *why = "the virtual tables of torch's objects cannot be written";
     return false;
@@ -560,6 +567,7 @@ std::size_t patch_new_objects() noexcept {
   if (void* cuda = cuda_library(); cuda != nullptr) {
     groups[3] = kCudaImports;
     groups[4] = block_owner_imports(cuda);
+    follow_pinned_blocks();
   }
   const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();

@@ -139,20 +139,14 @@ void on_inputs_end(const at::RecordFunction& function, at::ObserverContext*) {
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function);
 void on_end(const at::RecordFunction& function, at::ObserverContext*);
 
-// Autograd's engine sets a thread's state at every node's begin and end, and torch makes a thread's lists of callbacks
-// anew each time, from all that there are: in `lifetimes` there is none (docs/adr/0017).
-at::RecordFunctionCallback observe_nodes() {
-  at::RecordFunctionCallback callback(&on_begin, &on_end);
-  if (!agent::every_operator()) return callback.scopes({at::RecordScope::BACKWARD_FUNCTION});
-  return callback.scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+at::RecordFunctionCallback observe_user_scopes() {
+  return at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::USER_SCOPE});
 }
 
 /// A callback of user scopes on this thread, for as long as it lives: a scope takes what there is when it is made.
 class ObserveUserScope {
  public:
-  ObserveUserScope()
-      : handle_(at::addThreadLocalCallback(
-            at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::USER_SCOPE}))) {}
+  ObserveUserScope() : handle_(at::addThreadLocalCallback(observe_user_scopes())) {}
   ~ObserveUserScope() { at::removeCallback(handle_); }
   ObserveUserScope(const ObserveUserScope&) = delete;
   ObserveUserScope& operator=(const ObserveUserScope&) = delete;
@@ -173,10 +167,14 @@ void on_make_scope(void* function, at::RecordScope scope) {
   g_make_scope(function, scope);
 }
 
+// Autograd's engine sets a thread's state at every node's begin and end, and torch makes a thread's lists of callbacks
+// anew each time, from all that there are: below `operators` there is none before the first gather (docs/adr/0017).
 at::RecordFunctionCallback observe_operators() {
   at::RecordFunctionCallback callback(&on_begin, &on_end);
-  if (agent::full_detail()) return callback.scopes({at::RecordScope::FUNCTION});
-  return callback.scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+  if (!agent::every_operator()) {
+    return callback.scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+  }
+  return callback.scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
 }
 
 at::RecordFunctionCallback observe_inputs() {
@@ -320,7 +318,7 @@ std::span<const elf::ImportPatch> user_scope_imports() noexcept {
   return kImports;
 }
 
-bool nodes_are_observed() noexcept { return agent::full_detail() || is_on(g_operators_handle); }
+bool nodes_are_observed() noexcept { return is_on(g_operators_handle); }
 
 BackwardSpan::BackwardSpan() noexcept {
   if (!agent::recording()) return;
@@ -342,14 +340,12 @@ BackwardSpan::~BackwardSpan() {
 }
 
 void start_operator_events() {
-  const auto add_callback = [] {
-    const at::CallbackHandle handle = at::addGlobalCallback(observe_nodes());
-    if (!agent::full_detail()) at::removeCallback(handle);  // it was for the lock
-  };
-  if (!keep_callback_lock_over_forks(add_callback)) {
+  if (!keep_callback_lock_over_forks([] { at::removeCallback(at::addGlobalCallback(observe_operators())); })) {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }
+  // A torch that makes scopes in another way: a callback at every node is what steps and phases cost then.
+  if (!agent::every_operator() && user_scope_imports().empty()) at::addGlobalCallback(observe_user_scopes());
   switch_operator_events();
 }
 

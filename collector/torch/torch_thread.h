@@ -44,10 +44,10 @@ struct TorchThread {
   std::uint32_t written;    ///< how many of `running`, from the outermost, have their OpBegin written
   std::uint32_t in_detach;  ///< depth of shallow copies: a tensor is born there before it has its storage
   const void* detached;     ///< the last tensor born so
-  std::uint64_t block;      ///< address of the last block allocated with a stack, until a tensor was born on it
+  std::uint64_t block;  ///< address of the last block allocated with a stack, until a tensor was born on it, or its end
   std::uint64_t block_stack;
   std::uint64_t block_tsc;
-  const void* ending_storage;  ///< of the last tensor that ended, if no other one had it: it ends next
+  const void* ending_storage;  ///< of the last tensor that ended, if it ends next; else nullptr
   std::uint64_t ending_block;  ///< address of the block of a storage that ends right now
   std::uint64_t ending_stack;
   std::uint64_t ending_tsc;  ///< of the end of that tensor or storage

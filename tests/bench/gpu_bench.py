@@ -30,22 +30,27 @@ RIVALS = ("history_python", "history_all", "profiler")
 ROWS = (("gpt", 7, True), ("gpt_compiled", 7, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
 
-def gpus() -> list[str]:
-    answer = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
-    names = answer.stdout.splitlines()
-    if not names:
+def gpus() -> dict[str, str]:
+    """Those that torch would use, by number or id, with their names."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    query = ["nvidia-smi", "--query-gpu=index,name", "--format=csv,noheader", *(["-i", visible] if visible else [])]
+    answer = subprocess.run(query, capture_output=True, text=True)
+    found = dict(line.split(", ", 1) for line in answer.stdout.splitlines())
+    if not found or answer.returncode != 0:
         raise SystemExit("error: there is no GPU here. Run this on a machine with one.")
-    return names
+    return found
 
 
 class Place:
     """A GPU and its share of the cores."""
 
-    def __init__(self, gpu: int, of: int) -> None:
+    def __init__(self, gpu: str, number: int, of: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
         share = len(cores) // of
-        self.cores = ",".join(str(core) for core in cores[gpu * share : (gpu + 1) * share])
-        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)}
+        if share == 0:
+            raise SystemExit(f"error: {len(cores)} cores for {of} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
+        self.cores = ",".join(str(core) for core in cores[number * share : (number + 1) * share])
+        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
 
     def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
         program = [sys.executable, PROGRAM, model]
@@ -76,9 +81,9 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
 
 def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
     places: SimpleQueue[Place] = SimpleQueue()
-    count = len(gpus())
-    for gpu in range(count):
-        places.put(Place(gpu, count))
+    visible = gpus()
+    for number, gpu in enumerate(visible):
+        places.put(Place(gpu, number, len(visible)))
 
     def part(number: int) -> dict:
         place = places.get()
@@ -88,7 +93,7 @@ def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, mo
         finally:
             places.put(place)
 
-    with ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(len(visible)) as pool:
         parts = list(pool.map(part, range(arguments.parts)))
     return {
         "model": model,
@@ -101,15 +106,16 @@ def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, mo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=pathlib.Path)
-    parser.add_argument("--parts", type=int, default=12, help="processes of each mode, one after another (12)")
+    parser.add_argument("--parts", type=int, default=12, help="processes of each mode (12); 6 or more for an interval")
     parser.add_argument("--rounds", type=int, default=8, help="of turns in a part (8)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
-    names = gpus()
-    print(f"{len(names)} of {names[0]}; {arguments.parts} parts of {arguments.rounds} rounds")
+    if arguments.parts < 6:
+        parser.error("fewer than 6 parts give no interval")
+    print(f"{', '.join(gpus().values())}; {arguments.parts} parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:

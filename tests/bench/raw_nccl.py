@@ -27,7 +27,9 @@ class RawNccl:
     def __init__(self, control: dist.ProcessGroup) -> None:
         """Every rank of `control`, whose messages go through the CPU, comes."""
         self.nccl = library()
-        self.nccl.ncclAllGather.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_size_t, ctypes.c_int] + [ctypes.c_void_p] * 2
+        self.nothing = ctypes.CDLL(None).abs
+        for function in (self.nccl.ncclAllGather, self.nothing):
+            function.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_size_t, ctypes.c_int] + [ctypes.c_void_p] * 2
         unique = UniqueId()
         if dist.get_rank() == 0:
             self.check(self.nccl.ncclGetUniqueId(ctypes.byref(unique)))
@@ -43,12 +45,13 @@ class RawNccl:
             self.nccl.ncclGetErrorString.restype = ctypes.c_char_p
             raise SystemExit(f"error: NCCL: {self.nccl.ncclGetErrorString(result).decode()}")
 
-    def all_gather(self, shard: torch.Tensor, into: torch.Tensor) -> None:
-        """Of float32, on the current stream."""
+    def arguments(self, shard: torch.Tensor, into: torch.Tensor) -> tuple:
+        """Of all_gather and nothing: float32, on the current stream."""
         stream = torch.cuda.current_stream().cuda_stream
-        self.check(
-            self.nccl.ncclAllGather(shard.data_ptr(), into.data_ptr(), shard.numel(), FLOAT, self.communicator, stream)
-        )
+        return shard.data_ptr(), into.data_ptr(), shard.numel(), FLOAT, self.communicator, stream
+
+    def all_gather(self, *arguments) -> None:
+        self.check(self.nccl.ncclAllGather(*arguments))
 
     def destroy(self) -> None:
         self.check(self.nccl.ncclCommDestroy(self.communicator))

@@ -34,6 +34,7 @@ BUDGET_US = 5.0
 HOST_BYTES = 64 * KIB
 HOST_CALLS = 2000
 EMPTY = "an operator that does nothing"
+NOTHING = "a C function that does nothing"
 #: which call of the host each operator is there to make
 GIVES_WORK = {
     "gather": "ncclAllGather",
@@ -63,7 +64,7 @@ def gathers(bytes: int, nccl: RawNccl) -> dict:
         dist.all_gather_into_tensor(torch.empty(whole, device="cuda"), shard)
 
     def raw() -> None:
-        nccl.all_gather(shard, torch.empty(whole, device="cuda"))
+        nccl.all_gather(*nccl.arguments(shard, torch.empty(whole, device="cuda")))
 
     return {"executor": executor, "torch": by_torch, "raw": raw}
 
@@ -126,6 +127,7 @@ def measure_host(nccl: RawNccl) -> dict:
     id, activation = ids[0], torch.randn(whole, device="cuda")
     nowhere, into = torch.empty(0, device="meta"), torch.empty(whole, device="cuda")
     host = torch.empty(whole, pin_memory=True)
+    raw, copy_ = nccl.arguments(shard, into), torch.ops.aten.copy_
     works, gradients = [], iter(ids)
 
     def rival() -> None:
@@ -133,10 +135,11 @@ def measure_host(nccl: RawNccl) -> dict:
 
     measured = timed({EMPTY: lambda: ops.wait_allgather(nowhere, GRAPH, id)})
     measured |= timed({
-        "ncclAllGather": lambda: nccl.all_gather(shard, into),
-        "copy_ to pinned memory": lambda: host.copy_(activation, non_blocking=True),
-        "copy_ from pinned memory": lambda: into.copy_(host, non_blocking=True),
-        "copy_ on the GPU": lambda: into.copy_(activation),
+        NOTHING: lambda: nccl.nothing(*raw),
+        "ncclAllGather": lambda: nccl.all_gather(*raw),
+        "copy_ to pinned memory": lambda: copy_(host, activation, True),
+        "copy_ from pinned memory": lambda: copy_(into, host, True),
+        "copy_ on the GPU": lambda: copy_(into, activation),
     })  # fmt: skip
     measured |= timed({
         "gather": lambda: ops.allgather_param(shard, GRAPH, id),
@@ -165,11 +168,13 @@ def measure_host(nccl: RawNccl) -> dict:
 
 
 def own_cost(name: str, host: dict) -> float | None:
-    """What the operator itself takes: without the call from Python, and without the call that gives the GPU its work."""
-    if name == EMPTY or name in GIVES_WORK.values() or name.startswith("torch"):
+    """What the operator itself takes: without the call from Python, and without the call that gives the GPU its work,
+    which is called from Python just so (a copy), or by ctypes (NCCL's)."""
+    if name in (EMPTY, NOTHING) or name in GIVES_WORK.values() or name.startswith("torch"):
         return None
-    call = host[GIVES_WORK[name]]["median"] if name in GIVES_WORK else 0.0
-    return host[name]["high"] - host[EMPTY]["median"] - call
+    call = GIVES_WORK.get(name, EMPTY)
+    own = host[name]["high"] - host[call]["median"]
+    return own - host[EMPTY]["median"] + host[NOTHING]["median"] if call == "ncclAllGather" else own
 
 
 def text_of(bytes: int) -> str:

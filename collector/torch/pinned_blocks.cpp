@@ -1,0 +1,123 @@
+#include "collector/torch/pinned_blocks.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "collector/agent/provider.h"
+#include "collector/elf/elf_patch.h"
+#include "collector/torch/allocator_hooks.h"
+#include "collector/torch/layout.h"
+#include "collector/torch/small_blocks.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+constexpr char kOwner[] = "pinned host memory";
+
+/// DataPtr allocate(size): returned through a hidden first argument.
+using Allocate = void* (*)(at::DataPtr*, void*, std::size_t);
+constinit Allocate g_allocate = nullptr;
+
+/// Addresses that are handed out, in buckets of a cache line.
+struct alignas(64) Bucket {
+  std::atomic<std::uint64_t> blocks[8];  ///< 0: empty
+};
+constexpr unsigned kBucketBits = 10;
+constinit Bucket g_buckets[1u << kBucketBits] = {};
+constinit std::atomic<bool> g_any{false};  ///< there was a block ever: most programs have none
+
+Bucket& bucket_of(std::uint64_t address) noexcept {
+  constexpr unsigned kAlignBits = 9;  // cudaHostAlloc's
+  return g_buckets[(address >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits)];
+}
+
+bool insert(std::uint64_t address) noexcept {
+  for (auto& entry : bucket_of(address).blocks) {
+    std::uint64_t empty = 0;
+    if (entry.compare_exchange_strong(empty, address)) return true;
+  }
+  return false;
+}
+
+bool take(std::uint64_t address) noexcept {
+  for (auto& entry : bucket_of(address).blocks) {
+    std::uint64_t expected = address;
+    if (entry.compare_exchange_strong(expected, 0)) return true;
+  }
+  return false;
+}
+
+void end(std::uint64_t address) noexcept {
+  const auto* block = reinterpret_cast<const void*>(address);
+  if (!remove_small_block(block)) write_block_free(wire::kCpuDevice, block);
+}
+
+/// @param bytes  as asked; the allocator keeps blocks of powers of two
+void begin(std::uint64_t address, std::size_t bytes) noexcept {
+  if (take(address)) end(address);
+  if (!insert(address)) {
+    static constinit std::atomic<bool> said{false};
+    if (!said.exchange(true)) {
+      agent::diagnose(wire::DiagnosticCode::kNote, "there are more blocks of pinned host memory than are followed");
+    }
+    return;
+  }
+  g_any.store(true, std::memory_order_relaxed);
+  const auto* block = reinterpret_cast<const void*>(address);
+  const std::uint64_t rounded = std::bit_ceil(bytes);
+  if (!add_small_block(wire::kCpuDevice, block, rounded)) {
+    write_block_alloc(wire::kCpuDevice, block, rounded, kOwner);
+  }
+}
+
+void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
+  void* returned = g_allocate(result, allocator, bytes);
+  const auto address = reinterpret_cast<std::uint64_t>(result->get());
+  if (address != 0 && agent::recording()) {
+    const agent::Inside inside;
+    begin(address, bytes);
+  }
+  return returned;
+}
+
+/// Where the function stands among an object's virtual functions: a pointer to such a member is one more than its
+/// distance in bytes, by the C++ ABI that torch is built for.
+std::size_t slot_of_allocate() noexcept {
+  const auto member = &c10::Allocator::allocate;
+  std::size_t distance = 0;
+  static_assert(sizeof member >= sizeof distance);
+  std::memcpy(&distance, &member, sizeof distance);
+  return (distance - 1) / sizeof(void*);
+}
+
+}  // namespace
+
+void follow_pinned_blocks() noexcept {
+  if (g_allocate != nullptr) return;
+  at::HostAllocator* allocator = nullptr;
+  try {
+    allocator = at::getHostAllocator(at::kCUDA);
+  } catch (...) {
+    return;  // the library is still loading
+  }
+  auto** functions = *reinterpret_cast<void***>(allocator);
+  const std::size_t slot = slot_of_allocate();
+  g_allocate = reinterpret_cast<Allocate>(functions[slot]);
+  if (!elf::patch_slot(functions, slot, elf::pointer(on_allocate))) {
+    agent::diagnose(wire::DiagnosticCode::kNote,
+                    "blocks of pinned host memory are not seen: its allocator's table "
+                    "cannot be written");
+  }
+}
+
+void end_pinned_block(const void* storage) noexcept {
+  if (!g_any.load(std::memory_order_relaxed)) return;
+  const std::uint64_t address = layout::data_of(storage);
+  if (address != 0 && take(address)) end(address);
+}
+
+}  // namespace dcmt::torch_provider

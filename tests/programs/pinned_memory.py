@@ -1,0 +1,28 @@
+"""Takes page-locked memory and gives some of it back; prints what is alive at each mark by its own count, where it lies,
+and what torch's own counter of it says."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+
+import dc_memtrace
+
+SIZES = {"padded": 3 << 20, "whole": 1 << 20, "odd": 100_000, "small": 1000}
+
+torch.cuda.init()  # without it torch does not say what it counted
+taken = {name: torch.empty(size, dtype=torch.uint8, pin_memory=True) for name, size in SIZES.items()}
+addresses = {name: tensor.data_ptr() for name, tensor in taken.items()}
+counted = torch.cuda.host_memory_stats()["allocated_bytes.current"]
+dc_memtrace.mark("all")
+view = taken.pop("padded")[:10]
+del taken["whole"], taken["small"]
+dc_memtrace.mark("less")
+del view
+dc_memtrace.mark("one")
+again = torch.empty(SIZES["padded"], dtype=torch.uint8, pin_memory=True)
+dc_memtrace.mark("again")
+on_gpu = again.cuda(non_blocking=True)
+torch.cuda.synchronize()
+print(json.dumps({"addresses": addresses, "counted": counted, "again": again.data_ptr()}))
