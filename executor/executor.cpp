@@ -4,6 +4,7 @@
 #include <ATen/ops/alias.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/util/strides.h>
 
 #include <algorithm>
 #include <utility>
@@ -72,7 +73,7 @@ at::Tensor Executor::gather(std::int64_t id, Dtype dtype, const Place& place) {
     other == nullptr ? launch({{&one, type}}, place) : set_buffer(one, converted(one, other->flat, type));
     known = one.buffer(type);
   }
-  return known->flat.narrow(0, 0, one.elements).view(one.shape);
+  return known->flat.as_strided(one.shape, c10::contiguous_strides(one.shape));
 }
 
 at::Tensor Executor::cached_cast(std::int64_t id, Parameter& parameter, at::ScalarType dtype, const Place& place) {

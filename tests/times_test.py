@@ -39,12 +39,17 @@ def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
     assert len(blocks) == 2
     (_, storage, begin, end), (_, _, next_begin, _) = blocks
     ((storage_end,),) = recorded.query(trace, "SELECT to_ns FROM storage WHERE id = ?", storage)
-    whole, view = recorded.query(
+    tensors = recorded.query(
         trace, "SELECT from_ns, to_ns FROM tensor WHERE storage = ? ORDER BY from_seq", storage
     )
+    whole = tensors[0]
     assert whole[0] - begin <= TOGETHER_NS
-    assert begin + APART_NS < view[0]
-    assert view[0] + APART_NS < whole[1]
-    assert whole[1] + APART_NS < view[1]
-    assert max(view[1], storage_end, end) - min(view[1], storage_end, end) <= TOGETHER_NS
+    assert begin + 2 * APART_NS < whole[1] < end - APART_NS
     assert end + APART_NS < next_begin
+    last = max(tensor_end for _, tensor_end in tensors)
+    if detail == "lifetimes":
+        assert len(tensors) == 1, "views are followed on gathered storages only"
+        last = storage_end
+    else:
+        assert begin + APART_NS < tensors[1][0] < whole[1] - APART_NS
+    assert max(last, storage_end, end) - min(last, storage_end, end) <= TOGETHER_NS

@@ -159,13 +159,25 @@ void tensor_born(const void* tensor) noexcept {
     thread->detached = tensor;
     return;
   }
+  const bool first = storage != nullptr && layout::strong_count(storage) == 1;
+  const bool told = agent::full_detail() || (first && layout::bytes_of(storage) >= kFollowedBytes);
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
-  if (storage != nullptr) sharing_add(tensor, storage);
-  if (!follow_begin(storage)) return;
+  if (storage != nullptr) sharing_add(tensor, storage, told);
+  // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
+  if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
   const Birth birth = birth_on(storage);
   const agent::OneMoment moment(birth.tsc);
   write_tensor(wire::RecordType::kTensorBirth, tensor, birth.stack);
-  if (storage != nullptr && layout::strong_count(storage) == 1) born_in_function(tensor, birth.stack);
+  if (first) born_in_function(tensor, birth.stack);
+}
+
+/// Whether a tensor's end is recorded.
+/// @param told  of its birth, where it has a storage
+bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
+  if (agent::full_detail()) return true;
+  // Without storage it cannot be told from one that was followed and released: it is reported.
+  if (storage == nullptr) return type == wire::RecordType::kTensorDeath;
+  return told == Told::kYes || (told == Told::kNotKnown && follow_end(storage));
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -173,24 +185,23 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   agent::Inside inside;
   watched_tensor_ends(tensor);
   const void* storage = layout::storage_of(tensor);
+  Told told = Told::kNotKnown;
   if (storage != nullptr) {
     expect_small_block(layout::data_of(storage));
-    sharing_remove(tensor, storage);
+    told = sharing_remove(tensor, storage);
   }
   TorchThread* thread = torch_thread();
   if (thread != nullptr) thread->ending_storage = nullptr;
-  // A tensor without storage cannot be told from one that was followed and released: it is reported.
-  if (storage == nullptr ? agent::full_detail() || type == wire::RecordType::kTensorDeath : follow_end(storage)) {
-    const agent::OneMoment moment;
-    write_tensor(type, tensor, 0);
-    // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
-    // between: that can be anything.
-    if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
-      return;
-    }
-    thread->ending_storage = storage;
-    thread->ending_tsc = moment.tsc();
+  if (!tells_end(storage, told, type)) return;
+  const agent::OneMoment moment;
+  write_tensor(type, tensor, 0);
+  // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
+  // between: that can be anything.
+  if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
+    return;
   }
+  thread->ending_storage = storage;
+  thread->ending_tsc = moment.tsc();
 }
 
 void write_storage(wire::RecordType type, const void* storage, std::uint64_t stack) noexcept {
@@ -329,7 +340,7 @@ class Move {
     was_followed_ = follow_begin(before_);
     agent::Inside inside;
     if (before_ == nullptr) return;
-    sharing_remove(tensor_, before_);
+    told_ = sharing_remove(tensor_, before_);
     watched_tensor_moves(tensor_, before_);
   }
 
@@ -337,8 +348,9 @@ class Move {
     if (!agent::recording()) return;
     agent::Inside inside;
     const void* after = layout::storage_of(tensor_);
-    if (after != nullptr) sharing_add(tensor_, after);
-    if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
+    const bool tells = after != before_ && (was_followed_ || follow_begin(after));
+    if (after != nullptr) sharing_add(tensor_, after, tells || told_ != Told::kNo);
+    if (!tells) return;
     if (after != nullptr && !follow_begin(after)) watch_small(after);
     tell_block_of(after);
     write_repoint(after);
@@ -366,6 +378,7 @@ class Move {
   const void* tensor_;
   const void* before_;
   bool was_followed_ = false;
+  Told told_ = Told::kNo;
 };
 
 void on_copy_from(void* tensor, const void* other) {
@@ -456,11 +469,12 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
 }  // namespace
 
 void follow_from_now(const void* storage) noexcept {
-  if (agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes) return;
-  tell_block_of(storage);
+  if (agent::full_detail()) return;
+  if (layout::bytes_of(storage) < kFollowedBytes) tell_block_of(storage);
   SharingSet set;
   sharing_of(storage, set);
   for (std::uint32_t i = 0; i < set.count; ++i) {
+    if (sharing_tell(set.tensors[i], storage) != Told::kNo) continue;
     write_tensor(wire::RecordType::kTensorBirth, set.tensors[i], stack_here());
   }
 }

@@ -12,8 +12,8 @@ bool install_lifetime_hooks(const char** why) noexcept;
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.
 std::size_t patch_new_objects() noexcept;
 
-/// A storage of a key has just begun to be watched. If it is smaller than what `lifetimes` follows, its tensors so far
-/// made no record: this writes their births now. Call inside the guard.
+/// A storage is a key's from now on, and watched. In `lifetimes` its views so far made no record, and no tensor of a
+/// small one did: this writes the births of those that did not. Call inside the guard.
 void follow_from_now(const void* storage) noexcept;
 
 }  // namespace dcmt::torch_provider

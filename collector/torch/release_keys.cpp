@@ -260,12 +260,11 @@ void take_storage(KeySlot& slot, std::uint32_t index, const void* storage) noexc
     if (!agent::full_detail() && layout::bytes_of(before) < kFollowedBytes) watch_small(before);
   }
   if (storage == nullptr) return;
-  const bool watched_before = storage_is_watched(storage);
   // Stored first: a storage that ends from here on clears it again.
   slot.storage.store(storage, std::memory_order_release);
   if (!watch(storage, index)) {
     slot.storage.store(nullptr, std::memory_order_release);
-  } else if (!watched_before) {
+  } else {
     follow_from_now(storage);
   }
 }

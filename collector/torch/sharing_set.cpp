@@ -14,8 +14,15 @@ namespace {
 constexpr std::uint32_t kBuckets = 8192;
 constexpr std::uint32_t kEntries = SharingSet::kCapacity;
 
+/// A tensor's address, and whether the trace was told of it: all are even.
+using Entry = std::uint64_t;
+constexpr Entry kTold = 1;
+
+Entry entry_of(const void* tensor) noexcept { return reinterpret_cast<Entry>(tensor); }
+const void* tensor_of(Entry entry) noexcept { return reinterpret_cast<const void*>(entry & ~kTold); }
+
 struct alignas(64) Bucket {
-  std::atomic<const void*> tensors[kEntries];
+  std::atomic<Entry> tensors[kEntries];
   std::atomic<std::uint64_t> dropped;  ///< births that found the bucket full
 };
 static_assert(sizeof(Bucket) == 128);
@@ -48,31 +55,42 @@ void sharing_expect(const void* storage) noexcept {
   asm volatile("prefetchw %0" : : "m"(bucket_of(storage).tensors[0]));
 }
 
-void sharing_add(const void* tensor, const void* storage) noexcept {
+void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
   Bucket& bucket = bucket_of(storage);
   for (auto& entry : bucket.tensors) {
-    const void* empty = nullptr;
-    if (entry.load(std::memory_order_relaxed) == nullptr &&
-        entry.compare_exchange_strong(empty, tensor, std::memory_order_release)) {
+    Entry empty = 0;
+    if (entry.load(std::memory_order_relaxed) == 0 &&
+        entry.compare_exchange_strong(empty, entry_of(tensor) | (told ? kTold : 0), std::memory_order_release)) {
       return;
     }
   }
   bucket.dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-void sharing_remove(const void* tensor, const void* storage) noexcept {
+Told sharing_remove(const void* tensor, const void* storage) noexcept {
   for (auto& entry : bucket_of(storage).tensors) {
     // One that stands twice (its first end was not seen) stays once, stale: who asks verifies.
-    if (entry.load(std::memory_order_relaxed) != tensor) continue;
-    // Nobody else changes the entry meanwhile: births take empty ones, and a tensor ends on one thread.
-    entry.store(nullptr, std::memory_order_release);
-    return;
+    if (tensor_of(entry.load(std::memory_order_relaxed)) != tensor) continue;
+    return (entry.exchange(0, std::memory_order_release) & kTold) != 0 ? Told::kYes : Told::kNo;
   }
+  return Told::kNotKnown;
+}
+
+Told sharing_tell(const void* tensor, const void* storage) noexcept {
+  for (auto& entry : bucket_of(storage).tensors) {
+    Entry before = entry.load(std::memory_order_relaxed);
+    if (tensor_of(before) != tensor) continue;
+    if ((before & kTold) != 0) return Told::kYes;
+    if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) return Told::kNo;
+    return before == (entry_of(tensor) | kTold) ? Told::kYes
+                                                : Told::kNotKnown;  // another thread was first, or it ended
+  }
+  return Told::kNotKnown;
 }
 
 bool sharing_contains(const void* tensor, const void* storage) noexcept {
   for (const auto& entry : bucket_of(storage).tensors) {
-    if (entry.load(std::memory_order_acquire) == tensor) return true;
+    if (tensor_of(entry.load(std::memory_order_acquire)) == tensor) return true;
   }
   return false;
 }
@@ -88,7 +106,7 @@ void sharing_of(const void* storage, SharingSet& out) noexcept {
   out.count = 0;
   out.maybe_incomplete = bucket.dropped.load(std::memory_order_relaxed) != 0;
   for (auto& entry : bucket.tensors) {
-    const void* tensor = entry.load(std::memory_order_acquire);
+    const void* tensor = tensor_of(entry.load(std::memory_order_acquire));
     if (tensor == nullptr || contains(out, tensor)) continue;
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;

@@ -13,10 +13,20 @@ namespace dcmt::torch_provider {
 
 bool make_sharing_table() noexcept;
 
+/// Whether the trace has been told of a tensor.
+enum class Told {
+  kNo,
+  kYes,
+  kNotKnown,  ///< the table has lost it, or never had it
+};
+
 /// A tensor is about to be added: the table's line is asked for meanwhile.
 void sharing_expect(const void* storage) noexcept;
-void sharing_add(const void* tensor, const void* storage) noexcept;
-void sharing_remove(const void* tensor, const void* storage) noexcept;
+void sharing_add(const void* tensor, const void* storage, bool told) noexcept;
+Told sharing_remove(const void* tensor, const void* storage) noexcept;
+
+/// Notes that the trace is told of the tensor from here on; what it was before. Of several that call it, one gets kNo.
+Told sharing_tell(const void* tensor, const void* storage) noexcept;
 
 struct SharingSet {
   static constexpr std::uint32_t kCapacity = 15;

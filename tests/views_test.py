@@ -1,0 +1,58 @@
+"""With detail `lifetimes`, views have rows on a key's storage only: those that there are at its gather, and later ones."""
+
+from __future__ import annotations
+
+import pytest
+import recorded
+
+PROGRAM = """
+import torch
+import dc_memtrace
+
+weight = torch.empty(1 << 20)
+early, dropped, other = weight.data, weight.data, torch.empty(1 << 19)
+unseen = other.data
+del dropped
+dc_memtrace.mark("before")
+dc_memtrace.gather(3, weight)
+late = weight.data
+dc_memtrace.mark("gathered")
+del early
+dc_memtrace.mark("less")
+del unseen
+
+emptied = torch.empty(3 << 20, dtype=torch.uint8)
+view = emptied.data
+emptied.untyped_storage().resize_(0)
+emptied.untyped_storage().resize_(3 << 20)
+dc_memtrace.gather(4, emptied)
+dc_memtrace.mark("filled again")
+"""
+
+
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+def test_which_tensors_have_a_row(tmp_path, detail):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    recorded.record(tmp_path / "out", program, detail=detail)
+    (trace,) = recorded.traces(tmp_path / "out")
+
+    def tensors(mark: str, bytes: int) -> int:
+        ((count,),) = recorded.query(
+            trace,
+            "SELECT count(*) FROM mark m JOIN string ON string.id = m.name JOIN storage s ON s.bytes = ?"
+            " JOIN tensor t ON t.storage = s.id AND t.from_seq < m.from_seq"
+            " AND (t.to_seq IS NULL OR t.to_seq > m.from_seq) WHERE m.kind = 'user' AND string.text = ?",
+            bytes,
+            mark,
+        )
+        return count
+
+    gathered, other, emptied = 4 << 20, 2 << 20, 3 << 20
+    full = detail == "full"
+    assert tensors("before", gathered) == (2 if full else 1)
+    assert tensors("before", other) == tensors("less", other) == (2 if full else 1)
+    assert tensors("gathered", gathered) == 3
+    assert tensors("less", gathered) == 2
+    assert tensors("filled again", emptied) == 2
+    assert recorded.query(trace, "SELECT code FROM diagnostic WHERE code != 'note'") == []
