@@ -246,7 +246,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   for (const SeenTensor& tensor : tensors) {
     OpenEdge held = edge("storage", "tensor", tensor.row, 0);
     const Moment birth = context_.tensor_birth(tensor.record.tensor);
-    // Exact: the alias owns its reference from its birth on.
+    // The alias owns its reference from its birth on; in `lifetimes` that of a view is known from the gather on.
     if (birth.set() && context_.tensor(tensor.record.tensor) == tensor.row) held.row.span.from = birth;
     DCMT_RETURN_IF_ERROR(add_edge(std::move(held)));
     if (tensor.record.python_object != 0) {

@@ -126,8 +126,16 @@ struct Birth {
   std::uint64_t tsc;  ///< 0: now
 };
 
-Birth birth_on(const void* storage) noexcept {
-  if (storage == nullptr || layout::strong_count(storage) != 1) return {stack_of(storage), 0};
+/// Whether the tensor that is born is the storage's first: nobody else has that yet, or its block is the thread's
+/// latest.
+bool is_first(const void* storage, const TorchThread* thread) noexcept {
+  if (storage == nullptr) return false;
+  return layout::strong_count(storage) == 1 ||
+         (thread != nullptr && thread->block != 0 && thread->block == layout::data_of(storage));
+}
+
+Birth birth_on(const void* storage, bool first) noexcept {
+  if (!first) return {stack_of(storage), 0};
   // The block was allocated for this tensor, a moment ago and from the same place.
   TorchThread* thread = torch_thread();
   if (thread == nullptr || thread->block == 0 || thread->block != layout::data_of(storage)) return {stack_here(), 0};
@@ -135,11 +143,10 @@ Birth birth_on(const void* storage) noexcept {
   return {thread->block_stack, thread->block_tsc};
 }
 
-void write_tensor(wire::RecordType type, const void* tensor, std::uint64_t stack) noexcept {
+void write_tensor(wire::RecordType type, const void* tensor, const void* storage, std::uint64_t stack) noexcept {
   write_running_ops();
   auto* record = static_cast<wire::TensorRecord*>(agent::begin_record(type, sizeof(wire::TensorRecord), 0));
   if (record == nullptr) return;
-  const void* storage = layout::storage_of(tensor);
   record->tensor = reinterpret_cast<std::uint64_t>(tensor);
   record->storage = reinterpret_cast<std::uint64_t>(storage);
   record->data = layout::data_of(storage);
@@ -159,15 +166,15 @@ void tensor_born(const void* tensor) noexcept {
     thread->detached = tensor;
     return;
   }
-  const bool first = storage != nullptr && layout::strong_count(storage) == 1;
+  const bool first = is_first(storage, thread);
   const bool told = agent::full_detail() || (first && layout::bytes_of(storage) >= kFollowedBytes);
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   if (storage != nullptr) sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
   if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
-  const Birth birth = birth_on(storage);
+  const Birth birth = birth_on(storage, first);
   const agent::OneMoment moment(birth.tsc);
-  write_tensor(wire::RecordType::kTensorBirth, tensor, birth.stack);
+  write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
   if (first) born_in_function(tensor, birth.stack);
 }
 
@@ -194,7 +201,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   if (thread != nullptr) thread->ending_storage = nullptr;
   if (!tells_end(storage, told, type)) return;
   const agent::OneMoment moment;
-  write_tensor(type, tensor, 0);
+  write_tensor(type, tensor, storage, 0);
   // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
   // between: that can be anything.
   if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
@@ -223,9 +230,10 @@ class StorageEnd {
   StorageEnd(const void* storage, wire::RecordType type) noexcept {
     if (!agent::recording()) return;
     agent::Inside inside;
+    const std::uint64_t pinned = pinned_block_of(storage);
     if (!follow_end(storage)) {
       watched_storage_ends(storage);
-      end_pinned_block(storage);
+      end_pinned_block(pinned);
       return;
     }
     thread_ = torch_thread();
@@ -235,12 +243,13 @@ class StorageEnd {
     // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
     watched_storage_ends(storage);
     write_storage(type, storage, stack);
-    if (thread_ == nullptr) return;
-    thread_->ending_storage = nullptr;
-    thread_->ending_block = layout::data_of(storage);
-    thread_->ending_stack = stack;
-    thread_->ending_tsc = moment.tsc();
-    end_pinned_block(storage);
+    if (thread_ != nullptr) {
+      thread_->ending_storage = nullptr;
+      thread_->ending_block = layout::data_of(storage);
+      thread_->ending_stack = stack;
+      thread_->ending_tsc = moment.tsc();
+    }
+    end_pinned_block(pinned);
   }
   ~StorageEnd() {
     if (thread_ != nullptr) thread_->ending_block = 0;
@@ -348,9 +357,9 @@ class Move {
     if (!agent::recording()) return;
     agent::Inside inside;
     const void* after = layout::storage_of(tensor_);
-    const bool tells = after != before_ && (was_followed_ || follow_begin(after));
-    if (after != nullptr) sharing_add(tensor_, after, tells || told_ != Told::kNo);
-    if (!tells) return;
+    if (after != nullptr) sharing_add(tensor_, after, told_ != Told::kNo);
+    if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
+    if (after != nullptr) sharing_tell(tensor_, after);
     if (after != nullptr && !follow_begin(after)) watch_small(after);
     tell_block_of(after);
     write_repoint(after);
@@ -434,12 +443,14 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   const CycleByFunction function(CycleByFunction::Resized{storage});
   const std::uint64_t before = layout::bytes_of(storage);
   const bool was_followed = agent::recording() && follow_begin(storage);
+  const std::uint64_t pinned = agent::recording() ? pinned_block_of(storage) : 0;
   {
     const GpuMemoryResize gpu_memory(storage);
     real(storage, bytes);
   }
   if (!agent::recording()) return;
   agent::Inside inside;
+  if (layout::data_of(storage) != pinned) end_pinned_block(pinned);
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_small(storage);
   if (layout::bytes_of(storage) == 0) watched_storage_empties(storage);
@@ -470,12 +481,18 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
 
 void follow_from_now(const void* storage) noexcept {
   if (agent::full_detail()) return;
-  if (layout::bytes_of(storage) < kFollowedBytes) tell_block_of(storage);
   SharingSet set;
-  sharing_of(storage, set);
+  sharing_of(storage, set, Told::kNo);
+  const bool small = layout::bytes_of(storage) < kFollowedBytes;
+  if (small) tell_block_of(storage);
+  // Of a view, it is not where it was born; of the first tensor of a small storage, it is the best that is known.
+  const std::uint64_t stack = small && set.count != 0 ? stack_here() : 0;
   for (std::uint32_t i = 0; i < set.count; ++i) {
-    if (sharing_tell(set.tensors[i], storage) != Told::kNo) continue;
-    write_tensor(wire::RecordType::kTensorBirth, set.tensors[i], stack_here());
+    const void* tensor = set.tensors[i];
+    if (sharing_tell(tensor, storage) != Told::kNo) continue;
+    write_tensor(wire::RecordType::kTensorBirth, tensor, storage, stack);
+    // Another thread may have ended it meanwhile, and told so before its birth: a second end does no harm.
+    if (!sharing_contains(tensor, storage)) write_tensor(wire::RecordType::kTensorDeath, tensor, storage, 0);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "collector/torch/pinned_blocks.h"
 
 #include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/StorageImpl.h>
 
 #include <atomic>
 #include <bit>
@@ -28,7 +29,8 @@ struct alignas(64) Bucket {
 };
 constexpr unsigned kBucketBits = 10;
 constinit Bucket g_buckets[1u << kBucketBits] = {};
-constinit std::atomic<bool> g_any{false};  ///< there was a block ever: most programs have none
+/// What all of its blocks are given back by. nullptr: there was no block yet, and most programs have none.
+constinit std::atomic<c10::DeleterFnPtr> g_deleter{nullptr};
 
 Bucket& bucket_of(std::uint64_t address) noexcept {
   constexpr unsigned kAlignBits = 9;  // cudaHostAlloc's
@@ -66,7 +68,6 @@ void begin(std::uint64_t address, std::size_t bytes) noexcept {
     }
     return;
   }
-  g_any.store(true, std::memory_order_relaxed);
   const auto* block = reinterpret_cast<const void*>(address);
   const std::uint64_t rounded = std::bit_ceil(bytes);
   if (!add_small_block(wire::kCpuDevice, block, rounded)) {
@@ -79,6 +80,7 @@ void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(result->get());
   if (address != 0 && agent::recording()) {
     const agent::Inside inside;
+    g_deleter.store(result->get_deleter(), std::memory_order_relaxed);
     begin(address, bytes);
   }
   return returned;
@@ -114,9 +116,18 @@ void follow_pinned_blocks() noexcept {
   }
 }
 
-void end_pinned_block(const void* storage) noexcept {
-  if (!g_any.load(std::memory_order_relaxed)) return;
-  const std::uint64_t address = layout::data_of(storage);
+std::uint64_t pinned_block_of(const void* storage) noexcept {
+  const c10::DeleterFnPtr deleter = g_deleter.load(std::memory_order_relaxed);
+  if (deleter == nullptr) return 0;
+  // Reads only; torch has no const way to it that does not copy a COW storage.
+  auto* object = static_cast<c10::StorageImpl*>(const_cast<void*>(storage));
+  const at::DataPtr& data = object->_mutable_data_ptr_no_checks();
+  return data.get_deleter() == deleter ? reinterpret_cast<std::uint64_t>(data.get()) : 0;
+}
+
+const char* pinned_owner(const void* storage) noexcept { return pinned_block_of(storage) != 0 ? kOwner : nullptr; }
+
+void end_pinned_block(std::uint64_t address) noexcept {
   if (address != 0 && take(address)) end(address);
 }
 

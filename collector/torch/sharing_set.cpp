@@ -68,12 +68,14 @@ void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
 }
 
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
+  Told told = Told::kNotKnown;
   for (auto& entry : bucket_of(storage).tensors) {
-    // One that stands twice (its first end was not seen) stays once, stale: who asks verifies.
+    // It can stand twice, if an earlier end at its address was not seen.
     if (tensor_of(entry.load(std::memory_order_relaxed)) != tensor) continue;
-    return (entry.exchange(0, std::memory_order_release) & kTold) != 0 ? Told::kYes : Told::kNo;
+    const bool was_told = (entry.exchange(0, std::memory_order_release) & kTold) != 0;
+    if (told != Told::kYes) told = was_told ? Told::kYes : Told::kNo;
   }
-  return Told::kNotKnown;
+  return told;
 }
 
 Told sharing_tell(const void* tensor, const void* storage) noexcept {
@@ -101,13 +103,14 @@ bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-void sharing_of(const void* storage, SharingSet& out) noexcept {
+void sharing_of(const void* storage, SharingSet& out, Told told) noexcept {
   Bucket& bucket = bucket_of(storage);
   out.count = 0;
   out.maybe_incomplete = bucket.dropped.load(std::memory_order_relaxed) != 0;
   for (auto& entry : bucket.tensors) {
-    const void* tensor = tensor_of(entry.load(std::memory_order_acquire));
-    if (tensor == nullptr || contains(out, tensor)) continue;
+    const Entry found = entry.load(std::memory_order_acquire);
+    const void* tensor = tensor_of(found);
+    if (tensor == nullptr || (told == Told::kNo && (found & kTold) != 0) || contains(out, tensor)) continue;
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;
     if (read_memory(field, &on, sizeof on) && on == reinterpret_cast<std::uint64_t>(storage))

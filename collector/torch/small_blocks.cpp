@@ -6,6 +6,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
 #include "collector/torch/layout.h"
+#include "collector/torch/pinned_blocks.h"
 #include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
@@ -155,7 +156,8 @@ void tell_block_of(const void* storage) noexcept {
   if (!block) return;
   const std::uint32_t device = device_of(*block);
   g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
-  write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes_of(*block)));
+  write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes_of(*block)),
+                    pinned_owner(storage));
 }
 
 void write_small_sum_before_alloc(std::uint32_t device) noexcept {
