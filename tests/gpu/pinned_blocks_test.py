@@ -10,7 +10,7 @@ import recorded
 pytestmark = pytest.mark.gpu
 PROGRAM = recorded.PROGRAMS / "pinned_memory.py"
 BYTES = {"padded": 4 << 20, "whole": 1 << 20, "odd": 1 << 17, "small": 1024}
-ALIVE = {"all": set(BYTES), "less": {"padded", "odd"}, "one": {"odd"}, "again": {"padded", "odd"}}
+ALIVE = {"all": set(BYTES), "less": {"padded", "odd"}, "one": {"odd"}, "again": {"padded", "odd"}, "emptied": {"odd"}}
 
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])

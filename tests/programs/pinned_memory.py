@@ -19,10 +19,14 @@ dc_memtrace.mark("all")
 view = taken.pop("padded")[:10]
 del taken["whole"], taken["small"]
 dc_memtrace.mark("less")
-del view
+alias = torch.from_numpy(taken["odd"].numpy())
+del alias, view
 dc_memtrace.mark("one")
 again = torch.empty(SIZES["padded"], dtype=torch.uint8, pin_memory=True)
 dc_memtrace.mark("again")
 on_gpu = again.cuda(non_blocking=True)
 torch.cuda.synchronize()
-print(json.dumps({"addresses": addresses, "counted": counted, "again": again.data_ptr()}))
+where = again.data_ptr()
+again.untyped_storage().resize_(0)
+dc_memtrace.mark("emptied")
+print(json.dumps({"addresses": addresses, "counted": counted, "again": where}))
