@@ -99,6 +99,17 @@ void for_each_event(const TraceData& data, StringId device, const std::vector<Ga
 
 }  // namespace
 
+Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
+                                   std::string_view name) {
+  std::string names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == name) return i;
+    names.append(i == 0 ? "" : ", ").append(devices[i]);
+  }
+  return Error{ErrorCode::kUsage,
+               path + ": nothing was allocated on '" + std::string(name) + "'. Devices of this trace: " + names + "."};
+}
+
 std::vector<StringId> devices_of(const TraceData& data) {
   std::map<StringId, Bytes> peaks;
   StringId last;

@@ -1,9 +1,13 @@
 // The allocated curve: bytes that allocators have handed out, after every event, and its peak.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/trace_data.h"
+#include "trace/base/status.h"
 
 namespace dcmt::analyzer {
 
@@ -27,6 +31,10 @@ struct Peak {
   TimeNs ns;
   const Block* block = nullptr;  ///< the allocation that reached it
 };
+
+/// Which of `devices` has that name; else an error that tells them.
+[[nodiscard]] Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
+                                                 std::string_view name);
 
 /// The devices that have blocks, the one with the highest peak first.
 [[nodiscard]] std::vector<StringId> devices_of(const TraceData& data);

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "analyzer/curve.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -34,13 +37,12 @@ Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup
 }
 
 Expected<DeviceCurve> device_of(Database& database, const std::vector<DeviceCurve>& devices, const std::string& name) {
-  std::string names;
-  for (const DeviceCurve& device : devices) {
-    if (name.empty() || device.device == name) return device;
-    names += (names.empty() ? "" : ", ") + device.device;
-  }
-  return Error{ErrorCode::kUsage,
-               database.path() + ": nothing was allocated on '" + name + "'. Devices of this trace: " + names + "."};
+  if (name.empty()) return devices.front();
+  std::vector<std::string_view> names;
+  for (const DeviceCurve& device : devices) names.push_back(device.device);
+  const Expected<std::size_t> at = device_named(database.path(), names, name);
+  if (!at.ok()) return at.error();
+  return devices[*at];
 }
 
 Expected<CurveOverview> read(Database& database, const CurveQuestion& question) {

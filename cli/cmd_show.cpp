@@ -114,14 +114,12 @@ Expected<StringId> device_of(const LoadedTrace& trace, const std::string& name, 
     const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, at);
     return oom != nullptr ? oom->device : trace.analysis.device;
   }
-  std::string names;
-  for (const StringId device : analyzer::devices_of(*trace.data)) {
-    const std::string_view known = trace.data->text(device);
-    if (known == name) return device;
-    names += (names.empty() ? "" : ", ") + std::string(known);
-  }
-  return Error{ErrorCode::kUsage,
-               trace.path + ": nothing was allocated on '" + name + "'. Devices of this trace: " + names + "."};
+  const std::vector<StringId> devices = analyzer::devices_of(*trace.data);
+  std::vector<std::string_view> names;
+  for (const StringId device : devices) names.push_back(trace.data->text(device));
+  const Expected<std::size_t> at_name = analyzer::device_named(trace.path, names, name);
+  if (!at_name.ok()) return at_name.error();
+  return devices[*at_name];
 }
 
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {

@@ -45,6 +45,15 @@ def record(
     return result
 
 
+def trace_of_text(folder: pathlib.Path, program: str, detail: str) -> pathlib.Path:
+    """The only trace of a Python program that is given as text."""
+    script = folder / "program.py"
+    script.write_text(program)
+    record(folder / "out", script, detail=detail)
+    (trace,) = traces(folder / "out")
+    return trace
+
+
 def report(folder: pathlib.Path) -> list[dict]:
     """`report --json`, one entry per trace."""
     result = tool("report", "--json", folder)

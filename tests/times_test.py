@@ -29,10 +29,7 @@ BYTES = 4 << 20
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
 def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    recorded.record(tmp_path / "out", program, detail=detail)
-    (trace,) = recorded.traces(tmp_path / "out")
+    trace = recorded.trace_of_text(tmp_path, PROGRAM, detail)
     blocks = recorded.query(
         trace, "SELECT id, storage, from_ns, to_ns FROM block WHERE bytes = ? ORDER BY from_seq", BYTES
     )

@@ -32,10 +32,7 @@ dc_memtrace.mark("filled again")
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
 def test_which_tensors_have_a_row(tmp_path, detail):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    recorded.record(tmp_path / "out", program, detail=detail)
-    (trace,) = recorded.traces(tmp_path / "out")
+    trace = recorded.trace_of_text(tmp_path, PROGRAM, detail)
 
     def tensors(mark: str, bytes: int) -> int:
         ((count,),) = recorded.query(

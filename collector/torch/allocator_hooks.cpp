@@ -51,49 +51,37 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
-/// When a block is freed: while its storage ends, with it, else now (0). No tensor will be born on it.
-std::uint64_t moment_of_block(wire::RecordType type, const void* address) noexcept {
-  TorchThread* thread = torch_thread();
-  if (type != wire::RecordType::kBlockFree || thread == nullptr) return 0;
-  const auto block = reinterpret_cast<std::uint64_t>(address);
-  if (thread->block == block) thread->block = 0;
-  return thread->ending_block == block ? thread->ending_tsc : 0;
-}
-
-/// A block begins just before the first tensor on it, and ends while its storage does: one stack serves both.
-std::uint64_t stack_of_block(wire::RecordType type, const void* address, std::uint64_t tsc) noexcept {
-  const auto block = reinterpret_cast<std::uint64_t>(address);
-  TorchThread* thread = torch_thread();
-  if (type == wire::RecordType::kBlockFree && thread != nullptr && thread->ending_block == block) {
-    return thread->ending_stack;
-  }
-  const std::uint64_t stack = stack_here();
-  if (type == wire::RecordType::kBlockAlloc && thread != nullptr) {
-    thread->block = block;
-    thread->block_stack = stack;
-    thread->block_tsc = tsc;
-  }
-  return stack;
-}
-
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
 void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
                  bool small) noexcept {
-  const agent::OneMoment moment(moment_of_block(type, address));
-  if (type == wire::RecordType::kBlockAlloc) {
+  const auto block = reinterpret_cast<std::uint64_t>(address);
+  const bool begins = type == wire::RecordType::kBlockAlloc;
+  TorchThread* thread = torch_thread();
+  // A block ends while its storage does: one time and one stack serve both.
+  const bool with_storage = !begins && thread != nullptr && thread->ending_block == block;
+  const agent::OneMoment moment(with_storage ? thread->ending_tsc : 0);
+  if (begins) {
     write_small_sum_before_alloc(device);
   } else {
     write_small_sum_before_free(device);
   }
-  const RunningNode node(type == wire::RecordType::kBlockAlloc && !small ? torch_thread() : nullptr);
+  const RunningNode node(begins && !small ? thread : nullptr);
   if (!small) write_running_ops();
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
-  const bool with_stack = agent::full_detail() || (!small && type == wire::RecordType::kBlockAlloc);
-  const std::uint64_t stack = with_stack ? stack_of_block(type, address, moment.tsc()) : 0;
+  const bool with_stack = agent::full_detail() || (!small && begins);
+  const std::uint64_t stack = !with_stack ? 0 : with_storage ? thread->ending_stack : stack_here();
+  if (thread != nullptr && begins && with_stack) {
+    // The first tensor on it is born next: these are its, too.
+    thread->block = block;
+    thread->block_stack = stack;
+    thread->block_tsc = moment.tsc();
+  } else if (thread != nullptr && !begins && thread->block == block) {
+    thread->block = 0;
+  }
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
-  record->address = reinterpret_cast<std::uint64_t>(address);
+  record->address = block;
   record->bytes = bytes;
   record->stack = stack;
   agent::commit_record(record);

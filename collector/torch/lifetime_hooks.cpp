@@ -126,19 +126,20 @@ struct Birth {
   std::uint64_t tsc;  ///< 0: now
 };
 
-/// Whether the tensor that is born is the storage's first: nobody else has that yet, or its block is the thread's
-/// latest.
-bool is_first(const void* storage, const TorchThread* thread) noexcept {
-  if (storage == nullptr) return false;
-  return layout::strong_count(storage) == 1 ||
-         (thread != nullptr && thread->block != 0 && thread->block == layout::data_of(storage));
+/// Whether the storage's block is the thread's latest, on which no tensor was born yet.
+bool has_latest_block(const void* storage, const TorchThread* thread) noexcept {
+  return thread != nullptr && thread->block != 0 && thread->block == layout::data_of(storage);
 }
 
-Birth birth_on(const void* storage, bool first) noexcept {
+/// Whether the tensor that is born is the storage's first: nobody else has that yet, or its block is so new.
+bool is_first(const void* storage, const TorchThread* thread) noexcept {
+  return storage != nullptr && (layout::strong_count(storage) == 1 || has_latest_block(storage, thread));
+}
+
+Birth birth_on(const void* storage, bool first, TorchThread* thread) noexcept {
   if (!first) return {stack_of(storage), 0};
+  if (!has_latest_block(storage, thread)) return {stack_here(), 0};
   // The block was allocated for this tensor, a moment ago and from the same place.
-  TorchThread* thread = torch_thread();
-  if (thread == nullptr || thread->block == 0 || thread->block != layout::data_of(storage)) return {stack_here(), 0};
   thread->block = 0;
   return {thread->block_stack, thread->block_tsc};
 }
@@ -172,7 +173,7 @@ void tensor_born(const void* tensor) noexcept {
   if (storage != nullptr) sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
   if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
-  const Birth birth = birth_on(storage, first);
+  const Birth birth = birth_on(storage, first, thread);
   const agent::OneMoment moment(birth.tsc);
   write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
   if (first) born_in_function(tensor, birth.stack);
@@ -482,7 +483,7 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
 void follow_from_now(const void* storage) noexcept {
   if (agent::full_detail()) return;
   SharingSet set;
-  sharing_of(storage, set, Told::kNo);
+  sharing_of(storage, set, /*untold_only=*/true);
   const bool small = layout::bytes_of(storage) < kFollowedBytes;
   if (small) tell_block_of(storage);
   // Of a view, it is not where it was born; of the first tensor of a small storage, it is the best that is known.

@@ -11,7 +11,7 @@
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/allocator_hooks.h"
-#include "collector/torch/layout.h"
+#include "collector/torch/block_bucket.h"
 #include "collector/torch/small_blocks.h"
 
 namespace dcmt::torch_provider {
@@ -23,34 +23,19 @@ constexpr char kOwner[] = "pinned host memory";
 using Allocate = void* (*)(at::DataPtr*, void*, std::size_t);
 constinit Allocate g_allocate = nullptr;
 
-/// Addresses that are handed out, in buckets of a cache line.
-struct alignas(64) Bucket {
-  std::atomic<std::uint64_t> blocks[8];  ///< 0: empty
-};
+/// Addresses that are handed out.
 constexpr unsigned kBucketBits = 10;
-constinit Bucket g_buckets[1u << kBucketBits] = {};
+constinit BlockBucket g_buckets[1u << kBucketBits] = {};
 /// What all of its blocks are given back by. nullptr: there was no block yet, and most programs have none.
 constinit std::atomic<c10::DeleterFnPtr> g_deleter{nullptr};
 
-Bucket& bucket_of(std::uint64_t address) noexcept {
+BlockBucket& bucket_of(std::uint64_t address) noexcept {
   constexpr unsigned kAlignBits = 9;  // cudaHostAlloc's
   return g_buckets[(address >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits)];
 }
 
-bool insert(std::uint64_t address) noexcept {
-  for (auto& entry : bucket_of(address).blocks) {
-    std::uint64_t empty = 0;
-    if (entry.compare_exchange_strong(empty, address)) return true;
-  }
-  return false;
-}
-
 bool take(std::uint64_t address) noexcept {
-  for (auto& entry : bucket_of(address).blocks) {
-    std::uint64_t expected = address;
-    if (entry.compare_exchange_strong(expected, 0)) return true;
-  }
-  return false;
+  return bucket_of(address).take([address](std::uint64_t block) { return block == address; }).has_value();
 }
 
 void end(std::uint64_t address) noexcept {
@@ -61,7 +46,7 @@ void end(std::uint64_t address) noexcept {
 /// @param bytes  as asked; the allocator keeps blocks of powers of two
 void begin(std::uint64_t address, std::size_t bytes) noexcept {
   if (take(address)) end(address);
-  if (!insert(address)) {
+  if (!bucket_of(address).insert(address)) {
     static constinit std::atomic<bool> said{false};
     if (!said.exchange(true)) {
       agent::diagnose(wire::DiagnosticCode::kNote, "there are more blocks of pinned host memory than are followed");

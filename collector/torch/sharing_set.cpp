@@ -103,14 +103,14 @@ bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-void sharing_of(const void* storage, SharingSet& out, Told told) noexcept {
+void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept {
   Bucket& bucket = bucket_of(storage);
   out.count = 0;
   out.maybe_incomplete = bucket.dropped.load(std::memory_order_relaxed) != 0;
   for (auto& entry : bucket.tensors) {
     const Entry found = entry.load(std::memory_order_acquire);
     const void* tensor = tensor_of(found);
-    if (tensor == nullptr || (told == Told::kNo && (found & kTold) != 0) || contains(out, tensor)) continue;
+    if (tensor == nullptr || (untold_only && (found & kTold) != 0) || contains(out, tensor)) continue;
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;
     if (read_memory(field, &on, sizeof on) && on == reinterpret_cast<std::uint64_t>(storage))

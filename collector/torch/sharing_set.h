@@ -35,8 +35,8 @@ struct SharingSet {
   bool maybe_incomplete = false;
 };
 
-/// The live tensors known to lie on `storage` now. With Told::kNo, only those that the trace was not told of.
-void sharing_of(const void* storage, SharingSet& out, Told told = Told::kNotKnown) noexcept;
+/// The live tensors known to lie on `storage` now, or only those that the trace was not told of.
+void sharing_of(const void* storage, SharingSet& out, bool untold_only = false) noexcept;
 
 /// Whether the tensor still is one of them: false once its end has begun.
 bool sharing_contains(const void* tensor, const void* storage) noexcept;

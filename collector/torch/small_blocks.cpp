@@ -5,6 +5,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
+#include "collector/torch/block_bucket.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/pinned_blocks.h"
 #include "trace/base/followed_bytes.h"
@@ -26,11 +27,8 @@ constinit Sum g_sums[kDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
 
 /// The blocks in the sums, in buckets of a cache line by address. A block that finds its bucket full is told.
-struct alignas(64) Bucket {
-  std::atomic<std::uint64_t> blocks[8];  ///< 0: empty
-};
 constexpr unsigned kBucketBits = 13;
-constinit Bucket* g_buckets = nullptr;
+constinit BlockBucket* g_buckets = nullptr;
 
 // One word each. Torch's allocators align every block to 64 bytes at least, and no address of a program has more than
 // 47 bits.
@@ -57,31 +55,14 @@ bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) 
 }
 
 /// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
-Bucket& bucket_of(std::uint64_t address) noexcept {
+BlockBucket& bucket_of(std::uint64_t address) noexcept {
   constexpr unsigned kNeighbours = 4;
   return g_buckets[(address >> (kAlignBits + kNeighbours)) & ((1u << kBucketBits) - 1)];
 }
 
-bool insert(std::uint64_t block, std::uint64_t address) noexcept {
-  for (auto& entry : bucket_of(address).blocks) {
-    std::uint64_t empty = 0;
-    if (entry.load(std::memory_order_relaxed) == 0 &&
-        entry.compare_exchange_strong(empty, block, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// The block at this address, which the caller alone gives back.
 std::optional<std::uint64_t> take(std::uint64_t address) noexcept {
-  for (auto& entry : bucket_of(address).blocks) {
-    const std::uint64_t block = entry.load(std::memory_order_relaxed);
-    if (!is_of(block, address)) continue;
-    entry.store(0, std::memory_order_relaxed);
-    return block;
-  }
-  return std::nullopt;
+  return bucket_of(address).take([address](std::uint64_t block) { return is_of(block, address); });
 }
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
@@ -125,13 +106,14 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
 }  // namespace
 
 bool make_small_block_table() noexcept {
-  g_buckets = static_cast<Bucket*>(agent::arena(sizeof(Bucket) << kBucketBits));
+  g_buckets = static_cast<BlockBucket*>(agent::arena(sizeof(BlockBucket) << kBucketBits));
   return g_buckets != nullptr;
 }
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (agent::full_detail() || !can_pack(device, at, bytes) || !insert(pack(at, bytes, device), at)) return false;
+  if (agent::full_detail() || !can_pack(device, at, bytes) || !bucket_of(at).insert(pack(at, bytes, device)))
+    return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
 }

@@ -79,21 +79,16 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
     }
 
 
-def measure(tool: pathlib.Path, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
-    places: SimpleQueue[Place] = SimpleQueue()
-    visible = gpus()
-    for number, gpu in enumerate(visible):
-        places.put(Place(gpu, number, len(visible)))
-
+def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
     def part(number: int) -> dict:
         place = places.get()
         try:
-            trainings = {mode: place.start(tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
+            trainings = {mode: place.start(arguments.tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
             return measure_part(trainings, steps, arguments.rounds, random.Random(number))
         finally:
             places.put(place)
 
-    with ThreadPoolExecutor(len(visible)) as pool:
+    with ThreadPoolExecutor(places.qsize()) as pool:
         parts = list(pool.map(part, range(arguments.parts)))
     return {
         "model": model,
@@ -115,13 +110,17 @@ def main() -> None:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
     if arguments.parts < 6:
         parser.error("fewer than 6 parts give no interval")
-    print(f"{', '.join(gpus().values())}; {arguments.parts} parts of {arguments.rounds} rounds")
+    visible = gpus()
+    places: SimpleQueue[Place] = SimpleQueue()
+    for number, gpu in enumerate(visible):
+        places.put(Place(gpu, number, len(visible)))
+    print(f"{', '.join(visible.values())}; {arguments.parts} parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
         modes = ["plain", "lifetimes", "full", *(arguments.rivals if with_rivals else ())]
-        result = measure(arguments.tool, folder, model, steps, modes, arguments)
+        result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
         print(f"{model}: {result['plain_ms']:.1f} ms plain, losses {'equal' if result['losses_equal'] else 'DIFFER'}")
         for mode, ratio in result["ratios"].items():
