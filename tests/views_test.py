@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import recorded
 
@@ -53,3 +55,34 @@ def test_which_tensors_have_a_row(tmp_path, detail):
     assert tensors("less", gathered) == 2
     assert tensors("filled again", emptied) == 2
     assert recorded.query(trace, "SELECT code FROM diagnostic WHERE code != 'note'") == []
+
+
+def with_views(names: list[str]) -> str:
+    """A program whose function has a view of a released weight in each of these variables."""
+    return f"""
+import torch
+import dc_memtrace
+
+def hold():
+    weight = torch.empty(1 << 20)
+    dc_memtrace.gather(3, weight)
+    {"; ".join(f"{name} = weight.data" for name in names)}
+    with dc_memtrace.release(3):
+        del weight
+    torch.empty(3, 3)
+
+hold()
+"""
+
+
+@pytest.mark.parametrize("views", [6, 9, 13, 20])
+def test_every_tensor_of_a_released_storage_is_known_or_the_census_says_not(tmp_path, views):
+    names = [f"view{i}" for i in range(views)]
+    trace = recorded.trace_of_text(tmp_path, with_views(names), "lifetimes")
+    (shown,) = json.loads(recorded.tool("show", "releases", "--json", trace).stdout)["traces"]
+    (release,) = shown["releases"]
+    holders = release["holders"]
+    named = {name["name"] for path in holders["paths"] for name in path["names"]}
+    assert holders["sharing_lossy"] == (views > 14)
+    assert holders["certain"] == (views <= 14)
+    assert len(named) == min(views, 13) and named <= set(names)  # the weight itself had the first of 14 places

@@ -12,7 +12,7 @@ namespace dcmt::torch_provider {
 namespace {
 
 constexpr std::uint32_t kBuckets = 8192;
-constexpr std::uint32_t kEntries = SharingSet::kCapacity;
+constexpr std::uint32_t kEntriesOfLine = SharingSet::kCapacity / 2;
 
 /// A tensor's address, and whether the trace was told of it: all are even.
 using Entry = std::uint64_t;
@@ -20,9 +20,12 @@ constexpr Entry kTold = 1;
 
 Entry entry_of(const void* tensor) noexcept { return reinterpret_cast<Entry>(tensor); }
 const void* tensor_of(Entry entry) noexcept { return reinterpret_cast<const void*>(entry & ~kTold); }
+bool is_of(Entry entry, const void* tensor) noexcept { return entry - entry_of(tensor) <= kTold; }
 
 struct alignas(64) Bucket {
-  std::atomic<Entry> tensors[kEntries];
+  std::atomic<Entry> near[kEntriesOfLine];
+  std::atomic<std::uint64_t> used_far;  ///< of the next line: mostly none, and then nobody reads it
+  std::atomic<Entry> far[kEntriesOfLine];
   std::atomic<std::uint64_t> dropped;  ///< births that found the bucket full
 };
 static_assert(sizeof(Bucket) == 128);
@@ -33,6 +36,26 @@ Bucket& bucket_of(const void* storage) noexcept {
   // Allocators hand out multiples of 16; the multiplication spreads the rest (Fibonacci hashing).
   const auto hash = (reinterpret_cast<std::uint64_t>(storage) >> 4) * 0x9E3779B97F4A7C15u;
   return g_buckets[hash >> (64 - 13)];
+}
+
+/// Calls `visit` for each entry until it returns true; whether it did.
+template <class Visit>
+bool any_entry(Bucket& bucket, const Visit& visit) noexcept {
+#pragma GCC unroll 7
+  for (auto& entry : bucket.near) {
+    if (visit(entry)) return true;
+  }
+  if (bucket.used_far.load(std::memory_order_relaxed) == 0) return false;
+  for (auto& entry : bucket.far) {
+    if (visit(entry)) return true;
+  }
+  return false;
+}
+
+bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
+  Entry empty = 0;
+  return entry.load(std::memory_order_relaxed) == 0 &&
+         entry.compare_exchange_strong(empty, tensor, std::memory_order_release);
 }
 
 /// A stale entry's address can have been born again: the same tensor then stands twice.
@@ -51,50 +74,56 @@ bool make_sharing_table() noexcept {
   return g_buckets != nullptr;
 }
 
-void sharing_expect(const void* storage) noexcept {
-  asm volatile("prefetchw %0" : : "m"(bucket_of(storage).tensors[0]));
-}
+void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage).near[0])); }
 
 void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
   Bucket& bucket = bucket_of(storage);
-  for (auto& entry : bucket.tensors) {
-    Entry empty = 0;
-    if (entry.load(std::memory_order_relaxed) == 0 &&
-        entry.compare_exchange_strong(empty, entry_of(tensor) | (told ? kTold : 0), std::memory_order_release)) {
-      return;
-    }
+  const Entry added = entry_of(tensor) | (told ? kTold : 0);
+  for (auto& entry : bucket.near) {
+    if (put(entry, added)) return;
   }
+  bucket.used_far.fetch_add(1, std::memory_order_relaxed);
+  for (auto& entry : bucket.far) {
+    if (put(entry, added)) return;
+  }
+  bucket.used_far.fetch_sub(1, std::memory_order_relaxed);
   bucket.dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
+  Bucket& bucket = bucket_of(storage);
   Told told = Told::kNotKnown;
-  for (auto& entry : bucket_of(storage).tensors) {
-    // It can stand twice, if an earlier end at its address was not seen.
-    if (tensor_of(entry.load(std::memory_order_relaxed)) != tensor) continue;
+  any_entry(bucket, [&](std::atomic<Entry>& entry) {
+    if (!is_of(entry.load(std::memory_order_relaxed), tensor)) return false;
     const bool was_told = (entry.exchange(0, std::memory_order_release) & kTold) != 0;
+    if (&entry >= bucket.far) bucket.used_far.fetch_sub(1, std::memory_order_relaxed);
     if (told != Told::kYes) told = was_told ? Told::kYes : Told::kNo;
-  }
+    return false;  // it can stand twice, if an earlier end at its address was not seen
+  });
   return told;
 }
 
 Told sharing_tell(const void* tensor, const void* storage) noexcept {
-  for (auto& entry : bucket_of(storage).tensors) {
+  Told told = Told::kNotKnown;
+  any_entry(bucket_of(storage), [&](std::atomic<Entry>& entry) {
     Entry before = entry.load(std::memory_order_relaxed);
-    if (tensor_of(before) != tensor) continue;
-    if ((before & kTold) != 0) return Told::kYes;
-    if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) return Told::kNo;
-    return before == (entry_of(tensor) | kTold) ? Told::kYes
-                                                : Told::kNotKnown;  // another thread was first, or it ended
-  }
-  return Told::kNotKnown;
+    if (!is_of(before, tensor)) return false;
+    if ((before & kTold) != 0) {
+      told = Told::kYes;
+    } else if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) {
+      told = Told::kNo;
+    } else if (before == (entry_of(tensor) | kTold)) {
+      told = Told::kYes;  // another thread was first; else it ended
+    }
+    return true;
+  });
+  return told;
 }
 
 bool sharing_contains(const void* tensor, const void* storage) noexcept {
-  for (const auto& entry : bucket_of(storage).tensors) {
-    if (tensor_of(entry.load(std::memory_order_acquire)) == tensor) return true;
-  }
-  return false;
+  return any_entry(bucket_of(storage), [tensor](const std::atomic<Entry>& entry) {
+    return is_of(entry.load(std::memory_order_acquire), tensor);
+  });
 }
 
 bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
@@ -107,15 +136,16 @@ void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept
   Bucket& bucket = bucket_of(storage);
   out.count = 0;
   out.maybe_incomplete = bucket.dropped.load(std::memory_order_relaxed) != 0;
-  for (auto& entry : bucket.tensors) {
+  any_entry(bucket, [&](const std::atomic<Entry>& entry) {
     const Entry found = entry.load(std::memory_order_acquire);
     const void* tensor = tensor_of(found);
-    if (tensor == nullptr || (untold_only && (found & kTold) != 0) || contains(out, tensor)) continue;
+    if (tensor == nullptr || (untold_only && (found & kTold) != 0) || contains(out, tensor)) return false;
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;
     if (read_memory(field, &on, sizeof on) && on == reinterpret_cast<std::uint64_t>(storage))
       out.tensors[out.count++] = tensor;
-  }
+    return false;
+  });
 }
 
 }  // namespace dcmt::torch_provider
