@@ -1,6 +1,5 @@
 // What has been published once already: strings, code objects, stacks.
 #include <string.h>
-#include <sys/mman.h>
 
 #include <atomic>
 
@@ -99,13 +98,6 @@ void diagnose(wire::DiagnosticCode code, const char* text) noexcept {
   if (record == nullptr) return;
   record->text = id;
   commit_record(record);
-}
-
-void* arena(std::size_t bytes) noexcept {
-  // Populated now: a page met for the first time would be a page fault inside a hook.
-  void* base =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE, -1, 0);
-  return base == MAP_FAILED ? nullptr : base;
 }
 
 }  // namespace dcmt::agent

@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "collector/agent/arena.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/provider.h"
@@ -124,8 +125,12 @@ void start() noexcept {
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
   const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_detail, integer(getenv("RANK"), -1),
                              integer(getenv("WORLD_SIZE"), -1)};
-  if (!make_gate() || !make_seen_table()) {
+  if (!make_gate()) {
     leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");
+    return;
+  }
+  if (!make_arena() || !make_seen_table()) {
+    leave_note(folder, "there is no memory for the agent's tables");
     return;
   }
   if (const char* why = open_spool(options); why != nullptr) {

@@ -12,7 +12,7 @@ namespace dcmt::torch_provider {
 namespace {
 
 constexpr std::uint32_t kBuckets = 8192;
-constexpr std::uint32_t kEntriesOfLine = SharingSet::kCapacity / 2;
+constexpr std::uint32_t kEntries = SharingSet::kCapacity / 2;  ///< of a line
 
 /// A tensor's address, and whether the trace was told of it: all are even.
 using Entry = std::uint64_t;
@@ -22,31 +22,34 @@ Entry entry_of(const void* tensor) noexcept { return reinterpret_cast<Entry>(ten
 const void* tensor_of(Entry entry) noexcept { return reinterpret_cast<const void*>(entry & ~kTold); }
 bool is_of(Entry entry, const void* tensor) noexcept { return entry - entry_of(tensor) <= kTold; }
 
-struct alignas(64) Bucket {
-  std::atomic<Entry> near[kEntriesOfLine];
-  std::atomic<std::uint64_t> used_far;  ///< of the next line: mostly none, and then nobody reads it
-  std::atomic<Entry> far[kEntriesOfLine];
-  std::atomic<std::uint64_t> dropped;  ///< births that found the bucket full
+struct alignas(64) Line {
+  std::atomic<Entry> tensors[kEntries];
+  std::atomic<std::uint64_t> beyond;  ///< of a first line: entries in the second; of that: births that found it full
 };
-static_assert(sizeof(Bucket) == 128);
+static_assert(sizeof(Line) == 64);
 
-constinit Bucket* g_buckets = nullptr;
+constinit Line* g_lines = nullptr;  ///< the first ones of all buckets, then the second ones
 
-Bucket& bucket_of(const void* storage) noexcept {
-  // Allocators hand out multiples of 16; the multiplication spreads the rest (Fibonacci hashing).
-  const auto hash = (reinterpret_cast<std::uint64_t>(storage) >> 4) * 0x9E3779B97F4A7C15u;
-  return g_buckets[hash >> (64 - 13)];
+/// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
+/// side by side; those that lie at equal distances of a megabyte or more are spread.
+Line& bucket_of(const void* storage) noexcept {
+  constexpr unsigned kBytesOfOne = 7;  // as a power of two: what the allocator takes for a storage
+  constexpr unsigned kBits = 13;
+  const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBytesOfOne;
+  return g_lines[(at + (at >> kBits) * 0x9E3779B97F4A7C15u) % kBuckets];
 }
+
+Line& second(Line& first) noexcept { return (&first)[kBuckets]; }
 
 /// Calls `visit` for each entry until it returns true; whether it did.
 template <class Visit>
-bool any_entry(Bucket& bucket, const Visit& visit) noexcept {
+bool any_entry(Line& bucket, const Visit& visit) noexcept {
 #pragma GCC unroll 7
-  for (auto& entry : bucket.near) {
+  for (auto& entry : bucket.tensors) {
     if (visit(entry)) return true;
   }
-  if (bucket.used_far.load(std::memory_order_relaxed) == 0) return false;
-  for (auto& entry : bucket.far) {
+  if (bucket.beyond.load(std::memory_order_relaxed) == 0) return false;
+  for (auto& entry : second(bucket).tensors) {
     if (visit(entry)) return true;
   }
   return false;
@@ -69,34 +72,33 @@ bool contains(const SharingSet& set, const void* tensor) noexcept {
 }  // namespace
 
 bool make_sharing_table() noexcept {
-  static_assert(kBuckets == 1u << 13);
-  g_buckets = static_cast<Bucket*>(agent::arena(kBuckets * sizeof(Bucket)));
-  return g_buckets != nullptr;
+  g_lines = static_cast<Line*>(agent::arena(2 * kBuckets * sizeof(Line)));
+  return g_lines != nullptr;
 }
 
-void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage).near[0])); }
+void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage))); }
 
 void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
-  Bucket& bucket = bucket_of(storage);
+  Line& bucket = bucket_of(storage);
   const Entry added = entry_of(tensor) | (told ? kTold : 0);
-  for (auto& entry : bucket.near) {
+  for (auto& entry : bucket.tensors) {
     if (put(entry, added)) return;
   }
-  bucket.used_far.fetch_add(1, std::memory_order_relaxed);
-  for (auto& entry : bucket.far) {
+  bucket.beyond.fetch_add(1, std::memory_order_relaxed);
+  for (auto& entry : second(bucket).tensors) {
     if (put(entry, added)) return;
   }
-  bucket.used_far.fetch_sub(1, std::memory_order_relaxed);
-  bucket.dropped.fetch_add(1, std::memory_order_relaxed);
+  bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
+  second(bucket).beyond.fetch_add(1, std::memory_order_relaxed);
 }
 
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
-  Bucket& bucket = bucket_of(storage);
+  Line& bucket = bucket_of(storage);
   Told told = Told::kNotKnown;
   any_entry(bucket, [&](std::atomic<Entry>& entry) {
     if (!is_of(entry.load(std::memory_order_relaxed), tensor)) return false;
     const bool was_told = (entry.exchange(0, std::memory_order_release) & kTold) != 0;
-    if (&entry >= bucket.far) bucket.used_far.fetch_sub(1, std::memory_order_relaxed);
+    if (&entry >= second(bucket).tensors) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
     if (told != Told::kYes) told = was_told ? Told::kYes : Told::kNo;
     return false;  // it can stand twice, if an earlier end at its address was not seen
   });
@@ -133,9 +135,9 @@ bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
 }
 
 void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept {
-  Bucket& bucket = bucket_of(storage);
+  Line& bucket = bucket_of(storage);
   out.count = 0;
-  out.maybe_incomplete = bucket.dropped.load(std::memory_order_relaxed) != 0;
+  out.maybe_incomplete = second(bucket).beyond.load(std::memory_order_relaxed) != 0;
   any_entry(bucket, [&](const std::atomic<Entry>& entry) {
     const Entry found = entry.load(std::memory_order_acquire);
     const void* tensor = tensor_of(found);

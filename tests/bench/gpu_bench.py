@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -25,6 +27,7 @@ from statistics_of_pairs import median_interval
 from turns import Training
 
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
+PARTS_FOR_AN_INTERVAL = 6
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
 ROWS = (("gpt", 7, True), ("gpt_compiled", 7, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
@@ -80,7 +83,11 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
 
 
 def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
-    def part(number: int) -> dict:
+    end = time.monotonic() + arguments.seconds
+
+    def part(number: int) -> dict | None:
+        if number >= PARTS_FOR_AN_INTERVAL and time.monotonic() > end:
+            return None
         place = places.get()
         try:
             trainings = {mode: place.start(arguments.tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
@@ -89,9 +96,10 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
             places.put(place)
 
     with ThreadPoolExecutor(places.qsize()) as pool:
-        parts = list(pool.map(part, range(arguments.parts)))
+        parts = [one for one in pool.map(part, range(arguments.parts)) if one is not None]
     return {
         "model": model,
+        "parts": parts,
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
@@ -102,19 +110,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=pathlib.Path)
     parser.add_argument("--parts", type=int, default=12, help="processes of each mode (12); 6 or more for an interval")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of a row: after these no part begins but the first 6")
     parser.add_argument("--rounds", type=int, default=8, help="of turns in a part (8)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
-    if arguments.parts < 6:
+    if arguments.parts < PARTS_FOR_AN_INTERVAL:
         parser.error("fewer than 6 parts give no interval")
     visible = gpus()
     places: SimpleQueue[Place] = SimpleQueue()
     for number, gpu in enumerate(visible):
         places.put(Place(gpu, number, len(visible)))
-    print(f"{', '.join(visible.values())}; {arguments.parts} parts of {arguments.rounds} rounds")
+    print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
@@ -122,7 +131,8 @@ def main() -> None:
         modes = ["plain", "lifetimes", "full", *(arguments.rivals if with_rivals else ())]
         result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
-        print(f"{model}: {result['plain_ms']:.1f} ms plain, losses {'equal' if result['losses_equal'] else 'DIFFER'}")
+        losses = "equal" if result["losses_equal"] else "DIFFER"
+        print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
         for mode, ratio in result["ratios"].items():
             median, low, high = (100 * (ratio[key] - 1) for key in ("median", "low", "high"))
             print(f"  {mode:15} {median:+6.1f} % [{low:+.1f}, {high:+.1f}]", flush=True)

@@ -1,0 +1,67 @@
+// Memory for tables. It lies on huge pages where the kernel gives them: hooks look into their tables at random places,
+// and each small page looked into costs the traced program an entry of its processor's address translation.
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/agent/arena.h"
+#include "collector/agent/provider.h"
+
+namespace dcmt::agent {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kPool = 2 * kHugePage;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+constinit std::atomic<char*> g_next{nullptr};  ///< where the pool's unused part begins
+constinit char* g_end = nullptr;
+
+char* map(std::size_t bytes, int flags) noexcept {
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
+}
+
+char* map_huge(std::size_t bytes) noexcept {
+  bytes = round_up(bytes, kHugePage);
+  char* const mapped = map(bytes + kHugePage, 0);
+  if (mapped == nullptr) return nullptr;
+  const std::size_t before =
+      round_up(reinterpret_cast<std::uintptr_t>(mapped), kHugePage) - reinterpret_cast<std::uintptr_t>(mapped);
+  char* const base = mapped + before;
+  if (before != 0) munmap(mapped, before);
+  munmap(base + bytes, kHugePage - before);
+  madvise(base, bytes, MADV_HUGEPAGE);
+  // Populated now: a page met for the first time would be a page fault inside a hook.
+  for (std::size_t at = 0; at < bytes; at += kPage) *static_cast<volatile char*>(base + at) = 0;
+  return base;
+}
+
+}  // namespace
+
+bool make_arena() noexcept {
+  char* const pool = map_huge(kPool);
+  if (pool == nullptr) return false;
+  g_end = pool + kPool;
+  g_next.store(pool, std::memory_order_relaxed);
+  return true;
+}
+
+void* arena(std::size_t bytes) noexcept {
+  if (bytes >= kHugePage) return map_huge(bytes);
+  bytes = round_up(bytes, kLine);
+  char* next = g_next.load(std::memory_order_relaxed);
+  while (static_cast<std::size_t>(g_end - next) >= bytes) {
+    if (g_next.compare_exchange_weak(next, next + bytes, std::memory_order_relaxed)) return next;
+  }
+  return map(bytes, MAP_POPULATE);
+}
+
+}  // namespace dcmt::agent
