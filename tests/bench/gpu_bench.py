@@ -4,6 +4,9 @@ Where a process happens to lie in memory makes its steps faster or slower by mor
 in parts, each with processes of its own that share a GPU and take turns, in another order each round; a part's ratio is
 the median of its rounds', and the interval is that of the parts. Parts run side by side on the GPUs of the machine, each
 with its share of the cores.
+
+A recorded process is compared with itself, too, its gate closed for some turns. That is what recording costs alone, to a
+fraction of a percent: without the hooks' way to the gate, and wherever the process lies.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -28,6 +32,7 @@ from turns import Training
 
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
 PARTS_FOR_AN_INTERVAL = 6
+DETAILS = ("lifetimes", "full")
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
 ROWS = (("gpt", 7, True), ("gpt_compiled", 7, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
@@ -57,7 +62,7 @@ class Place:
 
     def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
         program = [sys.executable, PROGRAM, model]
-        if mode in ("lifetimes", "full"):
+        if mode in DETAILS:
             program = [tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
         else:
             program.append(mode)
@@ -67,18 +72,23 @@ class Place:
 def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order: random.Random) -> dict:
     for training in trainings.values():
         training.turn(2)
-    seconds: dict[str, list[float]] = {mode: [] for mode in trainings}
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
-        for mode in order.sample(list(trainings), len(trainings)):
-            seconds[mode].append(trainings[mode].turn(steps))
+        # All make the same number of steps, so that their losses can be compared.
+        turns = [(mode, how) for mode in trainings for how in ("", "closed" if mode in DETAILS else "again")]
+        for mode, how in order.sample(turns, len(turns)):
+            seconds[mode + how].append(trainings[mode].turn(steps, how))
     for training in trainings.values():
         training.end()
-    plain = seconds["plain"]
-    ratios = {mode: [a / b for a, b in zip(seconds[mode], plain, strict=True)] for mode in trainings}
+
+    def ratio(mode: str, to: str) -> float:
+        return statistics.median(a / b for a, b in zip(seconds[mode], seconds[to], strict=True))
+
     return {
-        "plain": statistics.median(plain),
+        "plain": statistics.median(seconds["plain"]),
         "losses_equal": len({training.loss for training in trainings.values()}) == 1,
-        "ratios": {mode: statistics.median(values) for mode, values in ratios.items()},
+        "ratios": {mode: ratio(mode, "plain") for mode in seconds},
+        "to_itself": {mode: ratio(mode, mode + "closed") for mode in trainings if mode in DETAILS},
     }
 
 
@@ -103,7 +113,13 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
+        "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
     }
+
+
+def percent(ratio: dict) -> str:
+    median, low, high = (100 * (ratio[key] - 1) for key in ("median", "low", "high"))
+    return f"{median:+6.1f} % [{low:+.1f}, {high:+.1f}]"
 
 
 def main() -> None:
@@ -128,14 +144,14 @@ def main() -> None:
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
-        modes = ["plain", "lifetimes", "full", *(arguments.rivals if with_rivals else ())]
+        modes = ["plain", *DETAILS, *(arguments.rivals if with_rivals else ())]
         result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
         print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
         for mode, ratio in result["ratios"].items():
-            median, low, high = (100 * (ratio[key] - 1) for key in ("median", "low", "high"))
-            print(f"  {mode:15} {median:+6.1f} % [{low:+.1f}, {high:+.1f}]", flush=True)
+            alone = f"   recording alone {percent(result['to_itself'][mode])}" if mode in DETAILS else ""
+            print(f"  {mode:15} {percent(ratio)}{alone}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(results))
     shutil.rmtree(folder)

@@ -8,15 +8,15 @@ import subprocess
 
 
 class Training:
-    """A program that reads a number of steps from its standard input, makes them, prints a JSON object, reads again."""
+    """A program that reads a number of steps, and how, from its standard input, makes them, prints a JSON object, reads again."""
 
     def __init__(self, command: list[object], **options) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
         self.loss = ""
 
-    def turn(self, steps: int) -> float:
+    def turn(self, steps: int, how: str = "") -> float:
         """Median seconds of a step."""
-        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.write(f"{steps} {how}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
