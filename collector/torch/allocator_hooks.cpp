@@ -105,7 +105,7 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    if (!remove_small_block(address)) {
+    if (!remove_small_block(wire::kCpuDevice, address)) {
       write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
     }
   }
@@ -248,12 +248,12 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
 }
 
 void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
-  if (remove_small_block(address)) return;
+  const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
+  if (remove_small_block(number, address)) return;
   TorchThread* thread = torch_thread();
   const bool waits =
       thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
-  write_block(wire::RecordType::kBlockFree, wire::cuda_device(static_cast<std::uint32_t>(device)), address,
-              waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
+  write_block(wire::RecordType::kBlockFree, number, address, waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 

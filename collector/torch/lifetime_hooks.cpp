@@ -156,6 +156,14 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
   agent::commit_record(record);
 }
 
+/// Apart from what every birth does, which needs fewer registers.
+[[gnu::noinline]] void tell_birth(const void* tensor, const void* storage, bool first, TorchThread* thread) noexcept {
+  const Birth birth = birth_on(storage, first, thread);
+  const agent::OneMoment moment(birth.tsc);
+  write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
+  if (first) born_in_function(tensor, birth.stack);
+}
+
 void tensor_born(const void* tensor) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
@@ -173,10 +181,7 @@ void tensor_born(const void* tensor) noexcept {
   if (storage != nullptr) sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
   if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
-  const Birth birth = birth_on(storage, first, thread);
-  const agent::OneMoment moment(birth.tsc);
-  write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
-  if (first) born_in_function(tensor, birth.stack);
+  tell_birth(tensor, storage, first, thread);
 }
 
 /// Whether a tensor's end is recorded.
@@ -188,19 +193,8 @@ bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
   return told == Told::kYes || (told == Told::kNotKnown && follow_end(storage));
 }
 
-void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
-  if (!agent::recording() || tensor == g_undefined) return;
-  agent::Inside inside;
-  watched_tensor_ends(tensor);
-  const void* storage = layout::storage_of(tensor);
-  Told told = Told::kNotKnown;
-  if (storage != nullptr) {
-    expect_small_block(layout::data_of(storage));
-    told = sharing_remove(tensor, storage);
-  }
-  TorchThread* thread = torch_thread();
-  if (thread != nullptr) thread->ending_storage = nullptr;
-  if (!tells_end(storage, told, type)) return;
+[[gnu::noinline]] void tell_end(wire::RecordType type, const void* tensor, const void* storage,
+                                TorchThread* thread) noexcept {
   const agent::OneMoment moment;
   write_tensor(type, tensor, storage, 0);
   // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
@@ -210,6 +204,18 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   }
   thread->ending_storage = storage;
   thread->ending_tsc = moment.tsc();
+}
+
+void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
+  if (!agent::recording() || tensor == g_undefined) return;
+  agent::Inside inside;
+  watched_tensor_ends(tensor);
+  const void* storage = layout::storage_of(tensor);
+  Told told = Told::kNotKnown;
+  if (storage != nullptr) told = sharing_remove(tensor, storage);
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr) thread->ending_storage = nullptr;
+  if (tells_end(storage, told, type)) tell_end(type, tensor, storage, thread);
 }
 
 void write_storage(wire::RecordType type, const void* storage, std::uint64_t stack) noexcept {

@@ -40,7 +40,7 @@ bool take(std::uint64_t address) noexcept {
 
 void end(std::uint64_t address) noexcept {
   const auto* block = reinterpret_cast<const void*>(address);
-  if (!remove_small_block(block)) write_block_free(wire::kCpuDevice, block);
+  if (!remove_small_block(wire::kCpuDevice, block)) write_block_free(wire::kCpuDevice, block);
 }
 
 /// @param bytes  as asked; the allocator keeps blocks of powers of two

@@ -55,14 +55,16 @@ bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) 
 }
 
 /// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
-BlockBucket& bucket_of(std::uint64_t address) noexcept {
-  constexpr unsigned kNeighbours = 4;
-  return g_buckets[(address >> (kAlignBits + kNeighbours)) & ((1u << kBucketBits) - 1)];
+BlockBucket& bucket_of(std::uint32_t device, std::uint64_t address) noexcept {
+  constexpr unsigned kCpuBits = 10;   // of an address within a line's share
+  constexpr unsigned kCudaBits = 12;  // eight of the smallest blocks that the CUDA allocator hands out fill a line
+  const unsigned bits = device == wire::kCpuDevice ? kCpuBits : kCudaBits;
+  return g_buckets[(address >> bits) & ((1u << kBucketBits) - 1)];
 }
 
 /// The block at this address, which the caller alone gives back.
-std::optional<std::uint64_t> take(std::uint64_t address) noexcept {
-  return bucket_of(address).take([address](std::uint64_t block) { return is_of(block, address); });
+std::optional<std::uint64_t> take(std::uint32_t device, std::uint64_t address) noexcept {
+  return bucket_of(device, address).take([address](std::uint64_t block) { return is_of(block, address); });
 }
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
@@ -112,29 +114,25 @@ bool make_small_block_table() noexcept {
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (agent::full_detail() || !can_pack(device, at, bytes) || !bucket_of(at).insert(pack(at, bytes, device)))
+  if (agent::full_detail() || !can_pack(device, at, bytes) || !bucket_of(device, at).insert(pack(at, bytes, device)))
     return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
 }
 
-void expect_small_block(std::uint64_t address) noexcept {
-  if (agent::full_detail()) return;
-  asm volatile("prefetchw %0" : : "m"(bucket_of(address).blocks[0]));
-}
-
-bool remove_small_block(const void* address) noexcept {
+bool remove_small_block(std::uint32_t device, const void* address) noexcept {
   if (agent::full_detail()) return false;
-  const std::optional<std::uint64_t> block = take(reinterpret_cast<std::uint64_t>(address));
+  const std::optional<std::uint64_t> block = take(device, reinterpret_cast<std::uint64_t>(address));
   if (!block) return false;
-  g_sums[device_of(*block)].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
+  g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
   return true;
 }
 
 void tell_block_of(const void* storage) noexcept {
   const std::uint64_t address = layout::data_of(storage);
   if (agent::full_detail() || address == 0) return;
-  const std::optional<std::uint64_t> block = take(address);
+  std::optional<std::uint64_t> block = take(wire::kCpuDevice, address);
+  if (!block) block = take(wire::cuda_device(0), address);  // or another: no two have the same address
   if (!block) return;
   const std::uint32_t device = device_of(*block);
   g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);

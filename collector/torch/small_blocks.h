@@ -13,11 +13,8 @@ bool make_small_block_table() noexcept;
 /// @param device  as in wire::BlockRecord
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
 
-/// The block at this address may be given back soon: the table's line is asked for meanwhile.
-void expect_small_block(std::uint64_t address) noexcept;
-
 /// Before the block is given back: takes it out of its sum. False if it is in none.
-bool remove_small_block(const void* address) noexcept;
+bool remove_small_block(std::uint32_t device, const void* address) noexcept;
 
 /// The storage is followed although it is small: its block leaves the sum and is told.
 void tell_block_of(const void* storage) noexcept;
