@@ -11,7 +11,8 @@
 namespace dcmt::torch_provider {
 namespace {
 
-constexpr std::uint32_t kBuckets = 8192;
+constexpr unsigned kBucketBits = 13;
+constexpr std::uint32_t kBuckets = 1u << kBucketBits;
 constexpr std::uint32_t kEntries = SharingSet::kCapacity / 2;  ///< of a line
 
 /// A tensor's address, and whether the trace was told of it: all are even.
@@ -34,9 +35,8 @@ constinit Line* g_lines = nullptr;  ///< the first ones of all buckets, then the
 /// side by side; those that lie at equal distances of a megabyte or more are spread.
 Line& bucket_of(const void* storage) noexcept {
   constexpr unsigned kBytesOfOne = 7;  // as a power of two: what the allocator takes for a storage
-  constexpr unsigned kBits = 13;
   const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBytesOfOne;
-  return g_lines[(at + (at >> kBits) * 0x9E3779B97F4A7C15u) % kBuckets];
+  return g_lines[(at + (at >> kBucketBits) * 0x9E3779B97F4A7C15u) % kBuckets];
 }
 
 Line& second(Line& first) noexcept { return (&first)[kBuckets]; }
