@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kPool = 2 * kHugePage;
+constexpr std::size_t kPool = 3 * kHugePage;  // all tables below a huge page, and the states of some 100 threads
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
@@ -26,7 +26,11 @@ constinit char* g_end = nullptr;
 
 char* map(std::size_t bytes, int flags) noexcept {
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-  return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
+  if (base == MAP_FAILED) return nullptr;
+  // A forked child records nothing and sees zeros. Pages shared with it would be copied at the first write here, in a
+  // hook, and a huge page would be split for that.
+  madvise(base, bytes, MADV_WIPEONFORK);
+  return static_cast<char*>(base);
 }
 
 char* map_huge(std::size_t bytes) noexcept {

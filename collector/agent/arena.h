@@ -3,7 +3,7 @@
 
 namespace dcmt::agent {
 
-/// Makes the pool that tables are cut from. Called once before any table is made; without it each has pages of its own.
+/// Makes the pool that tables are cut from. Called once before any table is made; before it each has pages of its own.
 bool make_arena() noexcept;
 
 }  // namespace dcmt::agent

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -21,6 +23,10 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 TEST(Arena, PiecesAreZeroAndApartWhoeverAsks) {
   ASSERT_TRUE(dcmt::agent::make_arena());
+  const auto* first = static_cast<char*>(dcmt::agent::arena(1));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % kHugePage, 0u) << "where the pool begins";
+  EXPECT_EQ(dcmt::agent::arena(1), first + 64);
+
   // More than the pool has, so that some have pages of their own; one that is larger than a huge page.
   std::vector<std::vector<Piece>> asked(4);
   std::vector<std::thread> threads;
@@ -44,6 +50,22 @@ TEST(Arena, PiecesAreZeroAndApartWhoeverAsks) {
     EXPECT_TRUE(i == 0 || all[i - 1].at + all[i - 1].bytes <= all[i].at);
   }
   for (const Piece& piece : all) memset(piece.at, 0xff, piece.bytes);
+}
+
+TEST(Arena, AForkedChildSeesZeros) {
+  for (const bool pooled : {false, true}) {
+    ASSERT_TRUE(!pooled || dcmt::agent::make_arena());
+    for (const std::size_t bytes : {std::size_t{1}, kHugePage}) {
+      auto* const piece = static_cast<char*>(dcmt::agent::arena(bytes));
+      *piece = 7;
+      const pid_t child = fork();
+      if (child == 0) _exit(*static_cast<volatile char*>(piece));
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+      EXPECT_EQ(*piece, 7);
+    }
+  }
 }
 
 }  // namespace

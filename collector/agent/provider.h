@@ -33,7 +33,8 @@ DCMT_AGENT_API std::uint64_t hash_bytes(const void* data, std::size_t bytes, std
 /// Writes a DiagnosticRecord.
 DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexcept;
 
-/// Memory for tables, zeroed, never given back; nullptr if the system has none. For set-up, and a thread's first record.
+/// Memory for tables, zeroed, never given back; nullptr if the system has none. For set-up, and a thread's first
+/// record.
 DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 
 /// True once after something was loaded: for every thread that has called dlopen(), and for one of all others.

@@ -34,9 +34,10 @@ constinit Line* g_lines = nullptr;  ///< the first ones of all buckets, then the
 /// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
 /// side by side; those that lie at equal distances of a megabyte or more are spread.
 Line& bucket_of(const void* storage) noexcept {
-  constexpr unsigned kBytesOfOne = 7;  // as a power of two: what the allocator takes for a storage
-  const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBytesOfOne;
-  return g_lines[(at + (at >> kBucketBits) * 0x9E3779B97F4A7C15u) % kBuckets];
+  constexpr unsigned kBitsOfOne = 7;  // of an address within about what a storage takes
+  const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBitsOfOne;
+  const auto spread = (at >> kBucketBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits);  // Fibonacci hashing
+  return g_lines[(at + spread) % kBuckets];
 }
 
 Line& second(Line& first) noexcept { return (&first)[kBuckets]; }
@@ -97,9 +98,10 @@ Told sharing_remove(const void* tensor, const void* storage) noexcept {
   Told told = Told::kNotKnown;
   any_entry(bucket, [&](std::atomic<Entry>& entry) {
     if (!is_of(entry.load(std::memory_order_relaxed), tensor)) return false;
-    const bool was_told = (entry.exchange(0, std::memory_order_release) & kTold) != 0;
+    const Entry before = entry.exchange(0, std::memory_order_release);
+    if (before == 0) return false;
     if (&entry >= second(bucket).tensors) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
-    if (told != Told::kYes) told = was_told ? Told::kYes : Told::kNo;
+    if (told != Told::kYes) told = (before & kTold) != 0 ? Told::kYes : Told::kNo;
     return false;  // it can stand twice, if an earlier end at its address was not seen
   });
   return told;

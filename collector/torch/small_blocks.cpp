@@ -56,8 +56,9 @@ bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) 
 
 /// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
 BlockBucket& bucket_of(std::uint32_t device, std::uint64_t address) noexcept {
-  constexpr unsigned kCpuBits = 10;   // of an address within a line's share
-  constexpr unsigned kCudaBits = 12;  // eight of the smallest blocks that the CUDA allocator hands out fill a line
+  // Bits of an address within the memory whose blocks share a line. On CUDA that has four of the smallest blocks.
+  constexpr unsigned kCpuBits = 10;
+  constexpr unsigned kCudaBits = 11;
   const unsigned bits = device == wire::kCpuDevice ? kCpuBits : kCudaBits;
   return g_buckets[(address >> bits) & ((1u << kBucketBits) - 1)];
 }
@@ -124,7 +125,7 @@ bool remove_small_block(std::uint32_t device, const void* address) noexcept {
   if (agent::full_detail()) return false;
   const std::optional<std::uint64_t> block = take(device, reinterpret_cast<std::uint64_t>(address));
   if (!block) return false;
-  g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
+  g_sums[device_of(*block)].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
   return true;
 }
 
@@ -132,7 +133,7 @@ void tell_block_of(const void* storage) noexcept {
   const std::uint64_t address = layout::data_of(storage);
   if (agent::full_detail() || address == 0) return;
   std::optional<std::uint64_t> block = take(wire::kCpuDevice, address);
-  if (!block) block = take(wire::cuda_device(0), address);  // or another: no two have the same address
+  if (!block) block = take(wire::cuda_device(0), address);  // or any other: they have the same buckets
   if (!block) return;
   const std::uint32_t device = device_of(*block);
   g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);

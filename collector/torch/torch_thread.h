@@ -74,7 +74,7 @@ struct TorchThread {
 /// A new thread's state, or nullptr.
 TorchThread* take_torch_thread() noexcept;
 
-/// The calling thread's state; nullptr if there is no memory for it. Allocates a page at a thread's first call.
+/// The calling thread's state; nullptr if there is no memory for it. Takes memory at a thread's first call.
 inline TorchThread* torch_thread() noexcept {
   auto* thread = static_cast<TorchThread*>(agent::torch_thread_slot());
   return thread != nullptr ? thread : take_torch_thread();

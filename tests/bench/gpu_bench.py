@@ -5,8 +5,10 @@ in parts, each with processes of its own that share a GPU and take turns, in ano
 the median of its rounds', and the interval is that of the parts. Parts run side by side on the GPUs of the machine, each
 with its share of the cores.
 
-A recorded process is compared with itself, too, its gate closed for some turns. That is what recording costs alone, to a
-fraction of a percent: without the hooks' way to the gate, and wherever the process lies.
+A recorded process is compared with itself, too, its gate closed for some turns: what recording costs alone, without the
+hooks' way to the gate, wherever the process lies. What begins in one turn and ends in another is not followed then, so a
+model is to keep nothing across steps but its parameters and the optimizer's states. How much the plain process differs from
+itself says how quiet the machine was.
 """
 
 from __future__ import annotations
@@ -113,6 +115,7 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
+        "again": median_interval([one["ratios"]["plainagain"] for one in parts]),
         "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
     }
 
@@ -149,6 +152,7 @@ def main() -> None:
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
         print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
+        print(f"  {'plain again':15} {percent(result['again'])}")
         for mode, ratio in result["ratios"].items():
             alone = f"   recording alone {percent(result['to_itself'][mode])}" if mode in DETAILS else ""
             print(f"  {mode:15} {percent(ratio)}{alone}", flush=True)
