@@ -109,8 +109,8 @@ unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position*
   *more = 0;
   _PyInterpreterFrame* frame = thread->cframe->current_frame;
   if (frame != NULL && !complete(frame)) frame = frame->previous;
-  /* One that has called another has begun: looking into its code object, to be told so, would be two fifths of the walk. (3.11
-     can collect garbage as a frame begins: that one is in the chain of a finalizer then, with its first line.) */
+  /* One that has called another has begun: looking into its code object, to be told so, would be two fifths of the walk.
+     (3.11 can collect garbage as a frame begins: that one is in the chain of a finalizer then, with its first line.) */
   for (; frame != NULL; frame = frame->previous) {
     if (!of_python(frame)) continue;
     if (count == capacity) {

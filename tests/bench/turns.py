@@ -8,7 +8,7 @@ import subprocess
 
 
 class Training:
-    """A program that reads a number of steps, and how, from its standard input, makes them, prints a JSON object, reads again."""
+    """A program that reads a number of steps, and maybe how, makes them, prints a JSON object, reads again."""
 
     def __init__(self, command: list[object], **options) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
