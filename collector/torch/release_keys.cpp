@@ -58,7 +58,8 @@ struct alignas(64) WatchBucket {
 };
 static_assert(sizeof(WatchBucket) == 512);
 const void* const kClaimedEntry = reinterpret_cast<const void*>(~std::uintptr_t{0});
-constexpr std::uint32_t kWatchBuckets = 1u << 13;
+constexpr unsigned kWatchBits = 13;
+constexpr std::uint32_t kWatchBuckets = 1u << kWatchBits;
 
 /// Tensors that releases re-pointed, direct-mapped by address: losing one costs a hint, never a wrong one.
 struct MovedTensor {
@@ -69,6 +70,8 @@ constexpr std::uint32_t kMovedTensors = 1u << 12;
 
 constinit KeySlot* g_slots = nullptr;
 constinit WatchBucket* g_watched = nullptr;
+/// Entries in use, by bucket: few of the storages that hooks ask for are watched, and a bucket is eight lines.
+constinit std::atomic<std::uint8_t>* g_watched_in = nullptr;
 constinit MovedTensor* g_moved = nullptr;
 constinit std::atomic<bool> g_keys_exist{false};
 constinit std::atomic<std::int32_t> g_watched_count{0};
@@ -79,6 +82,20 @@ constinit std::atomic<bool> g_said_full{false};
 std::uint32_t spread(const void* pointer, std::uint32_t bits) noexcept {
   const auto hash = (reinterpret_cast<std::uint64_t>(pointer) >> 4) * 0x9E3779B97F4A7C15u;
   return static_cast<std::uint32_t>(hash >> (64 - bits));
+}
+
+std::uint32_t watch_bucket_of(const void* storage) noexcept { return spread(storage, kWatchBits); }
+
+/// Whether a look into the storage's bucket can find it.
+bool may_be_watched(const void* storage) noexcept {
+  return g_watched_count.load(std::memory_order_relaxed) != 0 &&
+         g_watched_in[watch_bucket_of(storage)].load(std::memory_order_relaxed) != 0;
+}
+
+/// An entry of the storage was taken out.
+void count_unwatched(const void* storage) noexcept {
+  g_watched_in[watch_bucket_of(storage)].fetch_sub(1, std::memory_order_relaxed);
+  g_watched_count.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::uint32_t find_slot(KeyName name, bool create) noexcept {
@@ -126,7 +143,8 @@ class SlotGuard {
 
 /// False if there is no room: the storage is then not followed as this key's.
 bool watch(const void* storage, std::uint32_t slot) noexcept {
-  WatchBucket& bucket = g_watched[spread(storage, 13)];
+  const std::uint32_t number = watch_bucket_of(storage);
+  WatchBucket& bucket = g_watched[number];
   for (auto& entry : bucket.entries) {
     if (entry.storage.load(std::memory_order_acquire) == storage && entry.slot == slot) return true;
   }
@@ -135,8 +153,10 @@ bool watch(const void* storage, std::uint32_t slot) noexcept {
     // Claimed first, so that two threads never write one entry's slot.
     if (!entry.storage.compare_exchange_strong(empty, kClaimedEntry, std::memory_order_acquire)) continue;
     entry.slot = slot;
-    entry.storage.store(storage, std::memory_order_release);
+    // Counted first: who finds a count of none need not look.
+    g_watched_in[number].fetch_add(1, std::memory_order_relaxed);
     g_watched_count.fetch_add(1, std::memory_order_relaxed);
+    entry.storage.store(storage, std::memory_order_release);
     return true;
   }
   agent::diagnose(wire::DiagnosticCode::kKeyTableFull, "too many keys share one storage: not all are followed");
@@ -144,10 +164,10 @@ bool watch(const void* storage, std::uint32_t slot) noexcept {
 }
 
 void unwatch(const void* storage, std::uint32_t slot) noexcept {
-  for (auto& entry : g_watched[spread(storage, 13)].entries) {
+  for (auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     const void* expected = storage;
     if (entry.slot == slot && entry.storage.compare_exchange_strong(expected, nullptr)) {
-      g_watched_count.fetch_sub(1, std::memory_order_relaxed);
+      count_unwatched(storage);
       return;
     }
   }
@@ -172,7 +192,7 @@ struct Claim {
 
 Claim claim_on(const void* storage) noexcept {
   Claim claim;
-  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+  for (const auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
     KeySlot& slot = g_slots[entry.slot];
     if (slot.gathered.load(std::memory_order_acquire)) return {nullptr, &slot};
@@ -272,7 +292,7 @@ void take_storage(KeySlot& slot, std::uint32_t index, const void* storage) noexc
 /// Another key gathers into this storage: the ones released before have no claim to it any more.
 void end_earlier_claims(const void* storage, std::uint32_t index) noexcept {
   if (storage == nullptr) return;
-  for (auto& entry : g_watched[spread(storage, 13)].entries) {
+  for (auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     const bool other = entry.storage.load(std::memory_order_acquire) == storage && entry.slot != index;
     if (other && entry.slot != kNoSlot) no_longer_released(g_slots[entry.slot], storage);
   }
@@ -283,8 +303,9 @@ void end_earlier_claims(const void* storage, std::uint32_t index) noexcept {
 bool make_key_table() noexcept {
   g_slots = static_cast<KeySlot*>(agent::arena(kSlots * sizeof(KeySlot)));
   g_watched = static_cast<WatchBucket*>(agent::arena(kWatchBuckets * sizeof(WatchBucket)));
+  g_watched_in = static_cast<std::atomic<std::uint8_t>*>(agent::arena(kWatchBuckets));
   g_moved = static_cast<MovedTensor*>(agent::arena(kMovedTensors * sizeof(MovedTensor)));
-  return g_slots != nullptr && g_watched != nullptr && g_moved != nullptr;
+  return g_slots != nullptr && g_watched != nullptr && g_watched_in != nullptr && g_moved != nullptr;
 }
 
 void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
@@ -464,7 +485,7 @@ bool key_is_gathered(KeyName name) noexcept {
 }
 
 bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexcept {
-  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+  for (const auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     if (entry.storage.load(std::memory_order_acquire) != storage || entry.slot == kNoSlot) continue;
     out = g_slots[entry.slot].name;
     if (out.graph == graph) return true;
@@ -550,8 +571,8 @@ void watch_small(const void* storage) noexcept {
 
 bool storage_is_watched(const void* storage) noexcept {
   // An entry that is free holds no storage, and a tensor can have none.
-  if (storage == nullptr || g_watched_count.load(std::memory_order_relaxed) == 0) return false;
-  for (const auto& entry : g_watched[spread(storage, 13)].entries) {
+  if (storage == nullptr || !may_be_watched(storage)) return false;
+  for (const auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     if (entry.storage.load(std::memory_order_relaxed) == storage) return true;
   }
   return false;
@@ -563,12 +584,13 @@ void watched_storage_empties(const void* storage) noexcept {
 }
 
 void watched_storage_ends(const void* storage) noexcept {
-  if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
-  for (auto& entry : g_watched[spread(storage, 13)].entries) {
+  if (!may_be_watched(storage)) return;
+  for (auto& entry : g_watched[watch_bucket_of(storage)].entries) {
     const void* expected = storage;
     const std::uint32_t index = entry.slot;
+    if (entry.storage.load(std::memory_order_relaxed) != storage) continue;
     if (!entry.storage.compare_exchange_strong(expected, nullptr)) continue;
-    g_watched_count.fetch_sub(1, std::memory_order_relaxed);
+    count_unwatched(storage);
     if (index == kNoSlot) continue;
     KeySlot& slot = g_slots[index];
     const void* held = storage;
@@ -586,10 +608,10 @@ void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept 
     watched_tensor_ends(tensor);  // whoever re-points it outside of a release gives it new meaning
     return;
   }
-  if (g_watched_count.load(std::memory_order_relaxed) == 0) return;
+  if (!may_be_watched(old_storage)) return;
   // Of several keys in one buffer, the one that is released here.
   std::uint32_t index = kNoSlot;
-  for (const auto& watched : g_watched[spread(old_storage, 13)].entries) {
+  for (const auto& watched : g_watched[watch_bucket_of(old_storage)].entries) {
     if (watched.storage.load(std::memory_order_acquire) != old_storage || watched.slot == kNoSlot) continue;
     if (index == kNoSlot || watched.slot + 1 == thread->releasing) index = watched.slot;
   }
