@@ -190,7 +190,9 @@ bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
   if (agent::full_detail()) return true;
   // Without storage it cannot be told from one that was followed and released: it is reported.
   if (storage == nullptr) return type == wire::RecordType::kTensorDeath;
-  return told == Told::kYes || (told == Told::kNotKnown && follow_end(storage));
+  if (told == Told::kNotKnown) return follow_end(storage);
+  // A gather on another thread may be telling of it: watched first, told then, and looked at again after that.
+  return told == Told::kYes || storage_is_watched(storage);
 }
 
 [[gnu::noinline]] void tell_end(wire::RecordType type, const void* tensor, const void* storage,

@@ -97,9 +97,11 @@ Told sharing_remove(const void* tensor, const void* storage) noexcept {
   Line& bucket = bucket_of(storage);
   Told told = Told::kNotKnown;
   any_entry(bucket, [&](std::atomic<Entry>& entry) {
-    if (!is_of(entry.load(std::memory_order_relaxed), tensor)) return false;
-    const Entry before = entry.exchange(0, std::memory_order_release);
-    if (before == 0) return false;
+    // No exchange: a locked instruction costs as much as all the rest, and nobody else takes out what ends here. Who
+    // tells of the tensor meanwhile is not seen (sharing_set.h).
+    const Entry before = entry.load(std::memory_order_relaxed);
+    if (!is_of(before, tensor)) return false;
+    entry.store(0, std::memory_order_release);
     if (&entry >= second(bucket).tensors) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
     if (told != Told::kYes) told = (before & kTold) != 0 ? Told::kYes : Told::kNo;
     return false;  // it can stand twice, if an earlier end at its address was not seen

@@ -23,6 +23,8 @@ enum class Told {
 /// A tensor is about to be added: the table's line is asked for meanwhile.
 void sharing_expect(const void* storage) noexcept;
 void sharing_add(const void* tensor, const void* storage, bool told) noexcept;
+/// As its end begins, or its move; only the thread that ends or moves it calls this. What another thread tells of it at
+/// this very moment may be missing in the answer: where others can tell, of a watched storage, take kNo for kYes.
 Told sharing_remove(const void* tensor, const void* storage) noexcept;
 
 /// Notes that the trace is told of the tensor from here on; what it was before. Of several that call it, one gets kNo.
