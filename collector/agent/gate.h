@@ -1,11 +1,13 @@
-// The gate: one word that says whether this process records. It lies on a page of its own that the kernel hands to a
-// forked child as zeros, so a child is silent without any code of ours running at the fork.
+// The gate: one word that says whether this process records. It lies on a page that the kernel hands to a forked child
+// as zeros, so a child is silent without any code of ours running at the fork. What else every hook looks at lies
+// beside it: between two hooks torch runs long enough for each line that they touch to have left the nearest cache.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "collector/agent/api.h"
+#include "trace/base/detail.h"
 
 namespace dcmt::agent {
 
@@ -15,19 +17,25 @@ enum class GateState : std::uint32_t {
   kClosed = 2,
 };
 
-/// Makes the page; false if the kernel cannot wipe it on fork. Called once, before open_gate().
+struct alignas(4096) HotPage {
+  std::atomic<std::uint32_t> gate;             ///< GateState
+  std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
+  Detail detail;                               ///< set before the gate opens
+};
+
+/// False if the kernel cannot wipe the page on fork. Called once, before open_gate().
 bool make_gate() noexcept;
 void open_gate() noexcept;
 void close_gate() noexcept;
 
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
-extern DCMT_AGENT_API std::atomic<std::uint32_t>* g_gate;
+extern DCMT_AGENT_API HotPage g_hot;
 
 /// True once in a forked child, the first time it is asked there.
 bool take_wiped_gate() noexcept;
 
 inline bool gate_open() noexcept {
-  return g_gate->load(std::memory_order_relaxed) == static_cast<std::uint32_t>(GateState::kOpen);
+  return g_hot.gate.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(GateState::kOpen);
 }
 
 }  // namespace dcmt::agent

@@ -8,23 +8,25 @@
 #include "collector/agent/clock.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/thread_state.h"
-#include "trace/base/detail.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::agent {
 
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern DCMT_AGENT_API std::atomic<std::uint64_t>* g_next_seq;  ///< in the spool's header
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
-extern DCMT_AGENT_API Detail g_detail;
 
 /// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
 inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 
 /// False with detail `lifetimes`.
-inline bool full_detail() noexcept { return g_detail != Detail::kLifetimes; }
+inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; }
 
-inline bool every_operator() noexcept { return g_detail == Detail::kOperators; }
+inline bool every_operator() noexcept { return g_hot.detail == Detail::kOperators; }
+
+/// True if objects were loaded and take_objects_changed() (provider.h) has not been called yet.
+inline bool objects_changed() noexcept {
+  return t_state.has_loaded != 0 || g_hot.objects_changed.load(std::memory_order_relaxed) != 0;
+}
 
 /// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
 /// torch or Python makes no records of itself. `entered` is false if the thread was inside already.

@@ -43,9 +43,6 @@ DCMT_AGENT_API bool take_objects_changed() noexcept;
 /// For who took it and is not done.
 DCMT_AGENT_API void note_objects_changed() noexcept;
 
-/// True if objects were loaded and take_objects_changed() has not been called yet.
-DCMT_AGENT_API bool objects_changed() noexcept;
-
 /// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 

@@ -18,19 +18,11 @@
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
 
-/// Written by the trampoline of dlopen: at its next operator the thread is back from there.
-extern "C" {
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local int dcmt_thread_has_loaded = 0;
-}
-
 namespace dcmt::agent {
-
-constinit Detail g_detail = Detail::kLifetimes;
 
 namespace {
 
 constinit std::atomic<bool> g_started{false};
-constinit std::atomic<std::uint32_t> g_objects_changed{0};
 constinit const PythonProvider* g_python = nullptr;
 constinit const CudaProvider* g_cuda = nullptr;
 constinit bool g_refused = false;
@@ -119,11 +111,11 @@ void start() noexcept {
   const char* libraries = getenv(kEnvLibraries);
   if (folder == nullptr || libraries == nullptr || is_compile_worker() || another_agent_is_here()) return;
   const char* detail = getenv(kEnvDetail);
-  if (detail != nullptr) g_detail = detail_of(detail).value_or(Detail::kLifetimes);
+  g_hot.detail = detail_of(detail != nullptr ? detail : "").value_or(Detail::kLifetimes);
 
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
-  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_detail, integer(getenv("RANK"), -1),
+  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_hot.detail, integer(getenv("RANK"), -1),
                              integer(getenv("WORLD_SIZE"), -1)};
   if (!make_gate()) {
     leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");
@@ -170,14 +162,11 @@ void make_way_for_cupti_user() noexcept {
   g_cuda->step_aside();
 }
 
-void note_objects_changed() noexcept { g_objects_changed.store(1, std::memory_order_relaxed); }
-bool objects_changed() noexcept {
-  return dcmt_thread_has_loaded != 0 || g_objects_changed.load(std::memory_order_relaxed) != 0;
-}
+void note_objects_changed() noexcept { g_hot.objects_changed.store(1, std::memory_order_relaxed); }
 bool take_objects_changed() noexcept {
-  const bool own = dcmt_thread_has_loaded != 0;
-  dcmt_thread_has_loaded = 0;
-  return g_objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
+  const bool own = t_state.has_loaded != 0;
+  t_state.has_loaded = 0;
+  return g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
 }
 
 void register_python_provider(const PythonProvider* provider) noexcept { g_python = provider; }

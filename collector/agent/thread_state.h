@@ -1,6 +1,7 @@
 // What the agent keeps per thread: plain data in the static TLS block, no constructor, no destructor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -18,10 +19,12 @@ struct ThreadState {
   spool::ChunkDescriptor* descriptor;
   std::uint64_t lost_since;  ///< tsc of the first record lost since the last LostRecord
   std::uint32_t lost;        ///< records lost since then
+  std::uint32_t has_loaded;  ///< the thread has called dlopen(), and has not looked at what that brought
   void* torch;               ///< torch_thread_slot()
   std::uint64_t moment;      ///< tsc of the OneMoment that lives; 0: none does
 };
-static_assert(sizeof(ThreadState) <= 64);
+static_assert(sizeof(ThreadState) == 64);
+static_assert(offsetof(ThreadState, has_loaded) == 44);  // collector/inject/trampolines.S writes it
 static_assert(std::is_trivially_destructible_v<ThreadState>);
 
 extern DCMT_AGENT_API constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));

@@ -2,7 +2,7 @@
 #
 # Both functions look at their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
 # do. These trampolines jump to the real function with stack and registers as they came.
-#   dlopen: unless it only asks (RTLD_NOLOAD, 4), sets dcmt_loader_was_busy and the thread's dcmt_thread_has_loaded;
+#   dlopen: unless it only asks (RTLD_NOLOAD, 4), sets dcmt_loader_was_busy and has_loaded of the thread's state;
 #           jumps. Our own looks for loaded libraries only ask: they must not bring about the next look.
 #   dlsym:  if dcmt_loader_was_busy is set, first calls dcmt_before_symbol(symbol): the loader is idle again then.
 
@@ -30,8 +30,8 @@ dlopen:
     testl $4, %esi
     jne   2f
     movl  $1, dcmt_loader_was_busy(%rip)
-    movq  dcmt_thread_has_loaded@gottpoff(%rip), %rax
-    movl  $1, %fs:(%rax)
+    movq  _ZN4dcmt5agent7t_stateE@gottpoff(%rip), %rax
+    movl  $1, %fs:44(%rax)
 2:  cmpq  $0, dcmt_real_dlopen(%rip)
     jne   1f
     CALL_PRESERVING dcmt_resolve_real_functions

@@ -5,9 +5,9 @@ in parts, each with processes of its own that share a GPU and take turns, in ano
 the median of its rounds', and the interval is that of the parts. Parts run side by side on the GPUs of the machine, each
 with its share of the cores.
 
-A recorded process is compared with itself, too, its gate closed for some turns: what recording costs alone, without the
-hooks' way to the gate, wherever the process lies. What begins in one turn and ends in another is not followed then, so a
-model is to keep nothing across steps but its parameters and the optimizer's states. How much the plain process differs from
+A recorded process is compared with itself, too, its gate closed for every other step: what recording costs alone, without
+the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
+a model is to keep nothing across steps but its parameters and the optimizer's states. How much the plain process differs from
 itself says how quiet the machine was.
 """
 
@@ -37,7 +37,7 @@ PARTS_FOR_AN_INTERVAL = 6
 DETAILS = ("lifetimes", "full")
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
-ROWS = (("gpt", 7, True), ("gpt_compiled", 7, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+ROWS = (("gpt", 8, True), ("gpt_compiled", 8, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
 
 def gpus() -> dict[str, str]:
@@ -75,22 +75,26 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
     for training in trainings.values():
         training.turn(2)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
+    to_itself: dict[str, list[float]] = {mode: [] for mode in trainings if mode in DETAILS}
+    turns = [*((mode, "") for mode in trainings), ("plain", "again"), *((mode, "mixed") for mode in to_itself)]
     for _ in range(rounds):
-        # All make the same number of steps, so that their losses can be compared.
-        turns = [(mode, how) for mode in trainings for how in ("", "closed" if mode in DETAILS else "again")]
         for mode, how in order.sample(turns, len(turns)):
-            seconds[mode + how].append(trainings[mode].turn(steps, how))
+            answer = trainings[mode].ask(steps, how)
+            if how == "mixed":
+                to_itself[mode] += [a / b for a, b in zip(answer["seconds"], answer["closed"], strict=True)]
+            else:
+                seconds[how or mode].append(statistics.median(answer["seconds"]))
     for training in trainings.values():
         training.end()
 
-    def ratio(mode: str, to: str) -> float:
-        return statistics.median(a / b for a, b in zip(seconds[mode], seconds[to], strict=True))
+    def to_plain(which: str) -> float:
+        return statistics.median(a / b for a, b in zip(seconds[which], seconds["plain"], strict=True))
 
     return {
         "plain": statistics.median(seconds["plain"]),
-        "losses_equal": len({training.loss for training in trainings.values()}) == 1,
-        "ratios": {mode: ratio(mode, "plain") for mode in seconds},
-        "to_itself": {mode: ratio(mode, mode + "closed") for mode in trainings if mode in DETAILS},
+        "losses_equal": all(training.agrees(trainings["plain"]) for training in trainings.values()),
+        "ratios": {which: to_plain(which) for which in seconds},
+        "to_itself": {mode: statistics.median(ratios) for mode, ratios in to_itself.items()},
     }
 
 
@@ -115,7 +119,7 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
-        "again": median_interval([one["ratios"]["plainagain"] for one in parts]),
+        "again": median_interval([one["ratios"]["again"] for one in parts]),
         "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
     }
 

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import sys
 import time
 
@@ -32,13 +33,18 @@ def gate_closed():
     """The tool's hooks see that nothing is to be recorded and go on at once: what is left of its cost is that, and where
     the process lies in memory. What happens meanwhile is missing in the trace."""
     opened, closed = 1, 2
-    gate = ctypes.POINTER(ctypes.c_uint32).in_dll(ctypes.CDLL(None), "_ZN4dcmt5agent6g_gateE")
-    assert gate[0] == opened
-    gate[0] = closed
+    gate = ctypes.c_uint32.in_dll(ctypes.CDLL(None), "_ZN4dcmt5agent5g_hotE")
+    assert gate.value == opened
+    gate.value = closed
     try:
         yield
     finally:
-        gate[0] = opened
+        gate.value = opened
+
+
+def pairs(steps: int) -> list[bool]:
+    """Whether the gate is closed in each of an even number of steps: in one of every two."""
+    return [closed for _ in range(steps // 2) for closed in random.sample([False, True], 2)]
 
 
 def stay_on_two_cores() -> None:
@@ -65,14 +71,15 @@ def main() -> None:
     stay_on_two_cores()
     for line in sys.stdin:
         steps, *how = line.split()
-        seconds = []
-        with gate_closed() if how == ["closed"] else contextlib.nullcontext():
-            for _ in range(int(steps)):
+        turns = pairs(int(steps)) if how == ["mixed"] else [False] * int(steps)
+        seconds: dict[bool, list[float]] = {False: [], True: []}
+        for closed in turns:
+            with gate_closed() if closed else contextlib.nullcontext():
                 start = time.perf_counter()
                 loss = step()
                 torch.cuda.synchronize()
-                seconds.append(time.perf_counter() - start)
-        print(json.dumps({"seconds": seconds, "loss": loss.item().hex()}), flush=True)
+                seconds[closed].append(time.perf_counter() - start)
+        print(json.dumps({"seconds": seconds[False], "closed": seconds[True], "loss": loss.item().hex()}), flush=True)
     if arguments.mode == "profiler":
         os._exit(0)  # what it does with its events when it stops is not asked for
 

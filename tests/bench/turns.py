@@ -12,18 +12,29 @@ class Training:
 
     def __init__(self, command: list[object], **options) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
-        self.loss = ""
+        self.steps = 0
+        self.losses: dict[int, str] = {}  #: by the steps made until then
 
     def turn(self, steps: int, how: str = "") -> float:
         """Median seconds of a step."""
+        return statistics.median(self.ask(steps, how)["seconds"])
+
+    def ask(self, steps: int, how: str = "") -> dict:
+        """What the program says of its turn."""
         self.process.stdin.write(f"{steps} {how}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"a training ended with exit {self.process.wait()}")
         answer = json.loads(line)
-        self.loss = answer["loss"]
-        return statistics.median(answer["seconds"])
+        self.steps += steps
+        self.losses[self.steps] = answer["loss"]
+        return answer
+
+    def agrees(self, other: Training) -> bool:
+        """Whether the losses are equal after every number of steps that both have said theirs of, and there are some."""
+        both = self.losses.keys() & other.losses.keys()
+        return bool(both) and all(self.losses[steps] == other.losses[steps] for steps in both)
 
     def end(self) -> None:
         self.process.stdin.close()

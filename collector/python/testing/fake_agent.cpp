@@ -32,12 +32,9 @@ State& state() {
 }
 constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: there is little room in static TLS
 
-constinit std::atomic<std::uint32_t> g_open{static_cast<std::uint32_t>(GateState::kOpen)};
-
 }  // namespace
 
-constinit std::atomic<std::uint32_t>* g_gate = &g_open;
-constinit Detail g_detail = Detail::kLifetimes;
+constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, Detail::kLifetimes};
 // Without a chunk every record asks for one.
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
