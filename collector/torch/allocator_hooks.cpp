@@ -105,8 +105,11 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    if (!remove_small_block(wire::kCpuDevice, address)) {
-      write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(malloc_usable_size(address)));
+    // Any allocator's block may be larger than was asked for, but not by so much.
+    const std::size_t usable = malloc_usable_size(address);
+    const bool may_be_small = is_small(usable / 2);
+    if (!may_be_small || !remove_small_block(wire::kCpuDevice, address)) {
+      write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(usable));
     }
   }
   g_free_cpu(address);
@@ -249,7 +252,7 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
 
 void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
   const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
-  if (remove_small_block(number, address)) return;
+  if (is_small(bytes) && remove_small_block(number, address)) return;
   TorchThread* thread = torch_thread();
   const bool waits =
       thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;

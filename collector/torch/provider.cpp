@@ -8,6 +8,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
+#include "collector/torch/known_blocks.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
@@ -99,7 +100,7 @@ void start() {
     return;
   }
   const char* why = nullptr;
-  if (!make_sharing_table() || !make_key_table() || !make_small_block_table()) {
+  if (!make_sharing_table() || !make_key_table() || !make_block_table()) {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
     return;
   }

@@ -5,10 +5,10 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
-#include "collector/torch/block_bucket.h"
+#include "collector/torch/known_blocks.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/pinned_blocks.h"
-#include "trace/base/followed_bytes.h"
+#include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -25,48 +25,6 @@ struct alignas(64) Sum {
 constexpr std::uint32_t kDevices = 128;
 constinit Sum g_sums[kDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
-
-/// The blocks in the sums, in buckets of a cache line by address. A block that finds its bucket full is told.
-constexpr unsigned kBucketBits = 13;
-constinit BlockBucket* g_buckets = nullptr;
-
-// One word each. Torch's allocators align every block to 64 bytes at least, and no address of a program has more than
-// 47 bits.
-constexpr unsigned kAlignBits = 6;
-constexpr unsigned kBytesBits = 16;
-constexpr unsigned kDeviceBits = 7;
-constexpr unsigned kAddressBits = 64 - kBytesBits - kDeviceBits;
-static_assert(kFollowedBytes == 1 << kBytesBits && kDevices == 1 << kDeviceBits);
-
-constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes, std::uint32_t device) noexcept {
-  return address >> kAlignBits << (kBytesBits + kDeviceBits) | bytes << kDeviceBits | device;
-}
-constexpr bool is_of(std::uint64_t block, std::uint64_t address) noexcept {
-  return block >> (kBytesBits + kDeviceBits) == address >> kAlignBits && block != 0;
-}
-constexpr std::int64_t bytes_of(std::uint64_t block) noexcept {
-  return static_cast<std::int64_t>(block >> kDeviceBits & ((1u << kBytesBits) - 1));
-}
-constexpr std::uint32_t device_of(std::uint64_t block) noexcept { return block & (kDevices - 1); }
-
-bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
-  return bytes != 0 && bytes < kFollowedBytes && device < kDevices && address % (1u << kAlignBits) == 0 &&
-         address >> (kAddressBits + kAlignBits) == 0;
-}
-
-/// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
-BlockBucket& bucket_of(std::uint32_t device, std::uint64_t address) noexcept {
-  // Bits of an address within the memory whose blocks share a line. On CUDA that has four of the smallest blocks.
-  constexpr unsigned kCpuBits = 10;
-  constexpr unsigned kCudaBits = 11;
-  const unsigned bits = device == wire::kCpuDevice ? kCpuBits : kCudaBits;
-  return g_buckets[(address >> bits) & ((1u << kBucketBits) - 1)];
-}
-
-/// The block at this address, which the caller alone gives back.
-std::optional<std::uint64_t> take(std::uint32_t device, std::uint64_t address) noexcept {
-  return bucket_of(device, address).take([address](std::uint64_t block) { return is_of(block, address); });
-}
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
   std::int64_t before = high.load(std::memory_order_relaxed);
@@ -106,38 +64,36 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   tell(device, sum);
 }
 
-}  // namespace
-
-bool make_small_block_table() noexcept {
-  g_buckets = static_cast<BlockBucket*>(agent::arena(sizeof(BlockBucket) << kBucketBits));
-  return g_buckets != nullptr;
+/// Takes the block out of its sum.
+std::optional<KnownBlock> take(std::uint32_t device, std::uint64_t address) noexcept {
+  const TorchThread* thread = torch_thread();
+  const std::optional<KnownBlock> block =
+      forget_block(thread != nullptr ? thread->recent_blocks : nullptr, device, address);
+  if (block) g_sums[block->device].now.fetch_sub(block->bytes, std::memory_order_relaxed);
+  return block;
 }
 
+}  // namespace
+
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
-  const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (agent::full_detail() || !can_pack(device, at, bytes) || !bucket_of(device, at).insert(pack(at, bytes, device)))
-    return false;
+  TorchThread* thread = agent::full_detail() ? nullptr : torch_thread();
+  if (thread == nullptr || device >= kDevices) return false;
+  if (!know_block(thread->recent_blocks, device, reinterpret_cast<std::uint64_t>(address), bytes)) return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
 }
 
 bool remove_small_block(std::uint32_t device, const void* address) noexcept {
-  if (agent::full_detail()) return false;
-  const std::optional<std::uint64_t> block = take(device, reinterpret_cast<std::uint64_t>(address));
-  if (!block) return false;
-  g_sums[device_of(*block)].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
-  return true;
+  return !agent::full_detail() && take(device, reinterpret_cast<std::uint64_t>(address)).has_value();
 }
 
 void tell_block_of(const void* storage) noexcept {
   const std::uint64_t address = layout::data_of(storage);
   if (agent::full_detail() || address == 0) return;
-  std::optional<std::uint64_t> block = take(wire::kCpuDevice, address);
-  if (!block) block = take(wire::cuda_device(0), address);  // or any other: they have the same buckets
+  std::optional<KnownBlock> block = take(wire::kCpuDevice, address);
+  if (!block) block = take(wire::cuda_device(0), address);
   if (!block) return;
-  const std::uint32_t device = device_of(*block);
-  g_sums[device].now.fetch_sub(bytes_of(*block), std::memory_order_relaxed);
-  write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes_of(*block)),
+  write_block_alloc(block->device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(block->bytes),
                     pinned_owner(storage));
 }
 

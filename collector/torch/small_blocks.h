@@ -6,10 +6,8 @@
 
 namespace dcmt::torch_provider {
 
-bool make_small_block_table() noexcept;
-
 /// Takes a new block into its device's sum. False if it is to be told like any other: it is not small, the detail is
-/// higher, or the table has no room.
+/// higher, or there is no room.
 /// @param device  as in wire::BlockRecord
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
 

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/known_blocks.h"
 
 namespace dcmt::torch_provider {
 
@@ -31,6 +32,7 @@ void give_back_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
   auto* thread = static_cast<TorchThread*>(slot);
   slot = nullptr;
+  if (thread != nullptr) give_back_recent_blocks(thread->recent_blocks);
   for (auto& spare : g_spare) {
     TorchThread* empty = nullptr;
     if (thread != nullptr && spare.compare_exchange_strong(empty, thread, std::memory_order_release)) return;

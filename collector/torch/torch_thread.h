@@ -9,6 +9,8 @@
 
 namespace dcmt::torch_provider {
 
+struct RecentBlocks;  // known_blocks.h
+
 struct RunningOp {
   static constexpr std::uint32_t kMostWatched = 8;
 
@@ -50,7 +52,8 @@ struct TorchThread {
   const void* ending_storage;  ///< of the last tensor that ended, if it ends next; else nullptr
   std::uint64_t ending_block;  ///< address of the block of a storage that ends right now
   std::uint64_t ending_stack;
-  std::uint64_t ending_tsc;  ///< of the end of that tensor or storage
+  std::uint64_t ending_tsc;     ///< of the end of that tensor or storage
+  RecentBlocks* recent_blocks;  ///< nullptr: none yet
   // Of the CUDA allocator's trace, from an event to the report of the same block, under its lock.
   std::uint64_t cuda_allocated;  ///< address of the latest allocation
   std::uint64_t cuda_stream;     ///< of that block

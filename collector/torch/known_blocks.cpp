@@ -1,0 +1,139 @@
+#include "collector/torch/known_blocks.h"
+
+#include "collector/agent/provider.h"
+#include "collector/torch/block_bucket.h"
+#include "trace/base/followed_bytes.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+constexpr unsigned kBucketBits = 13;
+constinit BlockBucket* g_buckets = nullptr;
+
+constexpr std::uint32_t kThreads = 64;  ///< any more have the table only
+constinit RecentBlocks g_recent[kThreads] = {};
+constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever owned are below
+
+// One word each. Torch's allocators align every block to 64 bytes at least, and no address of a program has more than
+// 47 bits.
+constexpr unsigned kAlignBits = 6;
+constexpr unsigned kBytesBits = 16;
+constexpr unsigned kDeviceBits = 7;
+constexpr unsigned kAddressBits = 64 - kBytesBits - kDeviceBits;
+constexpr std::uint32_t kDevices = 1u << kDeviceBits;
+static_assert(kFollowedBytes == 1 << kBytesBits);
+
+constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes, std::uint32_t device) noexcept {
+  return address >> kAlignBits << (kBytesBits + kDeviceBits) | bytes << kDeviceBits | device;
+}
+constexpr bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
+  return bytes != 0 && bytes < kFollowedBytes && device < kDevices && address % (1u << kAlignBits) == 0 &&
+         address >> (kAddressBits + kAlignBits) == 0;
+}
+constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
+  return block >> (kBytesBits + kDeviceBits) == address >> kAlignBits && block != 0;
+}
+constexpr std::uint64_t address_of(std::uint64_t block) noexcept {
+  return block >> (kBytesBits + kDeviceBits) << kAlignBits;
+}
+constexpr std::uint32_t device_of(std::uint64_t block) noexcept { return block & (kDevices - 1); }
+constexpr KnownBlock unpack(std::uint64_t block) noexcept {
+  return {device_of(block), static_cast<std::int64_t>(block >> kDeviceBits & ((1u << kBytesBits) - 1))};
+}
+
+/// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
+BlockBucket& bucket_of(std::uint32_t device, std::uint64_t address) noexcept {
+  // Bits of an address within the memory whose blocks share a line. On CUDA that has four of the smallest blocks.
+  constexpr unsigned kCpuBits = 10;
+  constexpr unsigned kCudaBits = 11;
+  const unsigned bits = device == wire::kCpuDevice ? kCpuBits : kCudaBits;
+  return g_buckets[(address >> bits) & ((1u << kBucketBits) - 1)];
+}
+BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_of(device_of(block), address_of(block)); }
+
+RecentBlocks* take_recent_blocks() noexcept {
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    if (g_recent[i].owned.exchange(1, std::memory_order_acquire) != 0) continue;
+    std::uint32_t used = g_recent_used.load(std::memory_order_relaxed);
+    while (used <= i && !g_recent_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return &g_recent[i];
+  }
+  return nullptr;
+}
+
+/// Of the calling thread: nobody else gives this block back.
+std::uint64_t take_from_own(RecentBlocks& recent, std::uint64_t address) noexcept {
+  for (auto& entry : recent.blocks) {
+    const std::uint64_t block = entry.load(std::memory_order_relaxed);
+    if (!is_at(block, address)) continue;
+    entry.store(0, std::memory_order_relaxed);
+    return block;
+  }
+  return 0;
+}
+
+std::uint64_t take_from_others(const RecentBlocks* own, std::uint64_t address) noexcept {
+  const std::uint32_t used = g_recent_used.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < used; ++i) {
+    if (&g_recent[i] == own) continue;
+    for (auto& entry : g_recent[i].blocks) {
+      std::uint64_t block = entry.load(std::memory_order_acquire);
+      if (is_at(block, address) && entry.compare_exchange_strong(block, 0)) return block;
+    }
+  }
+  return 0;
+}
+
+std::uint64_t take_from_table(std::uint32_t device, std::uint64_t address) noexcept {
+  return bucket_of(device, address).take([address](std::uint64_t block) { return is_at(block, address); }).value_or(0);
+}
+
+}  // namespace
+
+bool make_block_table() noexcept {
+  g_buckets = static_cast<BlockBucket*>(agent::arena(sizeof(BlockBucket) << kBucketBits));
+  return g_buckets != nullptr;
+}
+
+bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
+  if (!can_pack(device, address, bytes)) return false;
+  const std::uint64_t block = pack(address, bytes, device);
+  if (recent == nullptr) recent = take_recent_blocks();
+  if (recent == nullptr) return bucket_of(block).insert(block);
+  // The line that it will need later is asked for meanwhile.
+  asm volatile("prefetchw %0" : : "m"(bucket_of(block)));
+  for (auto& entry : recent->blocks) {
+    if (entry.load(std::memory_order_relaxed) != 0) continue;
+    entry.store(block, std::memory_order_release);
+    return true;
+  }
+  auto& entry = recent->blocks[recent->oldest];
+  recent->oldest = (recent->oldest + 1) % RecentBlocks::kBlocks;
+  const std::uint64_t older = entry.load(std::memory_order_relaxed);
+  if (older != 0 && !bucket_of(older).insert(older)) return false;
+  // It is in both places for a moment: who looks here and then there finds it. If it has just been given back by
+  // another thread, which found it here, it goes from there, too.
+  std::uint64_t expected = older;
+  if (!entry.compare_exchange_strong(expected, block)) {
+    bucket_of(older).take([older](std::uint64_t other) { return other == older; });
+    entry.store(block, std::memory_order_release);
+  }
+  return true;
+}
+
+std::optional<KnownBlock> forget_block(RecentBlocks* recent, std::uint32_t device, std::uint64_t address) noexcept {
+  std::uint64_t block = recent != nullptr ? take_from_own(*recent, address) : 0;
+  if (block == 0) block = take_from_table(device, address);
+  if (block == 0) block = take_from_others(recent, address);
+  // It may have gone from another thread's line to the table between the two looks.
+  if (block == 0) block = take_from_table(device, address);
+  if (block == 0) return std::nullopt;
+  return unpack(block);
+}
+
+void give_back_recent_blocks(RecentBlocks* recent) noexcept {
+  if (recent != nullptr) recent->owned.store(0, std::memory_order_release);
+}
+
+}  // namespace dcmt::torch_provider

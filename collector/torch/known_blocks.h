@@ -1,0 +1,43 @@
+// Blocks that are known by their address, without a lock: those that are in a sum, each with its bytes.
+//
+// A block stands in a table, in a bucket of one cache line by its address. Torch works on more memory than a cache has
+// between two looks at such a line, so most looks would wait for it; and most blocks end soon, on the thread that
+// allocated them. So a block comes first to a line of its thread's own, and to the table when newer ones need its
+// place.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace dcmt::torch_provider {
+
+/// The latest blocks of one thread. It alone adds; any thread takes out.
+struct alignas(64) RecentBlocks {
+  static constexpr std::uint32_t kBlocks = 7;
+  std::atomic<std::uint64_t> blocks[kBlocks];  ///< as packed; 0: empty
+  std::uint32_t oldest;                        ///< the place that is needed next if none is empty
+  std::atomic<std::uint32_t> owned;            ///< a thread has it
+};
+static_assert(sizeof(RecentBlocks) == 64);
+
+bool make_block_table() noexcept;
+
+/// False if it cannot be known: too large, not aligned to 64 bytes, or there is no room.
+/// @param recent  the calling thread's, nullptr at first  @param device  as in wire::BlockRecord
+bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept;
+
+struct KnownBlock {
+  std::uint32_t device;
+  std::int64_t bytes;
+};
+
+/// Takes the block out. Only the thread that gives it back, or whose tensor has it, calls this.
+/// @param recent  the calling thread's, or nullptr
+/// @param device  any CUDA device for one of CUDA: their addresses differ
+std::optional<KnownBlock> forget_block(RecentBlocks* recent, std::uint32_t device, std::uint64_t address) noexcept;
+
+/// The thread ends. What is in there stays known.
+void give_back_recent_blocks(RecentBlocks* recent) noexcept;
+
+}  // namespace dcmt::torch_provider
