@@ -12,6 +12,7 @@ constinit BlockBucket* g_buckets = nullptr;
 
 constexpr std::uint32_t kThreads = 64;  ///< any more have the table only
 constinit RecentBlocks g_recent[kThreads] = {};
+constinit RecentBlocks g_none = {};  ///< of those that have the table only: always empty
 constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever owned are below
 
 // One word each. Torch's allocators align every block to 64 bytes at least, and no address of a program has more than
@@ -59,7 +60,7 @@ RecentBlocks* take_recent_blocks() noexcept {
     }
     return &g_recent[i];
   }
-  return nullptr;
+  return &g_none;
 }
 
 /// Of the calling thread: nobody else gives this block back.
@@ -100,9 +101,7 @@ bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t addre
   if (!can_pack(device, address, bytes)) return false;
   const std::uint64_t block = pack(address, bytes, device);
   if (recent == nullptr) recent = take_recent_blocks();
-  if (recent == nullptr) return bucket_of(block).insert(block);
-  // The line that it will need later is asked for meanwhile.
-  asm volatile("prefetchw %0" : : "m"(bucket_of(block)));
+  if (recent == &g_none) return bucket_of(block).insert(block);
   for (auto& entry : recent->blocks) {
     if (entry.load(std::memory_order_relaxed) != 0) continue;
     entry.store(block, std::memory_order_release);
@@ -110,6 +109,9 @@ bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t addre
   }
   auto& entry = recent->blocks[recent->oldest];
   recent->oldest = (recent->oldest + 1) % RecentBlocks::kBlocks;
+  // The line that the next one will need is asked for meanwhile.
+  const std::uint64_t next = recent->blocks[recent->oldest].load(std::memory_order_relaxed);
+  asm volatile("prefetchw %0" : : "m"(bucket_of(next)));
   const std::uint64_t older = entry.load(std::memory_order_relaxed);
   if (older != 0 && !bucket_of(older).insert(older)) return false;
   // It is in both places for a moment: who looks here and then there finds it. If it has just been given back by

@@ -1,9 +1,11 @@
 """What recording costs a GPU training step, beside torch's own recorders. Prints one table; see docs/benchmarks.md.
 
 Where a process happens to lie in memory makes its steps faster or slower by more than recording does. So a row is measured
-in parts, each with processes of its own that share a GPU and take turns, in another order each round; a part's ratio is
-the median of its rounds', and the interval is that of the parts. Parts run side by side on the GPUs of the machine, each
-with its share of the cores.
+in parts, each with processes of its own that share a GPU and take turns; the interval is that of the parts. What else goes
+on in the machine matters even more, and changes within a second: every other turn is the plain process's, a turn is a few
+steps of which the first, with other caches than its own, is not counted, and a turn is compared with the plain ones just
+before and after it. A part's ratio is the median of these. Parts run side by side on the GPUs of the machine, each with its
+share of the cores.
 
 A recorded process is compared with itself, too, its gate closed for every other step: what recording costs alone, without
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
@@ -25,7 +27,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -37,7 +38,7 @@ PARTS_FOR_AN_INTERVAL = 6
 DETAILS = ("lifetimes", "full")
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
-ROWS = (("gpt", 8, True), ("gpt_compiled", 8, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+ROWS = (("gpt", 3, True), ("gpt_compiled", 3, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
 
 def gpus() -> dict[str, str]:
@@ -72,28 +73,29 @@ class Place:
 
 
 def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order: random.Random) -> dict:
-    for training in trainings.values():
-        training.turn(2)
-    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    def turn(mode: str) -> float:
+        return statistics.mean(trainings[mode].ask(steps)["seconds"][1:])
+
+    for mode in trainings:
+        turn(mode)
     to_itself: dict[str, list[float]] = {mode: [] for mode in trainings if mode in DETAILS}
-    turns = [*((mode, "") for mode in trainings), ("plain", "again"), *((mode, "mixed") for mode in to_itself)]
+    to_plain: dict[str, list[float]] = {mode: [] for mode in trainings}
+    plain = [turn("plain")]
     for _ in range(rounds):
-        for mode, how in order.sample(turns, len(turns)):
-            answer = trainings[mode].ask(steps, how)
-            if how == "mixed":
-                to_itself[mode] += [a / b for a, b in zip(answer["seconds"], answer["closed"], strict=True)]
-            else:
-                seconds[how or mode].append(statistics.median(answer["seconds"]))
+        for mode in order.sample(list(to_itself), len(to_itself)):
+            answer = trainings[mode].ask(2 * steps, "mixed")
+            to_itself[mode] += [a / b for a, b in zip(answer["seconds"], answer["closed"], strict=True)]
+        plain.append(turn("plain"))
+        for mode in order.sample(list(to_plain), len(to_plain)):
+            seconds = turn(mode)
+            plain.append(turn("plain"))
+            to_plain[mode].append(2 * seconds / (plain[-2] + plain[-1]))
     for training in trainings.values():
         training.end()
-
-    def to_plain(which: str) -> float:
-        return statistics.median(a / b for a, b in zip(seconds[which], seconds["plain"], strict=True))
-
     return {
-        "plain": statistics.median(seconds["plain"]),
+        "plain": statistics.median(plain),
         "losses_equal": all(training.agrees(trainings["plain"]) for training in trainings.values()),
-        "ratios": {which: to_plain(which) for which in seconds},
+        "to_plain": {mode: statistics.median(ratios) for mode, ratios in to_plain.items()},
         "to_itself": {mode: statistics.median(ratios) for mode, ratios in to_itself.items()},
     }
 
@@ -118,8 +120,7 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "parts": parts,
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
-        "ratios": {mode: median_interval([one["ratios"][mode] for one in parts]) for mode in modes[1:]},
-        "again": median_interval([one["ratios"]["again"] for one in parts]),
+        "to_plain": {mode: median_interval([one["to_plain"][mode] for one in parts]) for mode in modes},
         "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
     }
 
@@ -134,7 +135,7 @@ def main() -> None:
     parser.add_argument("tool", type=pathlib.Path)
     parser.add_argument("--parts", type=int, default=12, help="processes of each mode (12); 6 or more for an interval")
     parser.add_argument("--seconds", type=float, default=math.inf, help="of a row: after these no part begins but the first 6")
-    parser.add_argument("--rounds", type=int, default=8, help="of turns in a part (8)")
+    parser.add_argument("--rounds", type=int, default=16, help="of turns in a part (16)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
@@ -156,8 +157,7 @@ def main() -> None:
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
         print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
-        print(f"  {'plain again':15} {percent(result['again'])}")
-        for mode, ratio in result["ratios"].items():
+        for mode, ratio in result["to_plain"].items():
             alone = f"   recording alone {percent(result['to_itself'][mode])}" if mode in DETAILS else ""
             print(f"  {mode:15} {percent(ratio)}{alone}", flush=True)
     if arguments.json:
