@@ -1,16 +1,17 @@
 """What recording costs a GPU training step, beside torch's own recorders. Prints one table; see docs/benchmarks.md.
 
 Where a process happens to lie in memory makes its steps faster or slower by more than recording does. So a row is measured
-in parts, each with processes of its own that share a GPU and take turns; the interval is that of the parts. What else goes
-on in the machine matters even more, and changes within a second: every other turn is the plain process's, a turn is a few
-steps of which the first, with other caches than its own, is not counted, and a turn is compared with the plain ones just
-before and after it. A part's ratio is the median of these. Parts run side by side on the GPUs of the machine, each with its
-share of the cores.
+in parts, each with processes of its own on the same two cores; the interval is that of the parts. What else goes on in the
+machine matters as much, and changes within a second: a process takes a few turns in alternation with the plain one, a turn
+is a few steps of which the first, with other caches than its own, is not counted, and it is compared with the plain ones
+just before and after it. A part's ratio is the median of these. A second plain process is treated as the recorded ones are:
+what it differs by is the method's own error.
 
 A recorded process is compared with itself, too, its gate closed for every other step: what recording costs alone, without
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
-a model is to keep nothing across steps but its parameters and the optimizer's states. How much the plain process differs from
-itself says how quiet the machine was.
+a model is to keep nothing across steps but its parameters and the optimizer's states.
+
+On each GPU one part is measured while the processes of the next one start on other cores.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -36,6 +38,7 @@ from turns import Training
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
 PARTS_FOR_AN_INTERVAL = 6
 DETAILS = ("lifetimes", "full")
+TURNS = 4  #: of a process in alternation with the plain one, until another's
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
 ROWS = (("gpt", 3, True), ("gpt_compiled", 3, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
@@ -53,45 +56,55 @@ def gpus() -> dict[str, str]:
 
 
 class Place:
-    """A GPU and its share of the cores."""
+    """Some cores, and a GPU that is used in turn with others."""
 
-    def __init__(self, gpu: str, number: int, of: int) -> None:
-        cores = sorted(os.sched_getaffinity(0))
-        share = len(cores) // of
-        if share == 0:
-            raise SystemExit(f"error: {len(cores)} cores for {of} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
-        self.cores = ",".join(str(core) for core in cores[number * share : (number + 1) * share])
+    def __init__(self, gpu: str, turn: threading.Lock, cores: list[int]) -> None:
+        self.turn = turn
+        self.cores = ",".join(map(str, cores))
         self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
 
     def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
         program = [sys.executable, PROGRAM, model]
         if mode in DETAILS:
             program = [tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
-        else:
+        elif mode in RIVALS:
             program.append(mode)
         return Training(["taskset", "-c", self.cores, *program], env=self.environment)
+
+
+def places_on(visible: dict[str, str]) -> SimpleQueue[Place]:
+    """Two for each GPU."""
+    cores = sorted(os.sched_getaffinity(0))
+    share = len(cores) // (2 * len(visible))
+    if share == 0:
+        raise SystemExit(f"error: {len(cores)} cores for {len(visible)} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
+    shares = iter(range(0, len(cores), share))
+    places: SimpleQueue[Place] = SimpleQueue()
+    turns = [(gpu, threading.Lock()) for gpu in visible]
+    for gpu, turn in turns + turns:
+        start = next(shares)
+        places.put(Place(gpu, turn, cores[start : start + share]))
+    return places
 
 
 def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order: random.Random) -> dict:
     def turn(mode: str) -> float:
         return statistics.mean(trainings[mode].ask(steps)["seconds"][1:])
 
-    for mode in trainings:
-        turn(mode)
     to_itself: dict[str, list[float]] = {mode: [] for mode in trainings if mode in DETAILS}
-    to_plain: dict[str, list[float]] = {mode: [] for mode in trainings}
-    plain = [turn("plain")]
+    to_plain: dict[str, list[float]] = {mode: [] for mode in trainings if mode != "plain"}
+    plain = []
     for _ in range(rounds):
-        for mode in order.sample(list(to_itself), len(to_itself)):
-            answer = trainings[mode].ask(2 * steps, "mixed")
-            to_itself[mode] += [a / b for a, b in zip(answer["seconds"], answer["closed"], strict=True)]
-        plain.append(turn("plain"))
         for mode in order.sample(list(to_plain), len(to_plain)):
-            seconds = turn(mode)
+            turn(mode)
             plain.append(turn("plain"))
-            to_plain[mode].append(2 * seconds / (plain[-2] + plain[-1]))
-    for training in trainings.values():
-        training.end()
+            for _ in range(TURNS):
+                seconds = turn(mode)
+                plain.append(turn("plain"))
+                to_plain[mode].append(2 * seconds / (plain[-2] + plain[-1]))
+            if mode in DETAILS:
+                answer = trainings[mode].ask(4 * steps, "mixed")
+                to_itself[mode] += [a / b for a, b in zip(answer["seconds"], answer["closed"], strict=True)]
     return {
         "plain": statistics.median(plain),
         "losses_equal": all(training.agrees(trainings["plain"]) for training in trainings.values()),
@@ -109,7 +122,13 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         place = places.get()
         try:
             trainings = {mode: place.start(arguments.tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
-            return measure_part(trainings, steps, arguments.rounds, random.Random(number))
+            for training in trainings.values():
+                training.turn(steps)
+            with place.turn:
+                measured = measure_part(trainings, steps, arguments.rounds, random.Random(number))
+            for training in trainings.values():
+                training.end()
+            return measured
         finally:
             places.put(place)
 
@@ -120,7 +139,7 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "parts": parts,
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
-        "to_plain": {mode: median_interval([one["to_plain"][mode] for one in parts]) for mode in modes},
+        "to_plain": {mode: median_interval([one["to_plain"][mode] for one in parts]) for mode in modes if mode != "plain"},
         "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
     }
 
@@ -135,7 +154,7 @@ def main() -> None:
     parser.add_argument("tool", type=pathlib.Path)
     parser.add_argument("--parts", type=int, default=12, help="processes of each mode (12); 6 or more for an interval")
     parser.add_argument("--seconds", type=float, default=math.inf, help="of a row: after these no part begins but the first 6")
-    parser.add_argument("--rounds", type=int, default=16, help="of turns in a part (16)")
+    parser.add_argument("--rounds", type=int, default=4, help="of turns in a part (4)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
     parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
@@ -144,15 +163,13 @@ def main() -> None:
     if arguments.parts < PARTS_FOR_AN_INTERVAL:
         parser.error("fewer than 6 parts give no interval")
     visible = gpus()
-    places: SimpleQueue[Place] = SimpleQueue()
-    for number, gpu in enumerate(visible):
-        places.put(Place(gpu, number, len(visible)))
+    places = places_on(visible)
     print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
-        modes = ["plain", *DETAILS, *(arguments.rivals if with_rivals else ())]
+        modes = ["plain", "twin", *DETAILS, *(arguments.rivals if with_rivals else ())]
         result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
