@@ -1,6 +1,5 @@
 #include "collector/torch/running_node.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include <algorithm>
@@ -20,28 +19,26 @@ constinit CurrentNode* g_current_node = nullptr;
 /// What torch calls its nodes: the class's name, of those in torch::autograd::generated without where they are. It is
 /// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
 /// part of it: asking the node itself would allocate, and one that Python defines takes the GIL.
-void class_name(const char* mangled, char* out, std::size_t capacity) noexcept {
-  constexpr std::string_view kGenerated = "torch::autograd::generated";
+void class_name(std::string_view mangled, char* out, std::size_t capacity) noexcept {
+  constexpr std::string_view kGenerated = "N5torch8autograd9generated";
   std::size_t length = 0;
-  const auto append = [&](const char* text, std::size_t count) {
-    count = std::min(count, capacity - 1 - length);
-    memcpy(out + length, text, count);
+  const auto append = [&](std::string_view text) {
+    const std::size_t count = std::min(text.size(), capacity - 1 - length);
+    memcpy(out + length, text.data(), count);
     length += count;
   };
-  const char* at = mangled + (*mangled == 'N' ? 1 : 0);
-  while (isdigit(static_cast<unsigned char>(*at)) != 0) {
+  std::string_view rest = mangled;
+  rest.remove_prefix(rest.starts_with(kGenerated) ? kGenerated.size() : rest.starts_with('N') ? 1 : 0);
+  const auto begins_with_digit = [&rest] { return !rest.empty() && rest[0] >= '0' && rest[0] <= '9'; };
+  while (begins_with_digit()) {
     std::size_t part = 0;
-    for (; isdigit(static_cast<unsigned char>(*at)) != 0; ++at) part = part * 10 + static_cast<std::size_t>(*at - '0');
-    if (part > strlen(at)) break;
-    if (std::string_view(out, length) == kGenerated) {
-      length = 0;
-    } else if (length > 0) {
-      append("::", 2);
-    }
-    append(at, part);
-    at += part;
+    for (; begins_with_digit(); rest.remove_prefix(1)) part = part * 10 + static_cast<std::size_t>(rest[0] - '0');
+    if (part > rest.size()) break;
+    if (length > 0) append("::");
+    append(rest.substr(0, part));
+    rest.remove_prefix(part);
   }
-  if (length == 0) append(mangled, strlen(mangled));
+  if (length == 0) append(mangled);
   out[length] = '\0';
 }
 
