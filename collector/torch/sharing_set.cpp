@@ -13,38 +13,67 @@ namespace {
 
 constexpr unsigned kBucketBits = 13;
 constexpr std::uint32_t kBuckets = 1u << kBucketBits;
-constexpr std::uint32_t kEntries = SharingSet::kCapacity / 2;  ///< of a line
 
-/// A tensor's address, and whether the trace was told of it: all are even.
+/// A tensor's address, a mark of its storage's, and whether the trace was told of it. What is allocated has an address
+/// of at most 47 bits, a multiple of 16.
 using Entry = std::uint64_t;
 constexpr Entry kTold = 1;
+constexpr unsigned kAlignBits = 4;
+constexpr unsigned kMarkBits = 20;
+constexpr unsigned kBelowTensor = 64 - (47 - kAlignBits);
+static_assert(kBelowTensor == kMarkBits + 1);
 
-Entry entry_of(const void* tensor) noexcept { return reinterpret_cast<Entry>(tensor); }
-const void* tensor_of(Entry entry) noexcept { return reinterpret_cast<const void*>(entry & ~kTold); }
-bool is_of(Entry entry, const void* tensor) noexcept { return entry - entry_of(tensor) <= kTold; }
+/// Tells apart the storages of a bucket, if not for sure.
+std::uint64_t mark_of(const void* storage) noexcept {
+  return (reinterpret_cast<std::uint64_t>(storage) >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kMarkBits);
+}
+Entry entry_of(const void* tensor, std::uint64_t mark) noexcept {
+  return reinterpret_cast<Entry>(tensor) >> kAlignBits << kBelowTensor | mark << 1;
+}
+const void* tensor_of(Entry entry) noexcept {
+  return reinterpret_cast<const void*>(entry >> kBelowTensor << kAlignBits);
+}
+bool has_mark(Entry entry, std::uint64_t mark) noexcept {
+  return (entry << (63 - kMarkBits) >> (64 - kMarkBits)) == mark;
+}
+bool is_of(Entry entry, const void* tensor) noexcept { return entry != 0 && tensor_of(entry) == tensor; }
 
-struct alignas(64) Line {
-  std::atomic<Entry> tensors[kEntries];
-  std::atomic<std::uint64_t> beyond;  ///< of a first line: entries in the second; of that: births that found it full
+/// The first line of a bucket.
+struct alignas(64) First {
+  std::atomic<Entry> tensors[7];
+  std::atomic<std::uint64_t> beyond;  ///< entries in what follows
 };
-static_assert(sizeof(Line) == 64);
+static_assert(sizeof(First) == 64);
 
-constinit Line* g_lines = nullptr;  ///< the first ones of all buckets, then the second ones
+/// What follows, elsewhere: two lines. Those that have no place there are lost.
+struct alignas(128) Second {
+  std::atomic<Entry> tensors[15];
+  std::atomic<std::uint64_t> lost;  ///< a bit for each storage that lost one, by its mark
+};
+static_assert(sizeof(Second) == 128);
+
+constinit First* g_first = nullptr;
+constinit Second* g_second = nullptr;
 
 /// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
 /// side by side; those that lie at equal distances of a megabyte or more are spread.
-Line& bucket_of(const void* storage) noexcept {
+First& bucket_of(const void* storage) noexcept {
   constexpr unsigned kBitsOfOne = 7;  // of an address within about what a storage takes
   const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBitsOfOne;
   const auto spread = (at >> kBucketBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits);  // Fibonacci hashing
-  return g_lines[(at + spread) % kBuckets];
+  return g_first[(at + spread) % kBuckets];
 }
 
-Line& second(Line& first) noexcept { return (&first)[kBuckets]; }
+Second& second(const First& first) noexcept { return g_second[&first - g_first]; }
+bool is_in(const Second& second, const std::atomic<Entry>& entry) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&entry) - reinterpret_cast<std::uintptr_t>(&second) < sizeof(Second);
+}
+
+std::uint64_t bit_of(std::uint64_t mark) noexcept { return std::uint64_t{1} << mark % 64; }
 
 /// Calls `visit` for each entry until it returns true; whether it did.
 template <class Visit>
-bool any_entry(Line& bucket, const Visit& visit) noexcept {
+bool any_entry(First& bucket, const Visit& visit) noexcept {
 #pragma GCC unroll 7
   for (auto& entry : bucket.tensors) {
     if (visit(entry)) return true;
@@ -62,6 +91,24 @@ bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
          entry.compare_exchange_strong(empty, tensor, std::memory_order_release);
 }
 
+/// A buffer that hundreds of tensors share leaves some room to the other storages of its bucket.
+[[gnu::noinline]] void put_in_second(First& bucket, Entry added, std::uint64_t mark) noexcept {
+  std::uint32_t of_storage = 0;
+  bucket.beyond.fetch_add(1, std::memory_order_relaxed);
+  any_entry(bucket, [&](const std::atomic<Entry>& entry) {
+    const Entry other = entry.load(std::memory_order_relaxed);
+    of_storage += other != 0 && has_mark(other, mark) ? 1 : 0;
+    return false;
+  });
+  if (of_storage < SharingSet::kCapacity) {
+    for (auto& entry : second(bucket).tensors) {
+      if (put(entry, added)) return;
+    }
+  }
+  bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
+  second(bucket).lost.fetch_or(bit_of(mark), std::memory_order_relaxed);
+}
+
 /// A stale entry's address can have been born again: the same tensor then stands twice.
 bool contains(const SharingSet& set, const void* tensor) noexcept {
   for (std::uint32_t i = 0; i < set.count; ++i) {
@@ -73,28 +120,25 @@ bool contains(const SharingSet& set, const void* tensor) noexcept {
 }  // namespace
 
 bool make_sharing_table() noexcept {
-  g_lines = static_cast<Line*>(agent::arena(2 * kBuckets * sizeof(Line)));
-  return g_lines != nullptr;
+  g_first = static_cast<First*>(agent::arena(kBuckets * sizeof(First)));
+  g_second = static_cast<Second*>(agent::arena(kBuckets * sizeof(Second)));
+  return g_first != nullptr && g_second != nullptr;
 }
 
 void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage))); }
 
 void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
-  Line& bucket = bucket_of(storage);
-  const Entry added = entry_of(tensor) | (told ? kTold : 0);
+  First& bucket = bucket_of(storage);
+  const std::uint64_t mark = mark_of(storage);
+  const Entry added = entry_of(tensor, mark) | (told ? kTold : 0);
   for (auto& entry : bucket.tensors) {
     if (put(entry, added)) return;
   }
-  bucket.beyond.fetch_add(1, std::memory_order_relaxed);
-  for (auto& entry : second(bucket).tensors) {
-    if (put(entry, added)) return;
-  }
-  bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
-  second(bucket).beyond.fetch_add(1, std::memory_order_relaxed);
+  put_in_second(bucket, added, mark);
 }
 
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
-  Line& bucket = bucket_of(storage);
+  First& bucket = bucket_of(storage);
   Told told = Told::kNotKnown;
   any_entry(bucket, [&](std::atomic<Entry>& entry) {
     // No exchange: a locked instruction costs as much as all the rest, and nobody else takes out what ends here. Who
@@ -102,7 +146,7 @@ Told sharing_remove(const void* tensor, const void* storage) noexcept {
     const Entry before = entry.load(std::memory_order_relaxed);
     if (!is_of(before, tensor)) return false;
     entry.store(0, std::memory_order_release);
-    if (&entry >= second(bucket).tensors) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
+    if (is_in(second(bucket), entry)) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
     if (told != Told::kYes) told = (before & kTold) != 0 ? Told::kYes : Told::kNo;
     return false;  // it can stand twice, if an earlier end at its address was not seen
   });
@@ -118,7 +162,7 @@ Told sharing_tell(const void* tensor, const void* storage) noexcept {
       told = Told::kYes;
     } else if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) {
       told = Told::kNo;
-    } else if (before == (entry_of(tensor) | kTold)) {
+    } else if (is_of(before, tensor)) {
       told = Told::kYes;  // another thread was first; else it ended
     }
     return true;
@@ -139,17 +183,24 @@ bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
 }
 
 void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept {
-  Line& bucket = bucket_of(storage);
+  First& bucket = bucket_of(storage);
+  const std::uint64_t mark = mark_of(storage);
   out.count = 0;
-  out.maybe_incomplete = second(bucket).beyond.load(std::memory_order_relaxed) != 0;
+  out.maybe_incomplete = (second(bucket).lost.load(std::memory_order_relaxed) & bit_of(mark)) != 0;
   any_entry(bucket, [&](const std::atomic<Entry>& entry) {
     const Entry found = entry.load(std::memory_order_acquire);
     const void* tensor = tensor_of(found);
-    if (tensor == nullptr || (untold_only && (found & kTold) != 0) || contains(out, tensor)) return false;
+    if (found == 0 || !has_mark(found, mark) || (untold_only && (found & kTold) != 0) || contains(out, tensor)) {
+      return false;
+    }
     std::uint64_t on = 0;
     const auto* field = static_cast<const char*>(tensor) + layout::kTensorStorage;
-    if (read_memory(field, &on, sizeof on) && on == reinterpret_cast<std::uint64_t>(storage))
-      out.tensors[out.count++] = tensor;
+    if (!read_memory(field, &on, sizeof on) || on != reinterpret_cast<std::uint64_t>(storage)) return false;
+    if (out.count == SharingSet::kCapacity) {
+      out.maybe_incomplete = true;
+      return true;
+    }
+    out.tensors[out.count++] = tensor;
     return false;
   });
 }

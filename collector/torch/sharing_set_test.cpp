@@ -14,13 +14,18 @@
 namespace dcmt::torch_provider {
 namespace {
 
-constexpr std::uint32_t kFirstLine = SharingSet::kCapacity / 2;
+constexpr std::uint32_t kFirstLine = 7;
+constexpr std::uint32_t kBucket = kFirstLine + 15;
 
-/// A bucket knows for good that it was full, so each test has one for itself.
-struct alignas(128) Storage {};
-const Storage g_storages[3];
+/// Four of these lie side by side in what has one bucket. A bucket knows for good what it lost, so each test has one
+/// for itself.
+struct alignas(32) Storage {};
+struct alignas(128) Neighbours {
+  Storage storages[4];
+};
+const Neighbours g_buckets[4];
 
-class Tensor {
+class alignas(16) Tensor {
  public:
   explicit Tensor(const Storage* on) { words_[layout::kTensorStorage / 8] = on; }
   [[nodiscard]] const void* address() const { return this; }
@@ -42,7 +47,7 @@ class SharingTest : public testing::Test {
 };
 
 TEST_F(SharingTest, TensorsOfBothLinesAreKnownUntilTheirEndInAnyOrder) {
-  const Storage* const storage = &g_storages[0];
+  const Storage* const storage = &g_buckets[0].storages[0];
   std::vector<Tensor> tensors(SharingSet::kCapacity, Tensor(storage));
   std::set<const void*> expected;
   for (const Tensor& tensor : tensors) {
@@ -66,8 +71,8 @@ TEST_F(SharingTest, TensorsOfBothLinesAreKnownUntilTheirEndInAnyOrder) {
   }
 }
 
-TEST_F(SharingTest, OneMoreThanTheBucketHoldsIsSaid) {
-  const Storage* const storage = &g_storages[1];
+TEST_F(SharingTest, OneMoreThanAStorageMayHaveIsSaidAndLeavesRoomToItsNeighbours) {
+  const Storage* const storage = &g_buckets[1].storages[0];
   std::vector<Tensor> tensors(SharingSet::kCapacity + 1, Tensor(storage));
   for (const Tensor& tensor : tensors) sharing_add(tensor.address(), storage, true);
   SharingSet set;
@@ -75,7 +80,35 @@ TEST_F(SharingTest, OneMoreThanTheBucketHoldsIsSaid) {
   EXPECT_TRUE(set.maybe_incomplete);
   EXPECT_EQ(set.count, SharingSet::kCapacity);
   EXPECT_EQ(sharing_remove(tensors.back().address(), storage), Told::kNotKnown);
+
+  const Storage* const neighbour = &g_buckets[1].storages[1];
+  std::vector<Tensor> others(kBucket - SharingSet::kCapacity, Tensor(neighbour));
+  std::set<const void*> expected;
+  for (const Tensor& tensor : others) {
+    sharing_add(tensor.address(), neighbour, false);
+    expected.insert(tensor.address());
+  }
+  EXPECT_EQ(known(*neighbour), expected);
+  for (const Tensor& tensor : others) EXPECT_EQ(sharing_remove(tensor.address(), neighbour), Told::kNo);
   for (const Tensor& tensor : tensors) sharing_remove(tensor.address(), storage);
+  EXPECT_TRUE(known(*neighbour).empty());
+}
+
+TEST_F(SharingTest, WithoutAnyRoomThatIsSaidOfTheStorageThatHasNone) {
+  const Storage* const first = &g_buckets[2].storages[0];
+  const Storage* const last = &g_buckets[2].storages[3];
+  std::vector<Tensor> tensors;
+  for (std::uint32_t i = 0; i < kBucket; ++i) tensors.emplace_back(&g_buckets[2].storages[i / 8]);
+  for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+    sharing_add(tensors[i].address(), &g_buckets[2].storages[i / 8], false);
+  }
+  const Tensor late(last);
+  sharing_add(late.address(), last, false);
+  SharingSet set;
+  sharing_of(last, set);
+  EXPECT_TRUE(set.maybe_incomplete);
+  EXPECT_EQ(set.count, 0u);
+  EXPECT_EQ(known(*first).size(), 8u);
 }
 
 TEST_F(SharingTest, ThreadsThatComeAndGoLeaveNothingAndLoseNothing) {
@@ -83,7 +116,7 @@ TEST_F(SharingTest, ThreadsThatComeAndGoLeaveNothingAndLoseNothing) {
   constexpr std::uint32_t kEach = SharingSet::kCapacity / kThreads;
   constexpr int kTimes = 20'000;
   static_assert(kThreads * kEach > kFirstLine);
-  const Storage* const storage = &g_storages[2];
+  const Storage* const storage = &g_buckets[3].storages[0];
   std::atomic<int> lost{0};
   std::vector<std::thread> threads;
   for (std::uint32_t t = 0; t < kThreads; ++t) {
