@@ -75,7 +75,7 @@ inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std:
   header->type = type;
   header->words = static_cast<std::uint16_t>(bytes / 8);
   header->aux = aux;
-  header->seq = g_next_seq->fetch_add(1, std::memory_order_relaxed);
+  header->seq = g_next_seq->fetch_add(wire::sequences_of(type), std::memory_order_relaxed);
   header->tsc = t_state.moment != 0 ? t_state.moment : cycles();
   return header;
 }

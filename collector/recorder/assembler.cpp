@@ -94,6 +94,7 @@ class Assembler::Impl {
 
  private:
   CensusContext census_context();
+  Status block_in_node(std::string_view bytes, std::uint32_t thread);
   Status dispatch(std::string_view bytes, const wire::RecordHeader& header);
   /// Calls `handle` with the record's fixed part, if it has one.
   template <class Record, class Handle>
@@ -212,6 +213,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   if (bytes.size() < sizeof(wire::RecordHeader)) return journal_.bad_record("a record without a length");
   wire::RecordHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.type == wire::RecordType::kBlockAllocInNode) return block_in_node(bytes, thread);
   if (header.seq == 0 || header.seq > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     return journal_.bad_record("a record's sequence");
   }
@@ -238,11 +240,29 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   return journal_.rows.check_volume(journal_.now);
 }
 
+Status Assembler::Impl::block_in_node(std::string_view bytes, std::uint32_t thread) {
+  using wire::RecordType;
+  return with<wire::BlockInNodeRecord>(bytes, "a block's allocation in a node", [&](const auto& r) -> Status {
+    std::uint64_t seq = r.header.seq;
+    const auto apply_one = [&](RecordType type, std::uint32_t aux, auto record) {
+      record.header = {type, sizeof record / 8, aux, seq++, r.header.tsc};
+      return apply(record.header, thread);
+    };
+    const auto scope = static_cast<std::uint32_t>(wire::OpScope::kBackward);
+    DCMT_RETURN_IF_ERROR(apply_one(RecordType::kOpBegin, scope, wire::OpRecord{{}, r.name, r.ordinal}));
+    DCMT_RETURN_IF_ERROR(
+        apply_one(RecordType::kBlockAlloc, r.header.aux, wire::BlockRecord{{}, r.address, r.bytes, r.stack}));
+    return apply_one(RecordType::kOpEnd, 0, wire::OpRecord{{}, 0, r.ordinal});
+  });
+}
+
 Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeader& header) {
   using wire::RecordType;
   switch (header.type) {
     case RecordType::kClock:
       return {};  // taken before its time was known
+    case RecordType::kBlockAllocInNode:
+      return {};  // taken apart before
     case RecordType::kString:
       return string(bytes);
     case RecordType::kCode:

@@ -268,6 +268,35 @@ TEST_F(AssemblerTest, OperatorsNestAndLostEndsAreMadeUp) {
   EXPECT_GT(next, end);
 }
 
+TEST_F(AssemblerTest, ABlockInANodeIsTheNodeAndTheBlock) {
+  TestStream apart;
+  TestStream together;
+  for (TestStream* s : {&apart, &together}) {
+    s->named_thread(100, "python");
+    s->text("MulBackward0");
+    s->op_begin("autograd::engine::execute", 1, OpScope::kBackward);
+  }
+  const auto node = apart.op_begin("MulBackward0", 2, OpScope::kBackward);
+  apart.alloc(0x1000, 100'000);
+  apart.op_end(2);
+  EXPECT_EQ(together.alloc_in_node("MulBackward0", 2, 0x1000, 100'000), node);
+  for (TestStream* s : {&apart, &together}) {
+    s->birth(1, 10, 0x1000, 100'000);
+    s->op_end(1);
+  }
+  Database one = record(apart);
+  Database other = record(together);
+  for (const char* query : {"SELECT name, thread, parent, ordinal, from_seq, to_seq FROM operator",
+                            "SELECT id, address, bytes, thread, operator, from_seq, storage FROM block",
+                            "SELECT id, storage, thread, operator, from_seq FROM tensor"}) {
+    EXPECT_EQ(rows(one, query), rows(other, query)) << query;
+  }
+  EXPECT_EQ(rows(other,
+                 "SELECT text, bytes FROM block JOIN operator ON operator.id = block.operator"
+                 " JOIN string ON string.id = operator.name"),
+            (Rows{"MulBackward0|100000"}));
+}
+
 TEST_F(AssemblerTest, PhasesAndStepsComeFromTheOperators) {
   TestStream s;
   const auto first = s.named_thread(100, "python");
@@ -1005,7 +1034,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
     // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
-    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kSmallBlocks) + 2));
+    header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kBlockAllocInNode) + 2));
     header->words = static_cast<std::uint16_t>(words.size());
     if (i % 50 != 0) header->seq = ++seq;
     if (header->seq > seq + 1000000) header->seq = ++seq;

@@ -33,7 +33,8 @@ class TestStream {
     record.header.type = type;
     record.header.words = static_cast<std::uint16_t>(bytes / 8);
     record.header.aux = aux;
-    record.header.seq = next_seq_++;
+    record.header.seq = next_seq_;
+    next_seq_ += wire::sequences_of(type);
     record.header.tsc = record.header.seq * 1000;
     TestRecord result;
     result.thread = thread;
@@ -43,7 +44,7 @@ class TestStream {
       std::memcpy(reinterpret_cast<char*>(result.words.data()) + sizeof record, tail.data(), tail.size());
     }
     records.push_back(std::move(result));
-    return next_seq_ - 1;
+    return record.header.seq;
   }
 
   /// Leaves sequences out.
@@ -140,6 +141,16 @@ class TestStream {
     record.address = address;
     record.bytes = bytes;
     return add(wire::RecordType::kBlockAlloc, 0, record);
+  }
+  /// While one of autograd's nodes runs. Takes three sequences, of which the first is returned.
+  std::uint64_t alloc_in_node(const std::string& node, std::uint64_t ordinal, std::uint64_t address,
+                              std::uint64_t bytes) {
+    wire::BlockInNodeRecord record{};
+    record.address = address;
+    record.bytes = bytes;
+    record.name = text(node);
+    record.ordinal = ordinal;
+    return add(wire::RecordType::kBlockAllocInNode, 0, record);
   }
   std::uint64_t free(std::uint64_t address) {
     wire::BlockRecord record{};

@@ -51,6 +51,20 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
+/// @param node  string id: the node that runs  @param ordinal  its own on the thread
+void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack,
+                         std::uint64_t node, std::uint64_t ordinal) noexcept {
+  auto* record = static_cast<wire::BlockInNodeRecord*>(
+      agent::begin_record(wire::RecordType::kBlockAllocInNode, sizeof(wire::BlockInNodeRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->bytes = bytes;
+  record->stack = stack;
+  record->name = node;
+  record->ordinal = ordinal;
+  agent::commit_record(record);
+}
+
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
 void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
@@ -66,8 +80,8 @@ void write_block(wire::RecordType type, std::uint32_t device, const void* addres
   } else {
     write_small_sum_before_free(device);
   }
-  const RunningNode node(begins && !small ? thread : nullptr);
   if (!small) write_running_ops();
+  const std::uint64_t node = begins && !small && thread != nullptr ? running_node() : 0;
   // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
   const bool with_stack = agent::full_detail() || (!small && begins);
   const std::uint64_t stack = !with_stack ? 0 : with_storage ? thread->ending_stack : stack_here();
@@ -79,6 +93,7 @@ void write_block(wire::RecordType type, std::uint32_t device, const void* addres
   } else if (thread != nullptr && !begins && thread->block == block) {
     thread->block = 0;
   }
+  if (node != 0) return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
   if (record == nullptr) return;
   record->address = block;

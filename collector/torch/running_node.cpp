@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <typeinfo>
 
+#include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/operator_events.h"
 
@@ -19,12 +21,12 @@ constinit CurrentNode* g_current_node = nullptr;
 /// What torch calls its nodes: the class's name, of those in torch::autograd::generated without where they are. It is
 /// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
 /// part of it: asking the node itself would allocate, and one that Python defines takes the GIL.
-void class_name(std::string_view mangled, char* out, std::size_t capacity) noexcept {
+std::size_t class_name(std::string_view mangled, std::span<char> out) noexcept {
   constexpr std::string_view kGenerated = "N5torch8autograd9generated";
   std::size_t length = 0;
   const auto append = [&](std::string_view text) {
-    const std::size_t count = std::min(text.size(), capacity - 1 - length);
-    memcpy(out + length, text.data(), count);
+    const std::size_t count = std::min(text.size(), out.size() - length);
+    memcpy(out.data() + length, text.data(), count);
     length += count;
   };
   std::string_view rest = mangled;
@@ -39,7 +41,7 @@ void class_name(std::string_view mangled, char* out, std::size_t capacity) noexc
     rest.remove_prefix(part);
   }
   if (length == 0) append(mangled);
-  out[length] = '\0';
+  return length;
 }
 
 }  // namespace
@@ -51,20 +53,15 @@ bool prepare_running_node() noexcept {
   return g_current_node != nullptr;
 }
 
-RunningNode::RunningNode(TorchThread* thread) noexcept {
-  if (thread == nullptr || g_current_node == nullptr || nodes_are_observed()) return;
+std::uint64_t running_node() noexcept {
+  if (g_current_node == nullptr || nodes_are_observed()) return 0;
   // The engine holds it while it runs: this reference is never the last.
   const std::shared_ptr<void> node = g_current_node();
-  if (node == nullptr) return;
+  if (node == nullptr) return 0;
   // What a table of virtual functions has in front of it, by the C++ ABI that torch is built for.
   const auto* table = *static_cast<const std::type_info* const* const*>(node.get());
-  class_name(table[-1]->name(), name_, sizeof name_);
-  begin_op(*thread, this, name_, wire::OpScope::kBackward);
-  thread_ = thread;
-}
-
-RunningNode::~RunningNode() {
-  if (thread_ != nullptr) end_op_of(*thread_, this);
+  char name[128];
+  return agent::intern(name, class_name(table[-1]->name(), name));
 }
 
 }  // namespace dcmt::torch_provider

@@ -156,7 +156,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
     if (head.words < sizeof(wire::RecordHeader) / 8 || position + head.words > batch.words.size() || head.seq <= last) {
       break;
     }
-    last = head.seq;
+    last = head.seq + wire::sequences_of(head.type) - 1;
     position += head.words;
     ++records;
   }
@@ -202,8 +202,9 @@ SequencedRecord SpoolReader::next() {
   }
   current_thread_ = found->first;
   advance_ = true;
-  ++next_sequence_;
-  return {&found->second.front().head(), current_thread_};
+  const wire::RecordHeader& head = found->second.front().head();
+  next_sequence_ += wire::sequences_of(head.type);
+  return {&head, current_thread_};
 }
 
 std::uint64_t SpoolReader::waiting() const {

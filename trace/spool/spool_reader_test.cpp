@@ -36,13 +36,14 @@ class SpoolReaderTest : public testing::Test {
   }
 
   /// Appends a record of `words` 8-byte units to a chunk.
-  void add(std::uint32_t chunk, std::uint32_t thread, std::uint64_t seq, std::uint16_t words = 3) {
+  void add(std::uint32_t chunk, std::uint32_t thread, std::uint64_t seq, std::uint16_t words = 3,
+           wire::RecordType type = wire::RecordType::kBlockFree) {
     ChunkDescriptor& d = descriptor(chunk);
     d.thread = thread;
     if (d.state.load() == 0) d.state.store(static_cast<std::uint32_t>(ChunkState::kOpen));
     const std::uint32_t used = d.committed.load();
     char* place = bytes_.data() + chunks_offset(kChunks) + chunk * kChunkBytes + used;
-    const wire::RecordHeader record{wire::RecordType::kBlockFree, words, 0, seq, 0};
+    const wire::RecordHeader record{type, words, 0, seq, 0};
     std::memcpy(place, &record, sizeof record);
     d.committed.store(used + 24);
     header().next_seq.store(std::max(header().next_seq.load(), seq + 1));
@@ -74,6 +75,21 @@ TEST_F(SpoolReaderTest, MergesThreadsBySequence) {
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(SpoolReaderTest, ARecordThatStandsForThreeLeavesNoGap) {
+  constexpr auto kThree = wire::RecordType::kBlockAllocInNode;
+  ASSERT_EQ(wire::sequences_of(kThree), 3u);
+  add(0, 0, 1);
+  add(0, 0, 2, 3, kThree);
+  add(1, 1, 5);
+  add(0, 0, 6, 3, kThree);
+  add(0, 0, 8);  // one that it stands for: cannot be
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 5, 6}));
+  EXPECT_EQ(reader->next_sequence(), 9u);
+  EXPECT_EQ(reader->waiting(), 0u);
 }
 
 TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenTold) {

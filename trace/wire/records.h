@@ -59,7 +59,11 @@ enum class RecordType : std::uint16_t {
   kParameter,       ///< ParameterRecord, before the first kGather of a key that a Python function gathers
   kOperatorAlias,   ///< OperatorAliasRecord, when a call of a wrapped operator shows other aliases than the one before
   kSmallBlocks,     ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks matters
+  kBlockAllocInNode,  ///< BlockInNodeRecord, as kBlockAlloc
 };
+
+/// How many sequences a record takes, from its own on: one for each that it stands for.
+constexpr std::uint64_t sequences_of(RecordType type) { return type == RecordType::kBlockAllocInNode ? 3 : 1; }
 
 /// 24 bytes before every record's own fields.
 struct RecordHeader {
@@ -171,6 +175,20 @@ struct BlockRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(BlockRecord) == 48);
+
+/// A block that is allocated while one of autograd's nodes runs: stands for the node's kOpBegin, the kBlockAlloc and
+/// the kOpEnd, of which there can be hundreds in a step.
+struct BlockInNodeRecord {
+  RecordHeader header;  ///< aux: device as above
+  // As in the BlockRecord:
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t stack;
+  // As in the OpRecords:
+  std::uint64_t name;
+  std::uint64_t ordinal;
+};
+static_assert(sizeof(BlockInNodeRecord) == 64);
 
 /// In a kBlockFree: other streams still use the block, it cannot be handed out again before a kBlockFreeDone.
 inline constexpr std::uint64_t kFreeAwaitsStream = 1;
