@@ -44,8 +44,8 @@ def check_complete(trace: pathlib.Path) -> None:
     meta = recorded.meta(trace)
     threads = recorded.query(trace, "SELECT count(*) FROM thread")[0][0]
     lost = dict(recorded.query(trace, "SELECT reason, sum(count) FROM loss GROUP BY reason"))
-    # A sequence that was taken by a thread killed before its record was complete: one a thread at most.
-    assert lost.pop("in_flight", 0) <= threads
+    # Sequences that were taken by a thread killed before its record was complete: those of one record at most.
+    assert lost.pop("in_flight", 0) <= 3 * threads
     assert not lost
     assert meta["records"] + dict(recorded.query(trace, "SELECT reason, sum(count) FROM loss GROUP BY reason")).get(
         "in_flight", 0
@@ -141,6 +141,9 @@ def test_killed_while_a_thread_changes_chunks(tmp_path, attempt, point):
     program.check()
 
 
+BLOCK_ALLOC_IN_NODE = 46  #: a record that takes three sequences
+
+
 def published_sequences(spool: pathlib.Path) -> int:
     """The highest sequence published in a spool, read here by its description in trace/spool/README.md."""
     data = spool.read_bytes()
@@ -152,8 +155,8 @@ def published_sequences(spool: pathlib.Path) -> int:
         position = first + chunk * chunk_bytes
         end = position + committed
         while position < end:
-            _, words, _, seq = struct.unpack_from("<HHIQ", data, position)
-            highest = max(highest, seq)
+            kind, words, _, seq = struct.unpack_from("<HHIQ", data, position)
+            highest = max(highest, seq + (2 if kind == BLOCK_ALLOC_IN_NODE else 0))
             position += words * 8
     return highest
 

@@ -62,6 +62,9 @@ struct RangeLook {
 };
 DCMT_AGENT_API RangeLook range_at(std::uint64_t address) noexcept;
 
+/// From here on TorchProvider::thread_end is called when the calling thread ends, even if it makes no record.
+DCMT_AGENT_API void follow_thread_end() noexcept;
+
 /// The kernel thread id of the caller, cached.
 DCMT_AGENT_API std::uint32_t current_tid() noexcept;
 

@@ -157,8 +157,7 @@ bool renew_chunk() noexcept {
   kill_if_due(g_kill_when_taken);
   const bool first = t_state.number == 0;
   if (first) t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  // Every time: a later destructor of a thread that ends may record again after on_thread_end().
-  pthread_setspecific(g_thread_end_key, &t_state);
+  follow_thread_end();  // every time: a later destructor of a thread that ends may record again after on_thread_end()
   t_state.chunk = g_chunks + static_cast<std::size_t>(index) * spool::kChunkBytes;
   t_state.descriptor = &g_descriptors[index];
   t_state.descriptor->thread = t_state.number - 1;
@@ -253,6 +252,8 @@ void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::u
   }
   return append(type, bytes, aux);
 }
+
+void follow_thread_end() noexcept { pthread_setspecific(g_thread_end_key, &t_state); }
 
 void commit_record(void* record) noexcept { publish(static_cast<wire::RecordHeader*>(record)); }
 

@@ -25,6 +25,8 @@
 namespace dcmt::recorder {
 namespace {
 
+constexpr char kBlockInNode[] = "a block's allocation in a node";
+
 /// Private meta key, gone after finish.
 constexpr char kDrained[] = "drained";
 /// A garbled counter must not carry the clock away: no recording is silent for this long.
@@ -213,9 +215,9 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   if (bytes.size() < sizeof(wire::RecordHeader)) return journal_.bad_record("a record without a length");
   wire::RecordHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.type == wire::RecordType::kBlockAllocInNode) return block_in_node(bytes, thread);
-  if (header.seq == 0 || header.seq > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return journal_.bad_record("a record's sequence");
+  if (header.seq == 0 || header.seq > wire::kMaxSequence) return journal_.bad_record("a record's sequence");
+  if (header.type == wire::RecordType::kBlockAllocInNode && bytes.size() >= sizeof(wire::BlockInNodeRecord)) {
+    return block_in_node(bytes, thread);
   }
   const auto seq = static_cast<std::int64_t>(header.seq);
   if (seq <= journal_.now.seq) return {};
@@ -242,7 +244,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
 
 Status Assembler::Impl::block_in_node(std::string_view bytes, std::uint32_t thread) {
   using wire::RecordType;
-  return with<wire::BlockInNodeRecord>(bytes, "a block's allocation in a node", [&](const auto& r) -> Status {
+  return with<wire::BlockInNodeRecord>(bytes, kBlockInNode, [&](const auto& r) -> Status {
     std::uint64_t seq = r.header.seq;
     const auto apply_one = [&](RecordType type, std::uint32_t aux, auto record) {
       record.header = {type, sizeof record / 8, aux, seq++, r.header.tsc};
@@ -262,7 +264,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kClock:
       return {};  // taken before its time was known
     case RecordType::kBlockAllocInNode:
-      return {};  // taken apart before
+      return journal_.bad_record(kBlockInNode);  // too short; else it was taken apart before
     case RecordType::kString:
       return string(bytes);
     case RecordType::kCode:

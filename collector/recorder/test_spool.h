@@ -51,7 +51,7 @@ class TestSpool {
     const std::size_t bytes = record.words.size() * sizeof(std::uint64_t);
     std::memcpy(base_ + spool::chunks_offset(kChunks) + chunk * spool::kChunkBytes + used, record.words.data(), bytes);
     descriptor.committed.store(used + static_cast<std::uint32_t>(bytes));
-    header().next_seq.store(std::max(header().next_seq.load(), record.header().seq + 1));
+    header().next_seq.store(std::max(header().next_seq.load(), record.header().seq + wire::sequences_of(record.header().type)));
   }
 
  private:

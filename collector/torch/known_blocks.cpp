@@ -11,8 +11,8 @@ constexpr unsigned kBucketBits = 13;
 constinit BlockBucket* g_buckets = nullptr;
 
 constexpr std::uint32_t kThreads = 64;  ///< any more have the table only
-constinit RecentBlocks g_recent[kThreads] = {};
-constinit RecentBlocks g_none = {};  ///< of those that have the table only: always empty
+constinit RecentBlocks* g_recent = nullptr;
+constinit RecentBlocks g_none = {};                     ///< of those that have the table only: always empty
 constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever owned are below
 
 // One word each. Torch's allocators align every block to 64 bytes at least, and no address of a program has more than
@@ -20,15 +20,15 @@ constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever 
 constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
 constexpr unsigned kDeviceBits = 7;
+static_assert(kKnownDevices == 1u << kDeviceBits);
 constexpr unsigned kAddressBits = 64 - kBytesBits - kDeviceBits;
-constexpr std::uint32_t kDevices = 1u << kDeviceBits;
 static_assert(kFollowedBytes == 1 << kBytesBits);
 
 constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes, std::uint32_t device) noexcept {
   return address >> kAlignBits << (kBytesBits + kDeviceBits) | bytes << kDeviceBits | device;
 }
 constexpr bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
-  return bytes != 0 && bytes < kFollowedBytes && device < kDevices && address % (1u << kAlignBits) == 0 &&
+  return bytes != 0 && bytes < kFollowedBytes && device < kKnownDevices && address % (1u << kAlignBits) == 0 &&
          address >> (kAddressBits + kAlignBits) == 0;
 }
 constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
@@ -37,7 +37,7 @@ constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
 constexpr std::uint64_t address_of(std::uint64_t block) noexcept {
   return block >> (kBytesBits + kDeviceBits) << kAlignBits;
 }
-constexpr std::uint32_t device_of(std::uint64_t block) noexcept { return block & (kDevices - 1); }
+constexpr std::uint32_t device_of(std::uint64_t block) noexcept { return block & (kKnownDevices - 1); }
 constexpr KnownBlock unpack(std::uint64_t block) noexcept {
   return {device_of(block), static_cast<std::int64_t>(block >> kDeviceBits & ((1u << kBytesBits) - 1))};
 }
@@ -54,7 +54,8 @@ BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_of(device_o
 
 RecentBlocks* take_recent_blocks() noexcept {
   for (std::uint32_t i = 0; i < kThreads; ++i) {
-    if (g_recent[i].owned.exchange(1, std::memory_order_acquire) != 0) continue;
+    auto& owned = g_recent[i].owned;
+    if (owned.load(std::memory_order_relaxed) != 0 || owned.exchange(1, std::memory_order_acquire) != 0) continue;
     std::uint32_t used = g_recent_used.load(std::memory_order_relaxed);
     while (used <= i && !g_recent_used.compare_exchange_weak(used, i + 1)) {
     }
@@ -94,7 +95,8 @@ std::uint64_t take_from_table(std::uint32_t device, std::uint64_t address) noexc
 
 bool make_block_table() noexcept {
   g_buckets = static_cast<BlockBucket*>(agent::arena(sizeof(BlockBucket) << kBucketBits));
-  return g_buckets != nullptr;
+  g_recent = static_cast<RecentBlocks*>(agent::arena(sizeof(RecentBlocks) * kThreads));
+  return g_buckets != nullptr && g_recent != nullptr;
 }
 
 bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -107,13 +109,13 @@ bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t addre
     entry.store(block, std::memory_order_release);
     return true;
   }
-  auto& entry = recent->blocks[recent->oldest];
-  recent->oldest = (recent->oldest + 1) % RecentBlocks::kBlocks;
+  auto& entry = recent->blocks[recent->moves_next];
+  recent->moves_next = (recent->moves_next + 1) % RecentBlocks::kBlocks;
   // The line that the next one will need is asked for meanwhile.
-  const std::uint64_t next = recent->blocks[recent->oldest].load(std::memory_order_relaxed);
+  const std::uint64_t next = recent->blocks[recent->moves_next].load(std::memory_order_relaxed);
   asm volatile("prefetchw %0" : : "m"(bucket_of(next)));
   const std::uint64_t older = entry.load(std::memory_order_relaxed);
-  if (older != 0 && !bucket_of(older).insert(older)) return false;
+  if (older != 0 && !bucket_of(older).insert(older)) return bucket_of(block).insert(block);
   // It is in both places for a moment: who looks here and then there finds it. If it has just been given back by
   // another thread, which found it here, it goes from there, too.
   std::uint64_t expected = older;
@@ -125,6 +127,7 @@ bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t addre
 }
 
 std::optional<KnownBlock> forget_block(RecentBlocks* recent, std::uint32_t device, std::uint64_t address) noexcept {
+  if (address % (1u << kAlignBits) != 0) return std::nullopt;
   std::uint64_t block = recent != nullptr ? take_from_own(*recent, address) : 0;
   if (block == 0) block = take_from_table(device, address);
   if (block == 0) block = take_from_others(recent, address);

@@ -12,11 +12,13 @@
 
 namespace dcmt::torch_provider {
 
+constexpr std::uint32_t kKnownDevices = 128;  ///< those of a known block are below
+
 /// The latest blocks of one thread. It alone adds; any thread takes out.
 struct alignas(64) RecentBlocks {
   static constexpr std::uint32_t kBlocks = 7;
   std::atomic<std::uint64_t> blocks[kBlocks];  ///< as packed; 0: empty
-  std::uint32_t oldest;                        ///< the place that is needed next if none is empty
+  std::uint32_t moves_next;                    ///< the place that is needed next if none is empty
   std::atomic<std::uint32_t> owned;            ///< a thread has it
 };
 static_assert(sizeof(RecentBlocks) == 64);

@@ -79,6 +79,9 @@ TEST_F(KnownBlocksTest, WhatCannotBeKnownIsSaidToBe) {
   EXPECT_FALSE(one.know(kCpu, kAddresses + 8, 100));
   EXPECT_FALSE(one.know(kCpu, std::uint64_t{1} << 47, 100));
   EXPECT_EQ(one.forget(kCpu, kAddresses), 0);
+  ASSERT_TRUE(one.know(kCpu, kAddresses, 100));
+  EXPECT_EQ(one.forget(kCpu, kAddresses + 8), 0);
+  EXPECT_EQ(one.forget(kCpu, kAddresses), 100);
 }
 
 TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
@@ -90,6 +93,9 @@ TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
     if (one.know(kCpu, address, i + 1)) known.push_back(address);
   }
   EXPECT_EQ(known.size(), 8 + RecentBlocks::kBlocks);
+  // None of those in the line can move on, which is no reason to refuse a block elsewhere.
+  EXPECT_TRUE(one.know(kCpu, kAddresses + (1 << 20), 5));
+  EXPECT_EQ(one.forget(kCpu, kAddresses + (1 << 20)), 5);
   for (const std::uint64_t address : known) {
     EXPECT_EQ(one.forget(kCpu, address), static_cast<std::int64_t>((address - kAddresses) / kUnit + 1));
   }

@@ -359,6 +359,10 @@ class Move {
     agent::Inside inside;
     if (before_ == nullptr) return;
     told_ = sharing_remove(tensor_, before_);
+    if (told_ == Told::kNo && storage_is_watched(before_)) {  // a gather on another thread may be telling of it
+      told_ = Told::kYes;
+      was_followed_ = true;
+    }
     watched_tensor_moves(tensor_, before_);
   }
 

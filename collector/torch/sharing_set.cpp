@@ -46,7 +46,7 @@ struct alignas(64) First {
 static_assert(sizeof(First) == 64);
 
 /// What follows, elsewhere: two lines. Those that have no place there are lost.
-struct alignas(128) Second {
+struct alignas(64) Second {
   std::atomic<Entry> tensors[15];
   std::atomic<std::uint64_t> lost;  ///< a bit for each storage that lost one, by its mark
 };

@@ -22,8 +22,7 @@ struct alignas(64) Sum {
   std::atomic<bool> added_to;  ///< since the last exact moment; if not, a forward pass may begin with the next one
   std::atomic<bool> busy;
 };
-constexpr std::uint32_t kDevices = 128;
-constinit Sum g_sums[kDevices] = {};
+constinit Sum g_sums[kKnownDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
@@ -77,7 +76,7 @@ std::optional<KnownBlock> take(std::uint32_t device, std::uint64_t address) noex
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
   TorchThread* thread = agent::full_detail() ? nullptr : torch_thread();
-  if (thread == nullptr || device >= kDevices) return false;
+  if (thread == nullptr || device >= kKnownDevices) return false;
   if (!know_block(thread->recent_blocks, device, reinterpret_cast<std::uint64_t>(address), bytes)) return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
@@ -98,7 +97,7 @@ void tell_block_of(const void* storage) noexcept {
 }
 
 void write_small_sum_before_alloc(std::uint32_t device) noexcept {
-  if (agent::full_detail() || device >= kDevices) return;
+  if (agent::full_detail() || device >= kKnownDevices) return;
   Sum& sum = g_sums[device];
   const std::int64_t told = sum.told.load(std::memory_order_relaxed);
   if (sum.now.load(std::memory_order_relaxed) != told || sum.high.load(std::memory_order_relaxed) > told) {
@@ -107,7 +106,7 @@ void write_small_sum_before_alloc(std::uint32_t device) noexcept {
 }
 
 void write_small_sum_before_free(std::uint32_t device) noexcept {
-  if (agent::full_detail() || device >= kDevices) return;
+  if (agent::full_detail() || device >= kKnownDevices) return;
   // What has become less meanwhile can wait: no peak lies there.
   Sum& sum = g_sums[device];
   if (sum.high.load(std::memory_order_relaxed) > sum.told.load(std::memory_order_relaxed)) tell(device, sum);

@@ -16,6 +16,7 @@ constinit std::atomic<TorchThread*> g_spare[64];
 
 TorchThread* take_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
+  agent::follow_thread_end();
   for (auto& spare : g_spare) {
     if (spare.load(std::memory_order_relaxed) == nullptr) continue;
     TorchThread* thread = spare.exchange(nullptr, std::memory_order_acquire);

@@ -38,6 +38,7 @@ from turns import Training
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
 PARTS_FOR_AN_INTERVAL = 6
 DETAILS = ("lifetimes", "full")
+CORES = 5  #: for the processes of a part, so that two can be theirs alone (gpu_step.py)
 TURNS = 4  #: of a process in alternation with the plain one, until another's
 RIVALS = ("history_python", "history_all", "profiler")
 #: model, steps of a turn, whether torch's recorders run beside
@@ -76,7 +77,7 @@ def places_on(visible: dict[str, str]) -> SimpleQueue[Place]:
     """Two for each GPU."""
     cores = sorted(os.sched_getaffinity(0))
     share = len(cores) // (2 * len(visible))
-    if share == 0:
+    if share < CORES:
         raise SystemExit(f"error: {len(cores)} cores for {len(visible)} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
     shares = iter(range(0, len(cores), share))
     places: SimpleQueue[Place] = SimpleQueue()

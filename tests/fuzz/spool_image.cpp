@@ -155,8 +155,10 @@ TestStream story(Random& random) {
   return s;
 }
 
+std::uint64_t after(const wire::RecordHeader& header) { return header.seq + wire::sequences_of(header.type); }
+
 TestStream noise(Random& random) {
-  constexpr auto kTypes = static_cast<std::uint64_t>(RecordType::kParameter);  // the last one
+  constexpr auto kTypes = static_cast<std::uint64_t>(RecordType::kBlockAllocInNode);  // the last one
   static const std::vector<std::uint64_t> kNames = {0xA0, 0xA1, 0xA2, 0xB0, 0xB1, 0xC0, 0xC1, 0xD0, 0xD1, 1, 2, 3};
   TestStream s;
   const std::uint64_t records = 20 + random.below(600);
@@ -204,7 +206,7 @@ std::string image_of(const TestStream& stream, Random& random) {
   header.rank = -1;
   header.world_size = -1;
   header.detail = 2;
-  header.next_seq = stream.records.empty() ? 1 : stream.records.back().header().seq + 1;
+  header.next_seq = stream.records.empty() ? 1 : after(stream.records.back().header());
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     auto& descriptor = *new (&image[spool::kHeaderBytes + i * sizeof(spool::ChunkDescriptor)]) spool::ChunkDescriptor{};
     descriptor.state =

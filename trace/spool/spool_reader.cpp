@@ -153,7 +153,8 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   std::uint64_t last = 0;
   while (position + sizeof(wire::RecordHeader) / 8 <= batch.words.size()) {
     const auto& head = *reinterpret_cast<const wire::RecordHeader*>(&batch.words[position]);
-    if (head.words < sizeof(wire::RecordHeader) / 8 || position + head.words > batch.words.size() || head.seq <= last) {
+    if (head.words < sizeof(wire::RecordHeader) / 8 || position + head.words > batch.words.size() || head.seq <= last ||
+        head.seq > wire::kMaxSequence) {
       break;
     }
     last = head.seq + wire::sequences_of(head.type) - 1;

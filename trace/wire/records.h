@@ -65,12 +65,15 @@ enum class RecordType : std::uint16_t {
 /// How many sequences a record takes, from its own on: one for each that it stands for.
 constexpr std::uint64_t sequences_of(RecordType type) { return type == RecordType::kBlockAllocInNode ? 3 : 1; }
 
+/// No record's own is higher, so that those it takes are rows of a trace.
+inline constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << 63) - 4;
+
 /// 24 bytes before every record's own fields.
 struct RecordHeader {
   RecordType type;
   std::uint16_t words;  ///< length of the whole record in units of 8 bytes, header included
   std::uint32_t aux;    ///< small field whose meaning depends on the type; 0 if unused
-  std::uint64_t seq;    ///< position in the process's total order; starts at 1, dense
+  std::uint64_t seq;    ///< position in the process's total order; starts at 1, dense but for sequences_of()
   std::uint64_t tsc;    ///< cycle counter
 };
 static_assert(sizeof(RecordHeader) == 24);
