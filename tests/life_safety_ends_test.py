@@ -41,6 +41,30 @@ def test_threads_by_the_thousand(tmp_path):
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE to_seq IS NULL") == [(0,)]
 
 
+def test_threads_that_make_no_record_leave_nothing(tmp_path):
+    """Their tensors are too small to be told one by one."""
+    program = tmp_path / "small.py"
+    program.write_text("""
+import pathlib
+import threading
+import torch
+
+def resident():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def threads(count):
+    for _ in range(count):
+        thread = threading.Thread(target=torch.zeros, args=(3,))
+        thread.start()
+        thread.join()
+    return resident()
+
+print(-threads(100) + threads(2000))
+""")
+    grown = int(recorded.record(tmp_path / "out", program).stdout)
+    assert grown < 4 << 20  # a thread's state is 12 KiB or more
+
+
 def test_cancelled_threads(tmp_path):
     assert unharmed(tmp_path / "out", LIFE, "cancel", 40).stdout == "40 of 40 cancelled\n"
     trace = the_trace(tmp_path / "out")
