@@ -51,6 +51,16 @@ MemoryOfDevice g_memory_of_device;
 GetPointer g_blas_handle;
 GetPointer g_blas_lt_workspace;
 
+void write_block(wire::RecordType type, std::uint32_t device, std::uint64_t address, std::uint64_t bytes,
+                 std::uint64_t stack) noexcept {
+  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
+  if (record == nullptr) return;
+  record->address = address;
+  record->bytes = bytes;
+  record->stack = stack;
+  agent::commit_record(record);
+}
+
 /// @param node  string id: the node that runs  @param ordinal  its own on the thread
 void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack,
                          std::uint64_t node, std::uint64_t ordinal) noexcept {
@@ -67,39 +77,41 @@ void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint6
 
 /// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
 /// the records of the operators around it
-void write_block(wire::RecordType type, std::uint32_t device, const void* address, std::uint64_t bytes,
-                 bool small) noexcept {
+void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes, bool small) noexcept {
   const auto block = reinterpret_cast<std::uint64_t>(address);
-  const bool begins = type == wire::RecordType::kBlockAlloc;
   TorchThread* thread = torch_thread();
-  // A block ends while its storage does: one time and one stack serve both.
-  const bool with_storage = !begins && thread != nullptr && thread->ending_block == block;
-  const agent::OneMoment moment(with_storage ? thread->ending_tsc : 0);
-  if (begins) {
-    write_small_sum_before_alloc(device);
-  } else {
-    write_small_sum_before_free(device);
+  const agent::OneMoment moment;
+  write_small_sum_before_alloc(device);
+  std::uint64_t stack = 0;
+  if (!small) {
+    write_running_ops();
+    stack = stack_here();
   }
-  if (!small) write_running_ops();
-  const std::uint64_t node = begins && !small && thread != nullptr ? running_node() : 0;
-  // The size of a block that is freed is not known to the hook, so in `lifetimes` the storage's death has the stack.
-  const bool with_stack = agent::full_detail() || (!small && begins);
-  const std::uint64_t stack = !with_stack ? 0 : with_storage ? thread->ending_stack : stack_here();
-  if (thread != nullptr && begins && with_stack) {
+  if (thread != nullptr && !small) {
     // The first tensor on it is born next: these are its, too.
     thread->block = block;
     thread->block_stack = stack;
     thread->block_tsc = moment.tsc();
-  } else if (thread != nullptr && !begins && thread->block == block) {
-    thread->block = 0;
+    if (const std::uint64_t node = running_node(); node != 0) {
+      return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
+    }
   }
-  if (node != 0) return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
-  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
-  if (record == nullptr) return;
-  record->address = block;
-  record->bytes = bytes;
-  record->stack = stack;
-  agent::commit_record(record);
+  write_block(wire::RecordType::kBlockAlloc, device, block, bytes, stack);
+}
+
+/// @param flags  as in BlockRecord::bytes of a free
+void write_end(std::uint32_t device, const void* address, std::uint64_t flags, bool small) noexcept {
+  const auto block = reinterpret_cast<std::uint64_t>(address);
+  TorchThread* thread = torch_thread();
+  // A block ends while its storage does: one time and one stack serve both.
+  const bool with_storage = thread != nullptr && thread->ending_block == block;
+  const agent::OneMoment moment(with_storage ? thread->ending_tsc : 0);
+  write_small_sum_before_free(device);
+  if (!small) write_running_ops();
+  if (thread != nullptr && thread->block == block) thread->block = 0;
+  // In `lifetimes` the storage's death has the stack.
+  const std::uint64_t stack = !agent::full_detail() ? 0 : with_storage ? thread->ending_stack : stack_here();
+  write_block(wire::RecordType::kBlockFree, device, block, flags, stack);
 }
 
 bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
@@ -109,7 +121,7 @@ void* on_alloc_cpu(std::size_t bytes) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     if (!add_small_block(wire::kCpuDevice, address, bytes)) {
-      write_block(wire::RecordType::kBlockAlloc, wire::kCpuDevice, address, bytes, is_small(bytes));
+      write_begin(wire::kCpuDevice, address, bytes, is_small(bytes));
     }
   } else {
     agent::note_unrecorded_allocation();
@@ -124,7 +136,7 @@ void on_free_cpu(void* address) {
     const std::size_t usable = malloc_usable_size(address);
     const bool may_be_small = is_small(usable / 2);
     if (!may_be_small || !remove_small_block(wire::kCpuDevice, address)) {
-      write_block(wire::RecordType::kBlockFree, wire::kCpuDevice, address, 0, is_small(usable));
+      write_end(wire::kCpuDevice, address, 0, is_small(usable));
     }
   }
   g_free_cpu(address);
@@ -137,16 +149,22 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
   const bool is_cpu = (device & kTypeMask) == 0;
   if (is_cpu && address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
-    const auto type = bytes > 0 ? wire::RecordType::kBlockAlloc : wire::RecordType::kBlockFree;
-    write_block(type, wire::kCpuDevice, address, bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, false);
+    if (bytes > 0) {
+      write_begin(wire::kCpuDevice, address, static_cast<std::uint64_t>(bytes), false);
+    } else {
+      write_end(wire::kCpuDevice, address, 0, false);
+    }
   }
   g_report_memory(address, bytes, allocated, reserved, device);
 }
 
 // What is known of each device's CUDA allocator. Changed under that allocator's lock.
 constexpr std::size_t kDevices = 256;
-constinit std::atomic<std::uint64_t> g_reserved[kDevices];  ///< as last told
-constinit std::atomic<bool> g_announced[kDevices];          ///< it was told that every change is told
+struct Reserved {
+  std::atomic<std::uint64_t> bytes;  ///< as last told
+  std::atomic<bool> traced;          ///< it was told that every change is told
+};
+constinit Reserved g_reserved[kDevices] = {};
 
 enum class Following : std::uint32_t { kNot, kDue, kAttaching, kTraced, kNever };
 constinit std::atomic<Following> g_following{Following::kNot};
@@ -155,8 +173,8 @@ bool is_traced() noexcept { return g_following.load(std::memory_order_relaxed) =
 
 void write_reserved(std::size_t device, std::uint64_t reserved) noexcept {
   const bool traced = is_traced();
-  g_reserved[device].store(reserved, std::memory_order_relaxed);
-  g_announced[device].store(traced, std::memory_order_relaxed);
+  g_reserved[device].bytes.store(reserved, std::memory_order_relaxed);
+  g_reserved[device].traced.store(traced, std::memory_order_relaxed);
   auto* record =
       static_cast<wire::ReservedRecord*>(agent::begin_record(wire::RecordType::kReserved, sizeof(wire::ReservedRecord),
                                                              wire::cuda_device(static_cast<std::uint32_t>(device))));
@@ -210,7 +228,7 @@ void on_trace_free_completed(std::size_t device, std::uint64_t address) noexcept
 void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
   if (!agent::recording() || device >= kDevices) return;
   agent::Inside inside;
-  write_reserved(device, g_reserved[device].load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
+  write_reserved(device, g_reserved[device].bytes.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
 }
 
 /// Names who allocates, for as long as it lives.
@@ -259,7 +277,7 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
   const TorchThread* thread = torch_thread();
   const bool has_owner = thread != nullptr && thread->block_owner != nullptr;
   if (!has_owner && add_small_block(number, address, bytes)) return;
-  write_block(wire::RecordType::kBlockAlloc, number, address, bytes, is_small(bytes));
+  write_begin(number, address, bytes, is_small(bytes));
   if (thread == nullptr) return;
   if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
   if (has_owner) write_owner(number, at, thread->block_owner);
@@ -271,7 +289,7 @@ void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcep
   TorchThread* thread = torch_thread();
   const bool waits =
       thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
-  write_block(wire::RecordType::kBlockFree, number, address, waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
+  write_end(number, address, waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 
@@ -282,8 +300,9 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
   if (address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
     const std::size_t index = device >> 8;
-    if (g_reserved[index].load(std::memory_order_relaxed) != reserved ||
-        g_announced[index].load(std::memory_order_relaxed) != is_traced()) {
+    const Reserved& told = g_reserved[index];
+    if (told.bytes.load(std::memory_order_relaxed) != reserved ||
+        told.traced.load(std::memory_order_relaxed) != is_traced()) {
       write_reserved(index, reserved);
     }
     if (bytes > 0) {
@@ -342,13 +361,11 @@ void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
 }  // namespace
 
 void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes, const char* owner) noexcept {
-  write_block(wire::RecordType::kBlockAlloc, device, address, bytes, false);
+  write_begin(device, address, bytes, false);
   if (owner != nullptr) write_owner(device, reinterpret_cast<std::uint64_t>(address), owner);
 }
 
-void write_block_free(std::uint32_t device, const void* address) noexcept {
-  write_block(wire::RecordType::kBlockFree, device, address, 0, false);
-}
+void write_block_free(std::uint32_t device, const void* address) noexcept { write_end(device, address, 0, false); }
 
 namespace {
 

@@ -19,38 +19,28 @@ constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever 
 // 47 bits.
 constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
-constexpr unsigned kDeviceBits = 7;
-static_assert(kKnownDevices == 1u << kDeviceBits);
-constexpr unsigned kAddressBits = 64 - kBytesBits - kDeviceBits;
+constexpr unsigned kAddressBits = 47;
+static_assert(kAddressBits - kAlignBits + kBytesBits <= 64);
 static_assert(kFollowedBytes == 1 << kBytesBits);
 
-constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes, std::uint32_t device) noexcept {
-  return address >> kAlignBits << (kBytesBits + kDeviceBits) | bytes << kDeviceBits | device;
+constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes) noexcept {
+  return address >> kAlignBits << kBytesBits | bytes;
 }
-constexpr bool can_pack(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
-  return bytes != 0 && bytes < kFollowedBytes && device < kKnownDevices && address % (1u << kAlignBits) == 0 &&
-         address >> (kAddressBits + kAlignBits) == 0;
+constexpr bool can_pack(std::uint64_t address, std::uint64_t bytes) noexcept {
+  return bytes != 0 && bytes < kFollowedBytes && address % (1u << kAlignBits) == 0 && address >> kAddressBits == 0;
 }
 constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
-  return block >> (kBytesBits + kDeviceBits) == address >> kAlignBits && block != 0;
+  return block >> kBytesBits == address >> kAlignBits && block != 0;
 }
-constexpr std::uint64_t address_of(std::uint64_t block) noexcept {
-  return block >> (kBytesBits + kDeviceBits) << kAlignBits;
-}
-constexpr std::uint32_t device_of(std::uint64_t block) noexcept { return block & (kKnownDevices - 1); }
-constexpr KnownBlock unpack(std::uint64_t block) noexcept {
-  return {device_of(block), static_cast<std::int64_t>(block >> kDeviceBits & ((1u << kBytesBits) - 1))};
-}
+constexpr std::uint64_t address_of(std::uint64_t block) noexcept { return block >> kBytesBits << kAlignBits; }
+constexpr std::uint64_t bytes_of(std::uint64_t block) noexcept { return block & ((1u << kBytesBits) - 1); }
 
 /// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
-BlockBucket& bucket_of(std::uint32_t device, std::uint64_t address) noexcept {
-  // Bits of an address within the memory whose blocks share a line. On CUDA that has four of the smallest blocks.
-  constexpr unsigned kCpuBits = 10;
-  constexpr unsigned kCudaBits = 11;
-  const unsigned bits = device == wire::kCpuDevice ? kCpuBits : kCudaBits;
-  return g_buckets[(address >> bits) & ((1u << kBucketBits) - 1)];
+BlockBucket& bucket_at(std::uint64_t address) noexcept {
+  constexpr unsigned kBitsOfLine = 10;  // of an address within the memory whose blocks share a line
+  return g_buckets[(address >> kBitsOfLine) & ((1u << kBucketBits) - 1)];
 }
-BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_of(device_of(block), address_of(block)); }
+BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_at(address_of(block)); }
 
 RecentBlocks* take_recent_blocks() noexcept {
   for (std::uint32_t i = 0; i < kThreads; ++i) {
@@ -87,8 +77,8 @@ std::uint64_t take_from_others(const RecentBlocks* own, std::uint64_t address) n
   return 0;
 }
 
-std::uint64_t take_from_table(std::uint32_t device, std::uint64_t address) noexcept {
-  return bucket_of(device, address).take([address](std::uint64_t block) { return is_at(block, address); }).value_or(0);
+std::uint64_t take_from_table(std::uint64_t address) noexcept {
+  return bucket_at(address).take([address](std::uint64_t block) { return is_at(block, address); }).value_or(0);
 }
 
 }  // namespace
@@ -99,9 +89,9 @@ bool make_block_table() noexcept {
   return g_buckets != nullptr && g_recent != nullptr;
 }
 
-bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
-  if (!can_pack(device, address, bytes)) return false;
-  const std::uint64_t block = pack(address, bytes, device);
+bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept {
+  if (!can_pack(address, bytes)) return false;
+  const std::uint64_t block = pack(address, bytes);
   if (recent == nullptr) recent = take_recent_blocks();
   if (recent == &g_none) return bucket_of(block).insert(block);
   for (auto& entry : recent->blocks) {
@@ -126,15 +116,14 @@ bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t addre
   return true;
 }
 
-std::optional<KnownBlock> forget_block(RecentBlocks* recent, std::uint32_t device, std::uint64_t address) noexcept {
-  if (address % (1u << kAlignBits) != 0) return std::nullopt;
+std::uint64_t forget_block(RecentBlocks* recent, std::uint64_t address) noexcept {
+  if (address % (1u << kAlignBits) != 0) return 0;
   std::uint64_t block = recent != nullptr ? take_from_own(*recent, address) : 0;
-  if (block == 0) block = take_from_table(device, address);
+  if (block == 0) block = take_from_table(address);
   if (block == 0) block = take_from_others(recent, address);
   // It may have gone from another thread's line to the table between the two looks.
-  if (block == 0) block = take_from_table(device, address);
-  if (block == 0) return std::nullopt;
-  return unpack(block);
+  if (block == 0) block = take_from_table(address);
+  return bytes_of(block);
 }
 
 void give_back_recent_blocks(RecentBlocks* recent) noexcept {

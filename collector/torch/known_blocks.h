@@ -1,4 +1,4 @@
-// Blocks that are known by their address, without a lock: those that are in a sum, each with its bytes.
+// The bytes of CPU blocks that are in a sum (small_blocks.h), by their address, without a lock.
 //
 // A block stands in a table, in a bucket of one cache line by its address. Torch works on more memory than a cache has
 // between two looks at such a line, so most looks would wait for it; and most blocks end soon, on the thread that
@@ -8,11 +8,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 namespace dcmt::torch_provider {
-
-constexpr std::uint32_t kKnownDevices = 128;  ///< those of a known block are below
 
 /// The latest blocks of one thread. It alone adds; any thread takes out.
 struct alignas(64) RecentBlocks {
@@ -26,18 +23,13 @@ static_assert(sizeof(RecentBlocks) == 64);
 bool make_block_table() noexcept;
 
 /// False if it cannot be known: too large, not aligned to 64 bytes, or there is no room.
-/// @param recent  the calling thread's, nullptr at first  @param device  as in wire::BlockRecord
-bool know_block(RecentBlocks*& recent, std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept;
-
-struct KnownBlock {
-  std::uint32_t device;
-  std::int64_t bytes;
-};
+/// @param recent  the calling thread's, nullptr at first
+bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept;
 
 /// Takes the block out. Only the thread that gives it back, or whose tensor has it, calls this.
 /// @param recent  the calling thread's, or nullptr
-/// @param device  any CUDA device for one of CUDA: their addresses differ
-std::optional<KnownBlock> forget_block(RecentBlocks* recent, std::uint32_t device, std::uint64_t address) noexcept;
+/// @return its bytes, 0: it is not known
+std::uint64_t forget_block(RecentBlocks* recent, std::uint64_t address) noexcept;
 
 /// The thread ends. What is in there stays known.
 void give_back_recent_blocks(RecentBlocks* recent) noexcept;

@@ -11,12 +11,10 @@
 
 #include "collector/agent/arena.h"
 #include "trace/base/followed_bytes.h"
-#include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
-constexpr std::uint32_t kCpu = wire::kCpuDevice;
 constexpr std::uint64_t kUnit = 64;  ///< what an address is a multiple of
 constexpr std::uint64_t kAddresses = std::uint64_t{1} << 30;
 
@@ -33,16 +31,9 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  bool know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) {
-    return know_block(recent_, device, address, bytes);
-  }
+  bool know(std::uint64_t address, std::uint64_t bytes) { return know_block(recent_, address, bytes); }
   /// The bytes it was known with, 0: it was not.
-  std::int64_t forget(std::uint32_t device, std::uint64_t address) {
-    const auto block = forget_block(recent_, device, address);
-    if (!block) return 0;
-    EXPECT_EQ(block->device, device);
-    return block->bytes;
-  }
+  std::uint64_t forget(std::uint64_t address) { return forget_block(recent_, address); }
 
  private:
   RecentBlocks* recent_ = nullptr;
@@ -52,36 +43,35 @@ TEST_F(KnownBlocksTest, EachIsForgottenOnceWithItsBytesHoweverManyCameAfterIt) {
   std::mt19937_64 random(1);
   Allocator one;
   Allocator other;
-  std::map<std::uint64_t, std::int64_t> known;
+  std::map<std::uint64_t, std::uint64_t> known;
   for (int i = 0; i < 200'000; ++i) {
     const std::uint64_t address = kAddresses + random() % 4096 * 4 * kUnit;
-    const std::uint32_t device = address % (8 * kUnit) == 0 ? kCpu : wire::cuda_device(3);
     Allocator& who = random() % 4 == 0 ? other : one;
     if (const auto found = known.find(address); found != known.end()) {
-      ASSERT_EQ(who.forget(device, address), found->second);
+      ASSERT_EQ(who.forget(address), found->second);
       known.erase(found);
-      ASSERT_EQ(who.forget(device, address), 0);
+      ASSERT_EQ(who.forget(address), 0);
     } else {
       const std::uint64_t bytes = 1 + random() % (kFollowedBytes - 1);
-      if (who.know(device, address, bytes)) known[address] = static_cast<std::int64_t>(bytes);
+      if (who.know(address, bytes)) known[address] = bytes;
     }
   }
   EXPECT_GT(known.size(), 1000u);
   for (const auto& [address, bytes] : known) {
-    EXPECT_EQ(one.forget(address % (8 * kUnit) == 0 ? kCpu : wire::cuda_device(3), address), bytes);
+    EXPECT_EQ(one.forget(address), bytes);
   }
 }
 
 TEST_F(KnownBlocksTest, WhatCannotBeKnownIsSaidToBe) {
   Allocator one;
-  EXPECT_FALSE(one.know(kCpu, kAddresses, 0));
-  EXPECT_FALSE(one.know(kCpu, kAddresses, kFollowedBytes));
-  EXPECT_FALSE(one.know(kCpu, kAddresses + 8, 100));
-  EXPECT_FALSE(one.know(kCpu, std::uint64_t{1} << 47, 100));
-  EXPECT_EQ(one.forget(kCpu, kAddresses), 0);
-  ASSERT_TRUE(one.know(kCpu, kAddresses, 100));
-  EXPECT_EQ(one.forget(kCpu, kAddresses + 8), 0);
-  EXPECT_EQ(one.forget(kCpu, kAddresses), 100);
+  EXPECT_FALSE(one.know(kAddresses, 0));
+  EXPECT_FALSE(one.know(kAddresses, kFollowedBytes));
+  EXPECT_FALSE(one.know(kAddresses + 8, 100));
+  EXPECT_FALSE(one.know(std::uint64_t{1} << 47, 100));
+  EXPECT_EQ(one.forget(kAddresses), 0);
+  ASSERT_TRUE(one.know(kAddresses, 100));
+  EXPECT_EQ(one.forget(kAddresses + 8), 0);
+  EXPECT_EQ(one.forget(kAddresses), 100);
 }
 
 TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
@@ -90,33 +80,33 @@ TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
   std::vector<std::uint64_t> known;
   for (std::uint64_t i = 0; i < 16; ++i) {
     const std::uint64_t address = kAddresses + i * kUnit;
-    if (one.know(kCpu, address, i + 1)) known.push_back(address);
+    if (one.know(address, i + 1)) known.push_back(address);
   }
   EXPECT_EQ(known.size(), 8 + RecentBlocks::kBlocks);
   // None of those in the line can move on, which is no reason to refuse a block elsewhere.
-  EXPECT_TRUE(one.know(kCpu, kAddresses + (1 << 20), 5));
-  EXPECT_EQ(one.forget(kCpu, kAddresses + (1 << 20)), 5);
+  EXPECT_TRUE(one.know(kAddresses + (1 << 20), 5));
+  EXPECT_EQ(one.forget(kAddresses + (1 << 20)), 5);
   for (const std::uint64_t address : known) {
-    EXPECT_EQ(one.forget(kCpu, address), static_cast<std::int64_t>((address - kAddresses) / kUnit + 1));
+    EXPECT_EQ(one.forget(address), (address - kAddresses) / kUnit + 1);
   }
 }
 
 TEST_F(KnownBlocksTest, AThreadThatEndsLeavesItsBlocksKnown) {
   {
     Allocator gone;
-    ASSERT_TRUE(gone.know(kCpu, kAddresses, 5));
+    ASSERT_TRUE(gone.know(kAddresses, 5));
   }
   Allocator next;
-  ASSERT_TRUE(next.know(kCpu, kAddresses + kUnit, 6));
-  EXPECT_EQ(next.forget(kCpu, kAddresses), 5);
-  EXPECT_EQ(next.forget(kCpu, kAddresses + kUnit), 6);
+  ASSERT_TRUE(next.know(kAddresses + kUnit, 6));
+  EXPECT_EQ(next.forget(kAddresses), 5);
+  EXPECT_EQ(next.forget(kAddresses + kUnit), 6);
 }
 
 TEST_F(KnownBlocksTest, MoreThreadsThanHaveALineOfTheirOwn) {
   std::vector<Allocator> many(100);
-  for (std::size_t i = 0; i < many.size(); ++i) ASSERT_TRUE(many[i].know(kCpu, kAddresses + i * 1024, i + 1));
+  for (std::size_t i = 0; i < many.size(); ++i) ASSERT_TRUE(many[i].know(kAddresses + i * 1024, i + 1));
   for (std::size_t i = 0; i < many.size(); ++i) {
-    EXPECT_EQ(many[many.size() - 1 - i].forget(kCpu, kAddresses + i * 1024), static_cast<std::int64_t>(i + 1));
+    EXPECT_EQ(many[many.size() - 1 - i].forget(kAddresses + i * 1024), i + 1);
   }
 }
 
@@ -141,11 +131,11 @@ TEST_F(KnownBlocksTest, ThreadsGiveBackWhatOthersHaveJustAllocated) {
       std::vector<std::uint64_t> kept;
       const std::uint64_t base = kAddresses * static_cast<std::uint64_t>(number + 2);
       const auto give_back = [&](std::uint64_t address) {
-        if (own.forget(kCpu, address) != static_cast<std::int64_t>(bytes_at(address))) ++wrong;
+        if (own.forget(address) != bytes_at(address)) ++wrong;
       };
       for (int i = 0; i < kRounds; ++i) {
         const std::uint64_t address = base + static_cast<std::uint64_t>(i) * 128;
-        if (!own.know(kCpu, address, bytes_at(address))) continue;
+        if (!own.know(address, bytes_at(address))) continue;
         std::uint64_t empty = 0;
         auto& place = to_next.addresses[random() % kPlaces];
         if (i % 2 != 0 || !place.compare_exchange_strong(empty, address)) kept.push_back(address);
@@ -163,14 +153,14 @@ TEST_F(KnownBlocksTest, ThreadsGiveBackWhatOthersHaveJustAllocated) {
   Allocator last;
   for (auto& post : posts) {
     for (const auto& address : post.addresses) {
-      if (address != 0 && last.forget(kCpu, address) != static_cast<std::int64_t>(bytes_at(address))) ++wrong;
+      if (address != 0 && last.forget(address) != bytes_at(address)) ++wrong;
     }
   }
   EXPECT_EQ(wrong, 0u);
   // Nothing is left behind under any address that was ever used.
   for (int number = 0; number < kThreads; ++number) {
     for (std::uint64_t i = 0; i < kRounds; ++i) {
-      ASSERT_EQ(last.forget(kCpu, kAddresses * static_cast<std::uint64_t>(number + 2) + i * 128), 0);
+      ASSERT_EQ(last.forget(kAddresses * static_cast<std::uint64_t>(number + 2) + i * 128), 0);
     }
   }
 }

@@ -20,6 +20,7 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -122,6 +123,7 @@ std::uint64_t stack_of(const void* storage) noexcept {
 }
 
 struct Birth {
+  bool first;  ///< on its storage
   std::uint64_t stack;
   std::uint64_t tsc;  ///< 0: now
 };
@@ -136,12 +138,13 @@ bool is_first(const void* storage, const TorchThread* thread) noexcept {
   return storage != nullptr && (layout::strong_count(storage) == 1 || has_latest_block(storage, thread));
 }
 
-Birth birth_on(const void* storage, bool first, TorchThread* thread) noexcept {
-  if (!first) return {stack_of(storage), 0};
-  if (!has_latest_block(storage, thread)) return {stack_here(), 0};
+Birth birth_on(const void* storage) noexcept {
+  TorchThread* thread = torch_thread();
+  if (!is_first(storage, thread)) return {false, stack_of(storage), 0};
+  if (!has_latest_block(storage, thread)) return {true, stack_here(), 0};
   // The block was allocated for this tensor, a moment ago and from the same place.
   thread->block = 0;
-  return {thread->block_stack, thread->block_tsc};
+  return {true, thread->block_stack, thread->block_tsc};
 }
 
 void write_tensor(wire::RecordType type, const void* tensor, const void* storage, std::uint64_t stack) noexcept {
@@ -156,12 +159,22 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
   agent::commit_record(record);
 }
 
-/// Apart from what every birth does, which needs fewer registers.
-[[gnu::noinline]] void tell_birth(const void* tensor, const void* storage, bool first, TorchThread* thread) noexcept {
-  const Birth birth = birth_on(storage, first, thread);
+// What few births and ends need is kept apart from what all do, which then needs few registers.
+
+[[gnu::noinline]] void tell_birth(const void* tensor, const void* storage) noexcept {
+  const Birth birth = birth_on(storage);
   const agent::OneMoment moment(birth.tsc);
   write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
-  if (first) born_in_function(tensor, birth.stack);
+  if (birth.first) born_in_function(tensor, birth.stack);
+}
+
+[[gnu::noinline]] void born_without_storage(const void* tensor) noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread != nullptr && thread->in_detach != 0) {
+    thread->detached = tensor;
+  } else if (agent::full_detail()) {
+    tell_birth(tensor, nullptr);
+  }
 }
 
 void tensor_born(const void* tensor) noexcept {
@@ -170,18 +183,14 @@ void tensor_born(const void* tensor) noexcept {
   // An extension may make tensors before any operator runs, and end them at once through slots of its own.
   if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
-  TorchThread* thread = torch_thread();
-  if (storage == nullptr && thread != nullptr && thread->in_detach != 0) {
-    thread->detached = tensor;
-    return;
-  }
-  const bool first = is_first(storage, thread);
-  const bool told = agent::full_detail() || (first && layout::bytes_of(storage) >= kFollowedBytes);
+  if (storage == nullptr) return born_without_storage(tensor);
+  const bool told =
+      agent::full_detail() || (layout::bytes_of(storage) >= kFollowedBytes && is_first(storage, torch_thread()));
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
-  if (storage != nullptr) sharing_add(tensor, storage, told);
+  sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
   if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
-  tell_birth(tensor, storage, first, thread);
+  tell_birth(tensor, storage);
 }
 
 /// Whether a tensor's end is recorded.
@@ -195,10 +204,10 @@ bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
   return told == Told::kYes || storage_is_watched(storage);
 }
 
-[[gnu::noinline]] void tell_end(wire::RecordType type, const void* tensor, const void* storage,
-                                TorchThread* thread) noexcept {
+[[gnu::noinline]] void tell_end(wire::RecordType type, const void* tensor, const void* storage) noexcept {
   const agent::OneMoment moment;
   write_tensor(type, tensor, storage, 0);
+  TorchThread* thread = torch_thread();
   // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
   // between: that can be anything.
   if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
@@ -215,9 +224,10 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   const void* storage = layout::storage_of(tensor);
   Told told = Told::kNotKnown;
   if (storage != nullptr) told = sharing_remove(tensor, storage);
-  TorchThread* thread = torch_thread();
-  if (thread != nullptr) thread->ending_storage = nullptr;
-  if (tells_end(storage, told, type)) tell_end(type, tensor, storage, thread);
+  if (auto* thread = static_cast<TorchThread*>(agent::torch_thread_slot()); thread != nullptr) {
+    thread->ending_storage = nullptr;
+  }
+  if (tells_end(storage, told, type)) tell_end(type, tensor, storage);
 }
 
 void write_storage(wire::RecordType type, const void* storage, std::uint64_t stack) noexcept {
@@ -238,13 +248,20 @@ class StorageEnd {
  public:
   StorageEnd(const void* storage, wire::RecordType type) noexcept {
     if (!agent::recording()) return;
-    agent::Inside inside;
-    const std::uint64_t pinned = pinned_block_of(storage);
-    if (!follow_end(storage)) {
-      watched_storage_ends(storage);
-      end_pinned_block(pinned);
-      return;
+    if (const std::uint64_t pinned = pinned_block_of(storage); pinned != 0 || follow_end(storage)) {
+      tell(storage, type, pinned);
     }
+  }
+  ~StorageEnd() {
+    if (thread_ != nullptr) thread_->ending_block = 0;
+  }
+  StorageEnd(const StorageEnd&) = delete;
+  StorageEnd& operator=(const StorageEnd&) = delete;
+
+ private:
+  [[gnu::noinline]] void tell(const void* storage, wire::RecordType type, std::uint64_t pinned) noexcept {
+    agent::Inside inside;
+    if (!follow_end(storage)) return end_pinned_block(pinned);
     thread_ = torch_thread();
     const bool with_tensor = thread_ != nullptr && thread_->ending_storage == storage;
     const agent::OneMoment moment(with_tensor ? thread_->ending_tsc : 0);
@@ -260,13 +277,7 @@ class StorageEnd {
     }
     end_pinned_block(pinned);
   }
-  ~StorageEnd() {
-    if (thread_ != nullptr) thread_->ending_block = 0;
-  }
-  StorageEnd(const StorageEnd&) = delete;
-  StorageEnd& operator=(const StorageEnd&) = delete;
 
- private:
   TorchThread* thread_ = nullptr;
 };
 
@@ -612,6 +623,7 @@ std::size_t patch_new_objects() noexcept {
     groups[3] = kCudaImports;
     groups[4] = block_owner_imports(cuda);
     follow_pinned_blocks();
+    make_small_cuda_table();
   }
   const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();

@@ -17,6 +17,9 @@
 #include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
+
+constinit std::atomic<std::int32_t> g_watched_count{0};
+
 namespace {
 
 constexpr std::uint32_t kSlots = 16384;
@@ -74,7 +77,6 @@ constinit WatchBucket* g_watched = nullptr;
 constinit std::atomic<std::uint8_t>* g_watched_in = nullptr;
 constinit MovedTensor* g_moved = nullptr;
 constinit std::atomic<bool> g_keys_exist{false};
-constinit std::atomic<std::int32_t> g_watched_count{0};
 constinit std::atomic<std::int32_t> g_released_alive{0};
 constinit std::atomic<std::int32_t> g_moved_count{0};
 constinit std::atomic<bool> g_said_full{false};
@@ -569,7 +571,7 @@ void watch_small(const void* storage) noexcept {
   if (!storage_is_watched(storage)) watch(storage, kNoSlot);
 }
 
-bool storage_is_watched(const void* storage) noexcept {
+bool is_among_watched(const void* storage) noexcept {
   // An entry that is free holds no storage, and a tensor can have none.
   if (storage == nullptr || !may_be_watched(storage)) return false;
   for (const auto& entry : g_watched[watch_bucket_of(storage)].entries) {

@@ -4,6 +4,7 @@
 // argument is an activation and says nothing. The first declared count of a cycle is the one that counts down.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "trace/wire/records.h"
@@ -70,8 +71,12 @@ void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
 /// It has no bytes any more.
 void watched_storage_empties(const void* storage) noexcept;
+extern constinit std::atomic<std::int32_t> g_watched_count;
+bool is_among_watched(const void* storage) noexcept;
 /// True if the storage belongs to a key or has shrunk: it is followed at any size.
-bool storage_is_watched(const void* storage) noexcept;
+inline bool storage_is_watched(const void* storage) noexcept {
+  return g_watched_count.load(std::memory_order_relaxed) != 0 && is_among_watched(storage);
+}
 /// A followed storage became, or a followed tensor moved to, one smaller than what is followed by size alone.
 void watch_small(const void* storage) noexcept;
 

@@ -36,7 +36,9 @@ const void* tensor_of(Entry entry) noexcept {
 bool has_mark(Entry entry, std::uint64_t mark) noexcept {
   return (entry << (63 - kMarkBits) >> (64 - kMarkBits)) == mark;
 }
-bool is_of(Entry entry, const void* tensor) noexcept { return entry != 0 && tensor_of(entry) == tensor; }
+bool is_of(Entry entry, const void* tensor) noexcept {
+  return ((entry ^ entry_of(tensor, 0)) >> kBelowTensor) == 0;  // no tensor is at 0, as in an empty entry
+}
 
 /// The first line of a bucket.
 struct alignas(64) First {
@@ -58,16 +60,13 @@ constinit Second* g_second = nullptr;
 /// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
 /// side by side; those that lie at equal distances of a megabyte or more are spread.
 First& bucket_of(const void* storage) noexcept {
-  constexpr unsigned kBitsOfOne = 7;  // of an address within about what a storage takes
+  constexpr unsigned kBitsOfOne = 8;  // of an address within about what a storage takes
   const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBitsOfOne;
   const auto spread = (at >> kBucketBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits);  // Fibonacci hashing
   return g_first[(at + spread) % kBuckets];
 }
 
 Second& second(const First& first) noexcept { return g_second[&first - g_first]; }
-bool is_in(const Second& second, const std::atomic<Entry>& entry) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&entry) - reinterpret_cast<std::uintptr_t>(&second) < sizeof(Second);
-}
 
 std::uint64_t bit_of(std::uint64_t mark) noexcept { return std::uint64_t{1} << mark % 64; }
 
@@ -109,6 +108,26 @@ bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
   second(bucket).lost.fetch_or(bit_of(mark), std::memory_order_relaxed);
 }
 
+/// Empties the entry if it is the tensor's, and returns what it was, else 0. No exchange: a locked instruction costs as
+/// much as all the rest, and nobody else takes out what ends here. Who tells of the tensor meanwhile is not seen
+/// (sharing_set.h).
+Entry take(std::atomic<Entry>& entry, const void* tensor) noexcept {
+  const Entry before = entry.load(std::memory_order_relaxed);
+  if (!is_of(before, tensor)) return 0;
+  entry.store(0, std::memory_order_release);
+  return before;
+}
+
+[[gnu::noinline]] Entry take_from_second(First& bucket, const void* tensor) noexcept {
+  Entry taken = 0;
+  for (auto& entry : second(bucket).tensors) {
+    const Entry before = take(entry, tensor);
+    if (before != 0) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
+    taken |= before;
+  }
+  return taken;
+}
+
 /// A stale entry's address can have been born again: the same tensor then stands twice.
 bool contains(const SharingSet& set, const void* tensor) noexcept {
   for (std::uint32_t i = 0; i < set.count; ++i) {
@@ -139,18 +158,13 @@ void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
 
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
   First& bucket = bucket_of(storage);
-  Told told = Told::kNotKnown;
-  any_entry(bucket, [&](std::atomic<Entry>& entry) {
-    // No exchange: a locked instruction costs as much as all the rest, and nobody else takes out what ends here. Who
-    // tells of the tensor meanwhile is not seen (sharing_set.h).
-    const Entry before = entry.load(std::memory_order_relaxed);
-    if (!is_of(before, tensor)) return false;
-    entry.store(0, std::memory_order_release);
-    if (is_in(second(bucket), entry)) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
-    if (told != Told::kYes) told = (before & kTold) != 0 ? Told::kYes : Told::kNo;
-    return false;  // it can stand twice, if an earlier end at its address was not seen
-  });
-  return told;
+  Entry taken = 0;
+  // All of them: it can stand twice, if an earlier end at its address was not seen.
+#pragma GCC unroll 7
+  for (auto& entry : bucket.tensors) taken |= take(entry, tensor);
+  if (bucket.beyond.load(std::memory_order_relaxed) != 0) taken |= take_from_second(bucket, tensor);
+  if (taken == 0) return Told::kNotKnown;
+  return (taken & kTold) != 0 ? Told::kYes : Told::kNo;
 }
 
 Told sharing_tell(const void* tensor, const void* storage) noexcept {

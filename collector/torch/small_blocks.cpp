@@ -1,14 +1,15 @@
 #include "collector/torch/small_blocks.h"
 
 #include <atomic>
-#include <optional>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
 #include "collector/torch/known_blocks.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/pinned_blocks.h"
+#include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -16,19 +17,34 @@ namespace {
 /// What a device has in small blocks. `high` is the most since the last record, raised by whoever adds, lowered by
 /// whoever writes: one thread at a time. An addition at the very moment of a record may be told by the next one only.
 struct alignas(64) Sum {
-  std::atomic<std::int64_t> now;
+  std::atomic<std::int64_t> allocated;  ///< less what was given back
+  std::atomic<std::int64_t> left;       ///< of these, what was told after all
   std::atomic<std::int64_t> high;
   std::atomic<std::int64_t> told;
   std::atomic<bool> added_to;  ///< since the last exact moment; if not, a forward pass may begin with the next one
   std::atomic<bool> busy;
+
+  [[nodiscard]] std::int64_t now() const noexcept {
+    return allocated.load(std::memory_order_relaxed) - left.load(std::memory_order_relaxed);
+  }
 };
-constinit Sum g_sums[kKnownDevices] = {};
+constexpr std::uint32_t kDevices = 128;
+constinit Sum g_sums[kDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
   std::int64_t before = high.load(std::memory_order_relaxed);
   while (before < bytes && !high.compare_exchange_weak(before, bytes, std::memory_order_relaxed)) {
   }
+}
+
+/// What is allocated then.
+std::int64_t add(std::uint32_t device, Sum& sum, std::int64_t bytes) noexcept {
+  if (device == wire::kCpuDevice) return sum.allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  // The allocator's lock keeps the device's other threads out.
+  const std::int64_t allocated = sum.allocated.load(std::memory_order_relaxed) + bytes;
+  sum.allocated.store(allocated, std::memory_order_relaxed);
+  return allocated;
 }
 
 void write(std::uint32_t device, Sum& sum, std::int64_t bytes) noexcept {
@@ -43,7 +59,7 @@ void write(std::uint32_t device, Sum& sum, std::int64_t bytes) noexcept {
 void tell(std::uint32_t device, Sum& sum) noexcept {
   if (sum.busy.exchange(true, std::memory_order_acquire)) return;
   const std::int64_t high = sum.high.load(std::memory_order_relaxed);
-  const std::int64_t now = sum.now.load(std::memory_order_relaxed);
+  const std::int64_t now = sum.now();
   if (high > now && high > sum.told.load(std::memory_order_relaxed)) write(device, sum, high);
   if (now != sum.told.load(std::memory_order_relaxed)) write(device, sum, now);
   sum.high.store(now, std::memory_order_relaxed);
@@ -52,7 +68,7 @@ void tell(std::uint32_t device, Sum& sum) noexcept {
 
 void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   Sum& sum = g_sums[device];
-  raise(sum.high, sum.now.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  raise(sum.high, add(device, sum, bytes) - sum.left.load(std::memory_order_relaxed));
   if (device >= g_devices.load(std::memory_order_relaxed)) {
     std::uint32_t devices = g_devices.load(std::memory_order_relaxed);
     while (devices <= device && !g_devices.compare_exchange_weak(devices, device + 1, std::memory_order_relaxed)) {
@@ -63,50 +79,59 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   tell(device, sum);
 }
 
-/// Takes the block out of its sum.
-std::optional<KnownBlock> take(std::uint32_t device, std::uint64_t address) noexcept {
+bool know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
+  if (device != wire::kCpuDevice) return know_small_cuda_block(address, bytes);
+  TorchThread* thread = torch_thread();
+  return thread != nullptr && know_block(thread->recent_blocks, address, bytes);
+}
+
+std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
+  if (device != wire::kCpuDevice) return static_cast<std::int64_t>(forget_small_cuda_block(address));
   const TorchThread* thread = torch_thread();
-  const std::optional<KnownBlock> block =
-      forget_block(thread != nullptr ? thread->recent_blocks : nullptr, device, address);
-  if (block) g_sums[block->device].now.fetch_sub(block->bytes, std::memory_order_relaxed);
-  return block;
+  return static_cast<std::int64_t>(forget_block(thread != nullptr ? thread->recent_blocks : nullptr, address));
 }
 
 }  // namespace
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
-  TorchThread* thread = agent::full_detail() ? nullptr : torch_thread();
-  if (thread == nullptr || device >= kKnownDevices) return false;
-  if (!know_block(thread->recent_blocks, device, reinterpret_cast<std::uint64_t>(address), bytes)) return false;
+  if (agent::full_detail() || bytes >= kFollowedBytes || device >= kDevices) return false;
+  if (!know(device, reinterpret_cast<std::uint64_t>(address), bytes)) return false;
   grow(device, static_cast<std::int64_t>(bytes));
   return true;
 }
 
 bool remove_small_block(std::uint32_t device, const void* address) noexcept {
-  return !agent::full_detail() && take(device, reinterpret_cast<std::uint64_t>(address)).has_value();
+  if (agent::full_detail() || device >= kDevices) return false;
+  const std::int64_t bytes = forget(device, reinterpret_cast<std::uint64_t>(address));
+  if (bytes == 0) return false;
+  add(device, g_sums[device], -bytes);
+  return true;
 }
 
 void tell_block_of(const void* storage) noexcept {
   const std::uint64_t address = layout::data_of(storage);
   if (agent::full_detail() || address == 0) return;
-  std::optional<KnownBlock> block = take(wire::kCpuDevice, address);
-  if (!block) block = take(wire::cuda_device(0), address);
-  if (!block) return;
-  write_block_alloc(block->device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(block->bytes),
+  const std::uint32_t device =
+      layout::is_on_gpu(storage) ? wire::cuda_device(layout::device_index_of(storage)) : wire::kCpuDevice;
+  const std::int64_t bytes = device < kDevices ? forget(device, address) : 0;
+  if (bytes == 0) return;
+  // Outside of the allocator's lock, so apart from what it has allocated.
+  g_sums[device].left.fetch_add(bytes, std::memory_order_relaxed);
+  write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes),
                     pinned_owner(storage));
 }
 
 void write_small_sum_before_alloc(std::uint32_t device) noexcept {
-  if (agent::full_detail() || device >= kKnownDevices) return;
+  if (agent::full_detail() || device >= kDevices) return;
   Sum& sum = g_sums[device];
   const std::int64_t told = sum.told.load(std::memory_order_relaxed);
-  if (sum.now.load(std::memory_order_relaxed) != told || sum.high.load(std::memory_order_relaxed) > told) {
+  if (sum.now() != told || sum.high.load(std::memory_order_relaxed) > told) {
     tell(device, sum);
   }
 }
 
 void write_small_sum_before_free(std::uint32_t device) noexcept {
-  if (agent::full_detail() || device >= kKnownDevices) return;
+  if (agent::full_detail() || device >= kDevices) return;
   // What has become less meanwhile can wait: no peak lies there.
   Sum& sum = g_sums[device];
   if (sum.high.load(std::memory_order_relaxed) > sum.told.load(std::memory_order_relaxed)) tell(device, sum);

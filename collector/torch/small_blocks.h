@@ -7,7 +7,7 @@
 namespace dcmt::torch_provider {
 
 /// Takes a new block into its device's sum. False if it is to be told like any other: it is not small, the detail is
-/// higher, or there is no room.
+/// higher, or there is no room. Of a CUDA block, call this and remove_small_block() under its allocator's lock.
 /// @param device  as in wire::BlockRecord
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
 

@@ -1,0 +1,82 @@
+#include "collector/torch/small_cuda_blocks.h"
+
+#include <atomic>
+#include <cstddef>
+
+#include "collector/agent/provider.h"
+#include "trace/base/followed_bytes.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+constexpr std::uint64_t kUnit = 512;
+constexpr unsigned kRegionBits = 21;
+constexpr std::size_t kUnits = (std::size_t{1} << kRegionBits) / kUnit;
+
+/// In units; 0: no block in a sum begins here.
+using Size = std::atomic<std::uint8_t>;
+static_assert((kFollowedBytes - 1) / kUnit <= 0xff);
+
+/// 2 MiB of the address space in which blocks were known. It stays for ever: segments come back at the same addresses.
+struct Region {
+  std::atomic<std::uint64_t> number;  ///< address / 2 MiB; 0: unused
+  std::atomic<Size*> sizes;           ///< nullptr: another thread is about to set it, or there is no room
+};
+constexpr unsigned kTableBits = 10;
+constexpr std::uint32_t kProbes = 16;
+constexpr std::uint32_t kRegionsWithSizes = 512;
+
+constinit Region g_regions[1u << kTableBits] = {};
+constinit Size* g_sizes = nullptr;
+constinit std::atomic<std::uint32_t> g_used{0};  ///< of g_sizes, in regions
+
+Size* take_sizes() noexcept {
+  if (g_sizes == nullptr || g_used.load(std::memory_order_relaxed) >= kRegionsWithSizes) return nullptr;
+  const std::uint32_t index = g_used.fetch_add(1, std::memory_order_relaxed);
+  return index < kRegionsWithSizes ? g_sizes + index * kUnits : nullptr;
+}
+
+/// Where the size of a block at the address stands; nullptr: nowhere.
+Size* size_at(std::uint64_t address, bool make) noexcept {
+  const std::uint64_t number = address >> kRegionBits;
+  const std::uint64_t first = number * 0x9E3779B97F4A7C15u >> (64 - kTableBits);  // Fibonacci hashing
+  for (std::uint32_t probe = 0; probe < kProbes; ++probe) {
+    Region& region = g_regions[(first + probe) % (1u << kTableBits)];
+    std::uint64_t found = region.number.load(std::memory_order_relaxed);
+    if (found == 0) {
+      if (!make) return nullptr;
+      if (region.number.compare_exchange_strong(found, number, std::memory_order_relaxed)) {
+        region.sizes.store(take_sizes(), std::memory_order_release);
+        found = number;
+      }
+    }
+    if (found != number) continue;
+    Size* sizes = region.sizes.load(std::memory_order_acquire);
+    return sizes != nullptr ? &sizes[address / kUnit % kUnits] : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void make_small_cuda_table() noexcept {
+  if (g_sizes == nullptr) g_sizes = static_cast<Size*>(agent::arena(kRegionsWithSizes * kUnits));
+}
+
+bool know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
+  if ((address | bytes) % kUnit != 0) return false;
+  Size* size = size_at(address, /*make=*/true);
+  if (size == nullptr) return false;
+  size->store(static_cast<std::uint8_t>(bytes / kUnit), std::memory_order_relaxed);
+  return true;
+}
+
+std::uint64_t forget_small_cuda_block(std::uint64_t address) noexcept {
+  Size* size = address % kUnit == 0 ? size_at(address, /*make=*/false) : nullptr;
+  if (size == nullptr) return 0;
+  const std::uint64_t bytes = size->load(std::memory_order_relaxed) * kUnit;
+  if (bytes != 0) size->store(0, std::memory_order_relaxed);
+  return bytes;
+}
+
+}  // namespace dcmt::torch_provider
