@@ -41,6 +41,8 @@ DETAILS = ("lifetimes", "full")
 CORES = 5  #: for the processes of a part, so that two can be theirs alone (gpu_step.py)
 TURNS = 4  #: of a process in alternation with the plain one, until another's
 RIVALS = ("history_python", "history_all", "profiler")
+MODES = ("twin", *DETAILS, *RIVALS)
+PLACES = 3  #: for each GPU, where there are cores: while one is measured, the processes of the next parts start
 #: model, steps of a turn, whether torch's recorders run beside
 ROWS = (("gpt", 3, True), ("gpt_compiled", 3, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
@@ -74,15 +76,15 @@ class Place:
 
 
 def places_on(visible: dict[str, str]) -> SimpleQueue[Place]:
-    """Two for each GPU."""
     cores = sorted(os.sched_getaffinity(0))
-    share = len(cores) // (2 * len(visible))
-    if share < CORES:
+    on_each = min(PLACES, len(cores) // (CORES * len(visible)))
+    if on_each == 0:
         raise SystemExit(f"error: {len(cores)} cores for {len(visible)} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
+    share = len(cores) // (on_each * len(visible))
     shares = iter(range(0, len(cores), share))
     places: SimpleQueue[Place] = SimpleQueue()
     turns = [(gpu, threading.Lock()) for gpu in visible]
-    for gpu, turn in turns + turns:
+    for gpu, turn in on_each * turns:
         start = next(shares)
         places.put(Place(gpu, turn, cores[start : start + share]))
     return places
@@ -141,7 +143,7 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "to_plain": {mode: median_interval([one["to_plain"][mode] for one in parts]) for mode in modes if mode != "plain"},
-        "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in DETAILS},
+        "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in modes if mode in DETAILS},
     }
 
 
@@ -157,7 +159,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf, help="of a row: after these no part begins but the first 6")
     parser.add_argument("--rounds", type=int, default=4, help="of turns in a part (4)")
     parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
-    parser.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS)
+    parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="beside plain (all)")
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
@@ -170,7 +172,7 @@ def main() -> None:
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
-        modes = ["plain", "twin", *DETAILS, *(arguments.rivals if with_rivals else ())]
+        modes = ["plain", *(mode for mode in arguments.modes if with_rivals or mode not in RIVALS)]
         result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
