@@ -19,8 +19,8 @@ constexpr std::uint32_t kBucket = kFirstLine + 15;
 
 /// Four of these lie side by side in what has one bucket. A bucket knows for good what it lost, so each test has one
 /// for itself.
-struct alignas(32) Storage {};
-struct alignas(128) Neighbours {
+struct alignas(64) Storage {};
+struct alignas(256) Neighbours {
   Storage storages[4];
 };
 const Neighbours g_buckets[4];
