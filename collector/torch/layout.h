@@ -73,6 +73,7 @@ inline std::uint64_t bytes_of(const void* storage) noexcept {
 
 /// True if the storage is on a CUDA device.
 inline bool is_on_gpu(const void* storage) noexcept { return (word(storage, kStorageDevice) & 0xff) == 1; }
+/// 0xff: none.
 inline std::uint32_t device_index_of(const void* storage) noexcept { return word(storage, kStorageDevice) >> 8 & 0xff; }
 
 /// True if the storage says that it has no bytes: it never had any, or they were given back.

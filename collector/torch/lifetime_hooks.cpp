@@ -1,4 +1,5 @@
-// Every hook is: gate, guard, stack, sequence, store. A death is stamped before the real call, a birth after it.
+// Every hook that tells is: gate, guard, stack, sequence, store. A death is stamped before the real call, a birth after
+// it.
 //
 // docs/adr/0002: every TensorImpl constructor but one delegates to the four-argument constructor through libc10's own
 // import slot, and every destructor runs through an import slot of D1 or D2; so a birth and a death are seen once each.
@@ -20,7 +21,6 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
-#include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -224,9 +224,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   const void* storage = layout::storage_of(tensor);
   Told told = Told::kNotKnown;
   if (storage != nullptr) told = sharing_remove(tensor, storage);
-  if (auto* thread = static_cast<TorchThread*>(agent::torch_thread_slot()); thread != nullptr) {
-    thread->ending_storage = nullptr;
-  }
+  if (TorchThread* thread = torch_thread_if_any(); thread != nullptr) thread->ending_storage = nullptr;
   if (tells_end(storage, told, type)) tell_end(type, tensor, storage);
 }
 
@@ -248,9 +246,9 @@ class StorageEnd {
  public:
   StorageEnd(const void* storage, wire::RecordType type) noexcept {
     if (!agent::recording()) return;
-    if (const std::uint64_t pinned = pinned_block_of(storage); pinned != 0 || follow_end(storage)) {
-      tell(storage, type, pinned);
-    }
+    const std::uint64_t pinned = pinned_block_of(storage);
+    const bool followed = follow_end(storage);
+    if (followed || pinned != 0) tell(storage, type, followed, pinned);
   }
   ~StorageEnd() {
     if (thread_ != nullptr) thread_->ending_block = 0;
@@ -259,9 +257,10 @@ class StorageEnd {
   StorageEnd& operator=(const StorageEnd&) = delete;
 
  private:
-  [[gnu::noinline]] void tell(const void* storage, wire::RecordType type, std::uint64_t pinned) noexcept {
+  [[gnu::noinline]] void tell(const void* storage, wire::RecordType type, bool followed,
+                              std::uint64_t pinned) noexcept {
     agent::Inside inside;
-    if (!follow_end(storage)) return end_pinned_block(pinned);
+    if (!followed) return end_pinned_block(pinned);
     thread_ = torch_thread();
     const bool with_tensor = thread_ != nullptr && thread_->ending_storage == storage;
     const agent::OneMoment moment(with_tensor ? thread_->ending_tsc : 0);
@@ -623,7 +622,6 @@ std::size_t patch_new_objects() noexcept {
     groups[3] = kCudaImports;
     groups[4] = block_owner_imports(cuda);
     follow_pinned_blocks();
-    make_small_cuda_table();
   }
   const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();

@@ -71,7 +71,7 @@ void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
 /// It has no bytes any more.
 void watched_storage_empties(const void* storage) noexcept;
-extern constinit std::atomic<std::int32_t> g_watched_count;
+extern constinit std::atomic<std::int32_t> g_watched_count;  ///< all of them; written in release_keys.cpp only
 bool is_among_watched(const void* storage) noexcept;
 /// True if the storage belongs to a key or has shrunk: it is followed at any size.
 inline bool storage_is_watched(const void* storage) noexcept {

@@ -50,9 +50,9 @@ const char* self_check() {
     return wrong("storage objects");
   }
   // No memory of a GPU is needed to see where a storage keeps its device.
-  const c10::StorageImpl elsewhere(c10::StorageImpl::use_byte_size_t(), 0, c10::DataPtr(nullptr, at::kCUDA), nullptr,
-                                   false);
-  if (!layout::is_on_gpu(&elsewhere)) return wrong("storage objects");
+  const c10::StorageImpl elsewhere(c10::StorageImpl::use_byte_size_t(), 0, c10::DataPtr(nullptr, {at::kCUDA, 3}),
+                                   nullptr, false);
+  if (!layout::is_on_gpu(&elsewhere) || layout::device_index_of(&elsewhere) != 3) return wrong("storage objects");
   const c10::TensorImpl* viewed = view.unsafeGetTensorImpl();
   if (layout::word(viewed, layout::kTensorOffset) != 5 || layout::word(viewed, layout::kTensorElements) != 5 ||
       layout::word(impl, layout::kTensorOffset) != 0 || layout::word(impl, layout::kTensorElements) != 15) {

@@ -47,20 +47,20 @@ struct alignas(64) First {
 };
 static_assert(sizeof(First) == 64);
 
-/// What follows, elsewhere: two lines. Those that have no place there are lost.
+/// What follows, elsewhere: four lines, so that two storages can have all they may. Those without a place are lost.
 struct alignas(64) Second {
-  std::atomic<Entry> tensors[15];
+  std::atomic<Entry> tensors[31];
   std::atomic<std::uint64_t> lost;  ///< a bit for each storage that lost one, by its mark
 };
-static_assert(sizeof(Second) == 128);
+static_assert(sizeof(Second) == 256);
 
 constinit First* g_first = nullptr;
 constinit Second* g_second = nullptr;
 
 /// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
-/// side by side; those that lie at equal distances of a megabyte or more are spread.
+/// side by side; those that lie at equal distances of two megabytes or more are spread.
 First& bucket_of(const void* storage) noexcept {
-  constexpr unsigned kBitsOfOne = 8;  // of an address within about what a storage takes
+  constexpr unsigned kBitsOfOne = 8;  // of an address within the memory of two storages, if nothing else lay there
   const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBitsOfOne;
   const auto spread = (at >> kBucketBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits);  // Fibonacci hashing
   return g_first[(at + spread) % kBuckets];

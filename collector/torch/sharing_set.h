@@ -1,6 +1,6 @@
 // Which tensors lie on a storage, without a list of all tensors.
 //
-// A fixed table of recent tensor births, in buckets by storage: a cache line each, and two more for those that need
+// A fixed table of recent tensor births, in buckets by storage: a cache line each, and four more for those that need
 // it. It may lose entries (a full bucket, a storage with many tensors) and it may hold stale ones (a tensor whose
 // storage was exchanged by code that has no hook). So it answers with candidates, each verified by reading the
 // candidate's memory through the kernel, which cannot fault, and it says when it may be incomplete. Lock-free; callable

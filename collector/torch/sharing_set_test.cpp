@@ -15,7 +15,7 @@ namespace dcmt::torch_provider {
 namespace {
 
 constexpr std::uint32_t kFirstLine = 7;
-constexpr std::uint32_t kBucket = kFirstLine + 15;
+constexpr std::uint32_t kBucket = kFirstLine + 31;
 
 /// Four of these lie side by side in what has one bucket. A bucket knows for good what it lost, so each test has one
 /// for itself.
@@ -81,26 +81,28 @@ TEST_F(SharingTest, OneMoreThanAStorageMayHaveIsSaidAndLeavesRoomToItsNeighbours
   EXPECT_EQ(set.count, SharingSet::kCapacity);
   EXPECT_EQ(sharing_remove(tensors.back().address(), storage), Told::kNotKnown);
 
-  const Storage* const neighbour = &g_buckets[1].storages[1];
-  std::vector<Tensor> others(kBucket - SharingSet::kCapacity, Tensor(neighbour));
-  std::set<const void*> expected;
-  for (const Tensor& tensor : others) {
-    sharing_add(tensor.address(), neighbour, false);
-    expected.insert(tensor.address());
+  // All that is left, in two parts: one storage may not have it.
+  constexpr std::uint32_t kLeft = kBucket - SharingSet::kCapacity;
+  const Storage* const neighbours[] = {&g_buckets[1].storages[1], &g_buckets[1].storages[2]};
+  const std::vector<Tensor> others[] = {std::vector<Tensor>(kLeft / 2, Tensor(neighbours[0])),
+                                        std::vector<Tensor>(kLeft - kLeft / 2, Tensor(neighbours[1]))};
+  for (int i = 0; i < 2; ++i) {
+    for (const Tensor& tensor : others[i]) sharing_add(tensor.address(), neighbours[i], false);
   }
-  EXPECT_EQ(known(*neighbour), expected);
-  for (const Tensor& tensor : others) EXPECT_EQ(sharing_remove(tensor.address(), neighbour), Told::kNo);
-  for (const Tensor& tensor : tensors) sharing_remove(tensor.address(), storage);
-  EXPECT_TRUE(known(*neighbour).empty());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(known(*neighbours[i]).size(), others[i].size());
+    for (const Tensor& tensor : others[i]) EXPECT_EQ(sharing_remove(tensor.address(), neighbours[i]), Told::kNo);
+    EXPECT_TRUE(known(*neighbours[i]).empty());
+  }
 }
 
 TEST_F(SharingTest, WithoutAnyRoomThatIsSaidOfTheStorageThatHasNone) {
   const Storage* const first = &g_buckets[2].storages[0];
   const Storage* const last = &g_buckets[2].storages[3];
   std::vector<Tensor> tensors;
-  for (std::uint32_t i = 0; i < kBucket; ++i) tensors.emplace_back(&g_buckets[2].storages[i / 8]);
+  for (std::uint32_t i = 0; i < kBucket; ++i) tensors.emplace_back(&g_buckets[2].storages[i / 13]);
   for (std::uint32_t i = 0; i < tensors.size(); ++i) {
-    sharing_add(tensors[i].address(), &g_buckets[2].storages[i / 8], false);
+    sharing_add(tensors[i].address(), &g_buckets[2].storages[i / 13], false);
   }
   const Tensor late(last);
   sharing_add(late.address(), last, false);
@@ -108,7 +110,7 @@ TEST_F(SharingTest, WithoutAnyRoomThatIsSaidOfTheStorageThatHasNone) {
   sharing_of(last, set);
   EXPECT_TRUE(set.maybe_incomplete);
   EXPECT_EQ(set.count, 0u);
-  EXPECT_EQ(known(*first).size(), 8u);
+  EXPECT_EQ(known(*first).size(), 13u);
 }
 
 TEST_F(SharingTest, ThreadsThatComeAndGoLeaveNothingAndLoseNothing) {

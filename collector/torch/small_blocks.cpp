@@ -1,6 +1,7 @@
 #include "collector/torch/small_blocks.h"
 
 #include <atomic>
+#include <optional>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_hooks.h"
@@ -18,17 +19,19 @@ namespace {
 /// whoever writes: one thread at a time. An addition at the very moment of a record may be told by the next one only.
 struct alignas(64) Sum {
   std::atomic<std::int64_t> allocated;  ///< less what was given back
-  std::atomic<std::int64_t> left;       ///< of these, what was told after all
+  std::atomic<std::int64_t> taken_out;  ///< of these: told after all, and its end will be
   std::atomic<std::int64_t> high;
   std::atomic<std::int64_t> told;
   std::atomic<bool> added_to;  ///< since the last exact moment; if not, a forward pass may begin with the next one
   std::atomic<bool> busy;
 
   [[nodiscard]] std::int64_t now() const noexcept {
-    return allocated.load(std::memory_order_relaxed) - left.load(std::memory_order_relaxed);
+    // In this order: what is taken out was allocated before, so another thread cannot make it too low, or negative.
+    const std::int64_t out = taken_out.load(std::memory_order_acquire);
+    return allocated.load(std::memory_order_relaxed) - out;
   }
 };
-constexpr std::uint32_t kDevices = 128;
+constexpr std::uint32_t kDevices = 128;  // blocks of any beyond are told
 constinit Sum g_sums[kDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
 
@@ -68,7 +71,8 @@ void tell(std::uint32_t device, Sum& sum) noexcept {
 
 void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   Sum& sum = g_sums[device];
-  raise(sum.high, add(device, sum, bytes) - sum.left.load(std::memory_order_relaxed));
+  const std::int64_t allocated = add(device, sum, bytes);
+  raise(sum.high, allocated - sum.taken_out.load(std::memory_order_relaxed));
   if (device >= g_devices.load(std::memory_order_relaxed)) {
     std::uint32_t devices = g_devices.load(std::memory_order_relaxed);
     while (devices <= device && !g_devices.compare_exchange_weak(devices, device + 1, std::memory_order_relaxed)) {
@@ -79,10 +83,17 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   tell(device, sum);
 }
 
-bool know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
-  if (device != wire::kCpuDevice) return know_small_cuda_block(address, bytes);
+/// By how much the sum grows; nothing if the block cannot be known.
+std::optional<std::int64_t> know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
+  const auto grows = static_cast<std::int64_t>(bytes);
+  if (device != wire::kCpuDevice) {
+    const std::optional<std::uint64_t> before = know_small_cuda_block(address, bytes);
+    if (!before) return std::nullopt;
+    return grows - static_cast<std::int64_t>(*before);
+  }
   TorchThread* thread = torch_thread();
-  return thread != nullptr && know_block(thread->recent_blocks, address, bytes);
+  if (thread == nullptr || !know_block(thread->recent_blocks, address, bytes)) return std::nullopt;
+  return grows;
 }
 
 std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
@@ -95,9 +106,9 @@ std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
   if (agent::full_detail() || bytes >= kFollowedBytes || device >= kDevices) return false;
-  if (!know(device, reinterpret_cast<std::uint64_t>(address), bytes)) return false;
-  grow(device, static_cast<std::int64_t>(bytes));
-  return true;
+  const std::optional<std::int64_t> grows = know(device, reinterpret_cast<std::uint64_t>(address), bytes);
+  if (grows) grow(device, *grows);
+  return grows.has_value();
 }
 
 bool remove_small_block(std::uint32_t device, const void* address) noexcept {
@@ -116,7 +127,7 @@ void tell_block_of(const void* storage) noexcept {
   const std::int64_t bytes = device < kDevices ? forget(device, address) : 0;
   if (bytes == 0) return;
   // Outside of the allocator's lock, so apart from what it has allocated.
-  g_sums[device].left.fetch_add(bytes, std::memory_order_relaxed);
+  g_sums[device].taken_out.fetch_add(bytes, std::memory_order_release);
   write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes),
                     pinned_owner(storage));
 }

@@ -20,21 +20,11 @@ static_assert((kFollowedBytes - 1) / kUnit <= 0xff);
 /// 2 MiB of the address space in which blocks were known. It stays for ever: segments come back at the same addresses.
 struct Region {
   std::atomic<std::uint64_t> number;  ///< address / 2 MiB; 0: unused
-  std::atomic<Size*> sizes;           ///< nullptr: another thread is about to set it, or there is no room
+  std::atomic<Size*> sizes;           ///< nullptr: another thread is about to set it, or there is no memory
 };
-constexpr unsigned kTableBits = 10;
+constexpr unsigned kTableBits = 13;  // 16 GiB, whatever else lies there
 constexpr std::uint32_t kProbes = 16;
-constexpr std::uint32_t kRegionsWithSizes = 512;
-
 constinit Region g_regions[1u << kTableBits] = {};
-constinit Size* g_sizes = nullptr;
-constinit std::atomic<std::uint32_t> g_used{0};  ///< of g_sizes, in regions
-
-Size* take_sizes() noexcept {
-  if (g_sizes == nullptr || g_used.load(std::memory_order_relaxed) >= kRegionsWithSizes) return nullptr;
-  const std::uint32_t index = g_used.fetch_add(1, std::memory_order_relaxed);
-  return index < kRegionsWithSizes ? g_sizes + index * kUnits : nullptr;
-}
 
 /// Where the size of a block at the address stands; nullptr: nowhere.
 Size* size_at(std::uint64_t address, bool make) noexcept {
@@ -46,7 +36,7 @@ Size* size_at(std::uint64_t address, bool make) noexcept {
     if (found == 0) {
       if (!make) return nullptr;
       if (region.number.compare_exchange_strong(found, number, std::memory_order_relaxed)) {
-        region.sizes.store(take_sizes(), std::memory_order_release);
+        region.sizes.store(static_cast<Size*>(agent::arena(kUnits)), std::memory_order_release);
         found = number;
       }
     }
@@ -54,21 +44,24 @@ Size* size_at(std::uint64_t address, bool make) noexcept {
     Size* sizes = region.sizes.load(std::memory_order_acquire);
     return sizes != nullptr ? &sizes[address / kUnit % kUnits] : nullptr;
   }
+  static constinit std::atomic<bool> said{false};
+  if (make && !said.exchange(true)) {
+    agent::diagnose(
+        wire::DiagnosticCode::kNote,
+        "small CUDA blocks lie at more places than are followed: those at new ones are recorded one by one");
+  }
   return nullptr;
 }
 
 }  // namespace
 
-void make_small_cuda_table() noexcept {
-  if (g_sizes == nullptr) g_sizes = static_cast<Size*>(agent::arena(kRegionsWithSizes * kUnits));
-}
-
-bool know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
-  if ((address | bytes) % kUnit != 0) return false;
+std::optional<std::uint64_t> know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
+  if ((address | bytes) % kUnit != 0) return std::nullopt;
   Size* size = size_at(address, /*make=*/true);
-  if (size == nullptr) return false;
+  if (size == nullptr) return std::nullopt;
+  const std::uint64_t before = size->load(std::memory_order_relaxed) * kUnit;
   size->store(static_cast<std::uint8_t>(bytes / kUnit), std::memory_order_relaxed);
-  return true;
+  return before;
 }
 
 std::uint64_t forget_small_cuda_block(std::uint64_t address) noexcept {

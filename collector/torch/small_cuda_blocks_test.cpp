@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
 #include <map>
 #include <random>
 #include <thread>
@@ -17,12 +19,7 @@ constexpr std::uint64_t kUnit = 512;
 constexpr std::uint64_t kRegion = std::uint64_t{2} << 20;
 constexpr std::uint64_t kAddresses = std::uint64_t{0x7f} << 40;
 
-class SmallCudaBlocksTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() { make_small_cuda_table(); }
-};
-
-TEST_F(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
+TEST(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
   std::mt19937_64 random(1);
   std::map<std::uint64_t, std::uint64_t> known;
   for (int i = 0; i < 200'000; ++i) {
@@ -33,7 +30,7 @@ TEST_F(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
       known.erase(found);
       ASSERT_EQ(forget_small_cuda_block(address), 0u);
     } else {
-      ASSERT_TRUE(know_small_cuda_block(address, bytes));
+      ASSERT_EQ(know_small_cuda_block(address, bytes), 0u);
       known[address] = bytes;
     }
   }
@@ -41,49 +38,60 @@ TEST_F(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
   for (const auto& [address, bytes] : known) EXPECT_EQ(forget_small_cuda_block(address), bytes);
 }
 
-TEST_F(SmallCudaBlocksTest, ABlockThatIsNotOfWholeUnitsIsRefused) {
-  EXPECT_FALSE(know_small_cuda_block(kAddresses + 64, kUnit));
-  EXPECT_FALSE(know_small_cuda_block(kAddresses, 100));
+TEST(SmallCudaBlocksTest, ABlockThatIsNotOfWholeUnitsIsRefused) {
+  EXPECT_EQ(know_small_cuda_block(kAddresses + 64, kUnit), std::nullopt);
+  EXPECT_EQ(know_small_cuda_block(kAddresses, 100), std::nullopt);
   EXPECT_EQ(forget_small_cuda_block(kAddresses), 0u);
-  ASSERT_TRUE(know_small_cuda_block(kAddresses, kUnit));
+  ASSERT_EQ(know_small_cuda_block(kAddresses, kUnit), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses + 64), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses + kRegion), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses), kUnit);
 }
 
-// Each device has its own lock, so threads of several devices come at once.
-TEST_F(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
+TEST(SmallCudaBlocksTest, ABlockWhoseEndWasNotSeenIsReturnedByTheNextOne) {
+  ASSERT_EQ(know_small_cuda_block(kAddresses, 3 * kUnit), 0u);
+  EXPECT_EQ(know_small_cuda_block(kAddresses, 5 * kUnit), 3 * kUnit);
+  EXPECT_EQ(forget_small_cuda_block(kAddresses), 5 * kUnit);
+}
+
+// Each device has its own lock, so threads of several devices can come to a new region at once.
+TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
   constexpr int kThreads = 4;
-  constexpr std::uint64_t kRounds = 2000;
-  std::vector<int> wrong(kThreads);
+  constexpr std::uint64_t kRounds = 500;
+  std::atomic<std::uint64_t> known{0};
+  std::atomic<int> wrong{0};
+  std::barrier round(kThreads);
   std::vector<std::thread> threads;
-  for (int number = 0; number < kThreads; ++number) {
-    threads.emplace_back([number, &wrong] {
+  for (std::uint64_t number = 0; number < kThreads; ++number) {
+    threads.emplace_back([&, number] {
       for (std::uint64_t i = 0; i < kRounds; ++i) {
-        // The same regions, in turn: places side by side.
-        const std::uint64_t address =
-            2 * kAddresses / 3 / kRegion * kRegion + i % 20 * kRegion + static_cast<std::uint64_t>(number) * kUnit;
+        round.arrive_and_wait();
+        const std::uint64_t address = kAddresses + (100 + i) * kRegion + number * kUnit;
         const std::uint64_t bytes = (i % 100 + 1) * kUnit;
-        // While another thread makes the region, it may be refused.
-        const bool known = know_small_cuda_block(address, bytes);
-        if (forget_small_cuda_block(address) != (known ? bytes : 0)) ++wrong[static_cast<std::size_t>(number)];
+        // Whoever comes while another one makes the region may be refused.
+        const bool is_known = know_small_cuda_block(address, bytes).has_value();
+        if (is_known) ++known;
+        if (forget_small_cuda_block(address) != (is_known ? bytes : 0)) ++wrong;
       }
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(wrong, std::vector<int>(kThreads));
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(known, kRounds);
 }
 
 // The last test: it uses up what there is.
-TEST_F(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
+TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
   std::vector<std::uint64_t> known;
-  for (std::uint64_t i = 0; i < 3000; ++i) {
+  std::vector<std::uint64_t> refused;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
     const std::uint64_t address = kAddresses + (i * 7 + 1000) * kRegion;
-    if (know_small_cuda_block(address, kUnit)) known.push_back(address);
+    (know_small_cuda_block(address, kUnit) ? known : refused).push_back(address);
   }
-  EXPECT_GT(known.size(), 300u);
-  EXPECT_LE(known.size(), 512u);
+  EXPECT_GT(known.size(), 5000u);
+  EXPECT_GT(refused.size(), 10'000u);
   for (const std::uint64_t address : known) EXPECT_EQ(forget_small_cuda_block(address), kUnit);
+  for (const std::uint64_t address : refused) EXPECT_EQ(forget_small_cuda_block(address), 0u);
 }
 
 }  // namespace

@@ -77,9 +77,12 @@ struct TorchThread {
 /// A new thread's state, or nullptr.
 TorchThread* take_torch_thread() noexcept;
 
+/// The calling thread's state; nullptr if it has told nothing yet.
+inline TorchThread* torch_thread_if_any() noexcept { return static_cast<TorchThread*>(agent::torch_thread_slot()); }
+
 /// The calling thread's state; nullptr if there is no memory for it. Takes memory at a thread's first call.
 inline TorchThread* torch_thread() noexcept {
-  auto* thread = static_cast<TorchThread*>(agent::torch_thread_slot());
+  TorchThread* thread = torch_thread_if_any();
   return thread != nullptr ? thread : take_torch_thread();
 }
 

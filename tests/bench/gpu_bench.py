@@ -172,7 +172,9 @@ def main() -> None:
     for model, steps, with_rivals in ROWS:
         if model not in arguments.models:
             continue
-        modes = ["plain", *(mode for mode in arguments.modes if with_rivals or mode not in RIVALS)]
+        modes = ["plain", *dict.fromkeys(mode for mode in arguments.modes if with_rivals or mode not in RIVALS)]
+        if len(modes) == 1:
+            continue
         result = measure(places, folder, model, steps, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"

@@ -9,6 +9,7 @@ import recorded
 
 pytestmark = pytest.mark.gpu
 PROGRAM = recorded.PROGRAMS / "cuda_training.py"
+SMALL_BLOCKS = recorded.PROGRAMS / "small_blocks.py"
 STEPS = 5
 
 
@@ -56,3 +57,26 @@ def test_losses_are_bit_equal_with_and_without_the_tool(model, tmp_path):
     assert plain.returncode == 0, plain.stderr
     done = recorded.record(tmp_path / "run", PROGRAM, model, STEPS, detail="full", timeout=400)
     assert json.loads(plain.stdout)["losses"] == json.loads(done.stdout.splitlines()[-1])["losses"]
+
+
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+def test_small_blocks_are_in_the_curve_to_the_byte(detail, tmp_path):
+    done = recorded.record(tmp_path / "run", SMALL_BLOCKS, "--gather", "--device", "cuda", detail=detail)
+    printed = json.loads(done.stdout.splitlines()[-1])
+    (trace,) = recorded.traces(tmp_path / "run")
+    marks = dict(recorded.query(trace, "SELECT text, from_seq FROM mark JOIN string ON string.id = mark.name"))
+    events = events_of(trace)
+
+    def alive(name):
+        return sum(delta for seq, delta in events if seq < marks[name])
+
+    assert {name: alive(name) - alive("begin") for name in printed["at_marks"]} == printed["at_marks"]
+    # The gathered one has a block of its own, and no other has in `lifetimes`.
+    own = recorded.query(
+        trace,
+        "SELECT bytes, storage IS NOT NULL FROM block WHERE device = 'cuda:0' AND address != 0 AND bytes < 65536"
+        " AND from_seq > ? AND to_seq < ?",
+        marks["threads are gone"],
+        marks["its end"],
+    )
+    assert own == [(1024, 1)]

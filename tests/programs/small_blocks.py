@@ -1,7 +1,7 @@
-"""Takes small blocks of the CPU in a known pattern, and prints how many bytes are alive at each mark, and the most that
+"""Takes small blocks of a device in a known pattern, and prints how many bytes are alive at each mark, and the most that
 ever were between the marks `begin` and `end`, by its own count. Between marks the most is reached twice by a small block
 alone: before a large one ends, and with many that are gone at the next mark. With --gather a small parameter is gathered
-and never released."""
+and ends without a release."""
 
 from __future__ import annotations
 
@@ -14,21 +14,27 @@ import torch
 import dc_memtrace
 
 SMALL, LARGE = 1024, 1 << 20
+device = "cpu"
 alive = peak = 0
 at_marks: dict[str, int] = {}
 
 
+def block_of(size: int) -> int:
+    """Torch's CUDA allocator hands out whole units of 512 bytes."""
+    return size if device == "cpu" else (size + 511) // 512 * 512
+
+
 def take(size: int) -> torch.Tensor:
     global alive, peak
-    alive += size
+    alive += block_of(size)
     peak = max(peak, alive)
-    return torch.empty(size, dtype=torch.uint8)
+    return torch.empty(size, dtype=torch.uint8, device=device)
 
 
 def give(*tensors: torch.Tensor) -> None:
     """The caller has no name for them any more when this returns."""
     global alive
-    alive -= sum(tensor.numel() for tensor in tensors)
+    alive -= sum(block_of(tensor.numel()) for tensor in tensors)
 
 
 def mark(name: str) -> None:
@@ -61,7 +67,7 @@ def on_threads() -> None:
 
     def work() -> None:
         for size in range(1, 400):
-            torch.empty(size * 16, dtype=torch.uint8)
+            torch.empty(size * 16, dtype=torch.uint8, device=device)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -74,15 +80,21 @@ def on_threads() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gather", action="store_true")
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
-    torch.empty(1, dtype=torch.uint8)
+    global device
+    device = arguments.device
+    torch.empty(1, dtype=torch.uint8, device=device)
     count()
     threading.Thread(target=lambda: None).start()
     on_threads()
     if arguments.gather:
-        weight = torch.empty(SMALL, dtype=torch.uint8)
+        weight = take(SMALL)
         dc_memtrace.gather(7, weight)
-        dc_memtrace.mark("gathered")
+        mark("gathered")
+        give(weight)
+        del weight
+        mark("its end")
     print(json.dumps({"peak": peak, "at_marks": at_marks}))
 
 
