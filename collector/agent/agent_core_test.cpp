@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -17,8 +16,8 @@
 
 #include "collector/agent/gate.h"
 #include "collector/agent/provider.h"
-#include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
+#include "collector/agent/testing/test_spool.h"
 #include "trace/spool/spool_reader.h"
 
 namespace {
@@ -27,32 +26,13 @@ using dcmt::agent::begin_record;
 using dcmt::agent::commit_record;
 using dcmt::agent::Inside;
 using dcmt::agent::OneMoment;
+using dcmt::agent::test_spool;
 using dcmt::spool::SequencedRecord;
 using dcmt::spool::SpoolReader;
 using dcmt::wire::BlockRecord;
 using dcmt::wire::LostRecord;
 using dcmt::wire::RecordType;
 using dcmt::wire::StringRecord;
-
-constexpr std::uint32_t kChunks = 8;
-
-// One spool per process is the agent's contract, so the tests share one and drain it to the end each time.
-SpoolReader& reader() {
-  static auto* the_reader = [] {
-    std::string pattern = std::filesystem::temp_directory_path().string() + "/dcmt-test-XXXXXX";
-    const char* folder = mkdtemp(pattern.data());
-    EXPECT_TRUE(dcmt::agent::make_gate());
-    EXPECT_TRUE(dcmt::agent::make_seen_table());
-    EXPECT_EQ(dcmt::agent::open_spool({folder, kChunks, dcmt::Detail::kFull, -1, -1}), nullptr);
-    EXPECT_EQ(dcmt::agent::show_spool(folder), nullptr);
-    auto opened = SpoolReader::open(std::string(folder) + "/" + dcmt::agent::spool_name());
-    EXPECT_TRUE(opened.ok());
-    std::filesystem::remove_all(folder);
-    dcmt::agent::open_gate();
-    return new SpoolReader(std::move(*opened));
-  }();
-  return *the_reader;
-}
 
 bool record_block(std::uint64_t address, std::uint64_t bytes) {
   if (!dcmt::agent::recording()) return false;
@@ -69,18 +49,18 @@ bool record_block(std::uint64_t address, std::uint64_t bytes) {
 template <class Visit>
 std::uint64_t drain(Visit visit) {
   std::uint64_t count = 0;
-  while (reader().take() != 0) {
-    for (SequencedRecord r = reader().next(); r.header != nullptr; r = reader().next()) {
+  while (test_spool().take() != 0) {
+    for (SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
       visit(r);
       ++count;
     }
-    reader().give_back();
+    test_spool().give_back();
   }
   return count;
 }
 
 TEST(AgentCore, FourThreadsLoseNothingWhileTheReaderKeepsUp) {
-  reader();
+  test_spool();
   constexpr int kThreads = 4;
   constexpr std::uint64_t kEach = 50'000;
   std::atomic<int> running{kThreads};
@@ -117,7 +97,7 @@ TEST(AgentCore, FourThreadsLoseNothingWhileTheReaderKeepsUp) {
   EXPECT_EQ(blocks, kThreads * kEach);
   EXPECT_EQ(next_of.size(), kThreads);
   EXPECT_EQ(declared_lost, refused.load());
-  EXPECT_EQ(last_seq, reader().last_taken_sequence());
+  EXPECT_EQ(last_seq, test_spool().last_taken_sequence());
 }
 
 TEST(AgentCore, AFullSpoolDropsCountsAndSaysSo) {
@@ -134,7 +114,7 @@ TEST(AgentCore, AFullSpoolDropsCountsAndSaysSo) {
   EXPECT_EQ(seen, written);
 
   // The next record of the same thread would declare the loss; the thread is gone, the spool's counter is not.
-  EXPECT_GE(reader().lost(), refused);
+  EXPECT_GE(test_spool().lost(), refused);
 }
 
 TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
@@ -155,17 +135,17 @@ TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
 }
 
 TEST(AgentCore, TheSpoolNamesTheProcessAndItsStart) {
-  EXPECT_EQ(reader().facts().pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_EQ(test_spool().facts().pid, static_cast<std::uint32_t>(getpid()));
   std::ifstream file("/proc/self/stat");
   std::string field;
   for (int index = 0; index < 22; ++index) file >> field;  // this program's name has no space
-  EXPECT_EQ(std::to_string(reader().facts().process_start), field);
+  EXPECT_EQ(std::to_string(test_spool().facts().process_start), field);
   // Named by a look at the counter just before the one in the header.
   char* end = nullptr;
   const std::string name = dcmt::agent::spool_name();
   const std::string pid = std::to_string(getpid()) + "-";
   ASSERT_TRUE(name.starts_with(pid)) << name;
-  EXPECT_LT(std::strtoull(name.c_str() + pid.size(), &end, 16), reader().facts().start_tsc);
+  EXPECT_LT(std::strtoull(name.c_str() + pid.size(), &end, 16), test_spool().facts().start_tsc);
   EXPECT_STREQ(end, ".spool");
 }
 
@@ -175,33 +155,33 @@ TEST(AgentCore, ARecordOfALaterThreadDestructorLeavesNoChunkOpen) {
   // Made after the agent's key, so its destructor runs after the agent's.
   pthread_key_t key = 0;
   ASSERT_EQ(pthread_key_create(&key, [](void*) { EXPECT_TRUE(record_block(3, 3)); }), 0);
-  const double before = reader().used();
+  const double before = test_spool().used();
   for (std::uint32_t i = 0; i < 3; ++i) {
     std::thread([key] {
-      pthread_setspecific(key, &reader());
+      pthread_setspecific(key, &test_spool());
       EXPECT_TRUE(record_block(2, 2));
     }).join();
   }
   drain(no_record);
-  EXPECT_EQ(reader().used(), before);
+  EXPECT_EQ(test_spool().used(), before);
   pthread_key_delete(key);
 }
 
 TEST(AgentCore, AForkedChildIsSilent) {
-  reader();
+  test_spool();
   ASSERT_TRUE(record_block(1, 1));
-  const std::uint64_t before = reader().last_taken_sequence();
+  const std::uint64_t before = test_spool().last_taken_sequence();
   const pid_t child = fork();
   if (child == 0) _exit(record_block(2, 2) || dcmt::agent::recording() ? 1 : 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(reader().last_taken_sequence(), before);
+  EXPECT_EQ(test_spool().last_taken_sequence(), before);
   EXPECT_TRUE(dcmt::agent::recording());
 }
 
 TEST(AgentCore, WhatHappensTogetherHasOneTime) {
-  reader();
+  test_spool();
   constexpr std::uint64_t kGiven = 17;
   record_block(1, 0);
   {
@@ -227,7 +207,7 @@ TEST(AgentCore, WhatHappensTogetherHasOneTime) {
 }
 
 TEST(AgentCore, InsideTheGuardNothingRecords) {
-  reader();
+  test_spool();
   const Inside outer;
   EXPECT_TRUE(outer.entered);
   EXPECT_FALSE(dcmt::agent::recording());

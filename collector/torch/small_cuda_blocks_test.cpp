@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "collector/agent/spool_writer.h"
+#include "collector/agent/testing/test_spool.h"
 #include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
@@ -18,6 +20,19 @@ namespace {
 constexpr std::uint64_t kUnit = 512;
 constexpr std::uint64_t kRegion = std::uint64_t{2} << 20;
 constexpr std::uint64_t kAddresses = std::uint64_t{0x7f} << 40;
+
+int published_diagnostics() {
+  spool::SpoolReader& spool = agent::test_spool();
+  agent::close_thread_chunk();
+  int published = 0;
+  while (spool.take() != 0) {
+    for (auto record = spool.next(); record.header != nullptr; record = spool.next()) {
+      published += record.header->type == wire::RecordType::kDiagnostic ? 1 : 0;
+    }
+    spool.give_back();
+  }
+  return published;
+}
 
 TEST(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
   std::mt19937_64 random(1);
@@ -81,7 +96,8 @@ TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
 }
 
 // The last test: it uses up what there is.
-TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
+TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndThatIsSaidOnce) {
+  agent::test_spool();
   std::vector<std::uint64_t> known;
   std::vector<std::uint64_t> refused;
   for (std::uint64_t i = 0; i < 20'000; ++i) {
@@ -92,6 +108,7 @@ TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
   EXPECT_GT(refused.size(), 10'000u);
   for (const std::uint64_t address : known) EXPECT_EQ(forget_small_cuda_block(address), kUnit);
   for (const std::uint64_t address : refused) EXPECT_EQ(forget_small_cuda_block(address), 0u);
+  EXPECT_EQ(published_diagnostics(), 1);
 }
 
 }  // namespace

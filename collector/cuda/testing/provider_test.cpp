@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "collector/agent/gate.h"
 #include "collector/agent/provider.h"
-#include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
+#include "collector/agent/testing/test_spool.h"
 #include "collector/cuda/testing/fake_cupti.h"
 #include "trace/spool/spool_reader.h"
 
@@ -64,17 +63,7 @@ const void* storage(std::uint64_t number) { return reinterpret_cast<const void*>
 class Provider : public ::testing::Test {
  protected:
   Provider() {
-    std::string folder = std::filesystem::temp_directory_path().string() + "/dcmt-test-XXXXXX";
-    EXPECT_NE(mkdtemp(folder.data()), nullptr);
-    EXPECT_TRUE(make_gate());
-    EXPECT_TRUE(make_seen_table());
-    EXPECT_EQ(open_spool({folder.c_str(), 8, Detail::kFull, -1, -1}), nullptr);
-    EXPECT_EQ(show_spool(folder.c_str()), nullptr);
-    auto opened = spool::SpoolReader::open(folder + "/" + spool_name());
-    EXPECT_TRUE(opened.ok());
-    reader_ = std::make_unique<spool::SpoolReader>(std::move(*opened));
-    std::filesystem::remove_all(folder);
-    open_gate();
+    test_spool();
     const Inside inside;
     dcmt_provider_start();
   }
@@ -107,14 +96,14 @@ class Provider : public ::testing::Test {
   Published take_published() {
     Published published;
     close_thread_chunk();
-    while (reader_->take() != 0) {
-      for (spool::SequencedRecord r = reader_->next(); r.header != nullptr; r = reader_->next()) {
+    while (test_spool().take() != 0) {
+      for (spool::SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
         if (r.header->type == RecordType::kLaunches) {
           published.launches.push_back(*reinterpret_cast<const wire::LaunchesRecord*>(r.header));
         }
         published.diagnostics += r.header->type == RecordType::kDiagnostic ? 1 : 0;
       }
-      reader_->give_back();
+      test_spool().give_back();
     }
     return published;
   }
@@ -128,7 +117,6 @@ class Provider : public ::testing::Test {
   }
 
   const std::vector<Touch> kTouched{{storage(1), kBytes, "kernel"}};
-  std::unique_ptr<spool::SpoolReader> reader_;
 };
 
 TEST_F(Provider, IsNoSubscriberUntilItIsAsked) {
