@@ -11,7 +11,7 @@ A recorded process is compared with itself, too, its gate closed for every other
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
-On each GPU one part is measured while the processes of the next one start on other cores.
+On each GPU one part is measured while the processes of the next ones start on other cores.
 """
 
 from __future__ import annotations
