@@ -86,9 +86,10 @@ def test_command_that_cannot_be_started(tmp_path):
     assert recorded.tool("run", "-o", tmp_path / "b", "--", "/etc/passwd").returncode == 126
 
 
-def test_program_without_torch(tmp_path):
-    result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", HELLO)
-    assert "nothing was recorded" in one_line(result, 0)
+@pytest.mark.parametrize("program", [HELLO, f"import torch; {HELLO}"], ids=["without torch", "torch but no tensor"])
+def test_program_without_tensors(tmp_path, program):
+    result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
+    assert "made a tensor: nothing was recorded" in one_line(result, 0)
     assert result.stdout == "hello\n"
     assert recorded.traces(tmp_path / "out") == []
     assert "no trace" in one_line(recorded.tool("report", tmp_path / "out"), 3)

@@ -467,7 +467,7 @@ Expected<RunResult> run(const RunOptions& options) {
   Status saved = save_run(options.folder, state);
   if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   if (result.traces.empty() && result.notes.empty()) {
-    result.notes.emplace_back("no process of the command used torch: nothing was recorded");
+    result.notes.emplace_back("no process of the command made a tensor: nothing was recorded");
   }
   return result;
 }
