@@ -86,7 +86,7 @@ def test_command_that_cannot_be_started(tmp_path):
     assert recorded.tool("run", "-o", tmp_path / "b", "--", "/etc/passwd").returncode == 126
 
 
-@pytest.mark.parametrize("program", [HELLO, f"import torch; {HELLO}"], ids=["without torch", "torch but no tensor"])
+@pytest.mark.parametrize("program", [HELLO, f"import torch; {HELLO}"], ids=["no_torch", "torch"])
 def test_program_without_tensors(tmp_path, program):
     result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
     assert "made a tensor: nothing was recorded" in one_line(result, 0)
