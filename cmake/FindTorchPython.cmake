@@ -23,12 +23,4 @@ if(NOT DCMT_TORCH_DIR)
   message(FATAL_ERROR "No Python with torch found. Set DCMT_PYTHON to one, run scripts/demo once (it makes .venv), "
     "or configure with -DDCMT_COLLECTOR=OFF for trace, analyzer and cli only.")
 endif()
-# CUDA's headers come with torch's wheels for CUDA, or from a toolkit. Without them there are fewer facts of GPUs.
-find_path(DCMT_CUDA_INCLUDE cuda_runtime_api.h NO_DEFAULT_PATH
-  PATHS ${DCMT_TORCH_DIR}/../nvidia/cu13/include ${DCMT_TORCH_DIR}/../nvidia/cuda_runtime/include
-        $ENV{CUDA_HOME}/include /usr/local/cuda/include)
-set(DCMT_CUDA_FACTS OFF CACHE INTERNAL "")
-if(DCMT_CUDA_INCLUDE AND EXISTS ${DCMT_TORCH_DIR}/include/c10/cuda/CUDACachingAllocator.h)
-  set(DCMT_CUDA_FACTS ON CACHE INTERNAL "")
-endif()
 message(STATUS "torch: ${DCMT_TORCH_DIR} (Python ${DCMT_PYTHON_EXECUTABLE})")

@@ -1,0 +1,32 @@
+# Sets DCMT_CUDA_INCLUDE to the folders of CUDA's headers and DCMT_CUPTI_INCLUDE to those and CUPTI's; empty where there are
+# none. They come with torch's wheels for CUDA, or from a toolkit. Neither library is linked. DCMT_CUDA_FACTS says whether
+# torch's allocator for CUDA can be asked for its facts.
+get_filename_component(site_packages ${DCMT_TORCH_DIR} DIRECTORY)
+file(GLOB wheels ${site_packages}/nvidia/cu*/include)
+set(toolkits $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda)
+find_path(DCMT_CUDA_HEADER_DIR cuda_runtime_api.h HINTS ${wheels} PATHS ${toolkits} PATH_SUFFIXES include)
+find_path(DCMT_CUPTI_HEADER_DIR cupti.h HINTS ${DCMT_CUDA_HEADER_DIR} ${wheels}
+  PATHS ${toolkits} PATH_SUFFIXES include extras/CUPTI/include)
+# What the runtime's headers include from the compiler's is in none of torch's wheels since CUDA 13. Triton, which torch for
+# CUDA needs, has it.
+find_path(DCMT_CUDA_COMPILER_HEADER_DIR crt/host_defines.h HINTS ${DCMT_CUDA_HEADER_DIR} ${toolkits}
+  ${site_packages}/triton/backends/nvidia PATH_SUFFIXES include NO_DEFAULT_PATH)
+mark_as_advanced(DCMT_CUDA_HEADER_DIR DCMT_CUPTI_HEADER_DIR DCMT_CUDA_COMPILER_HEADER_DIR)
+
+set(DCMT_CUDA_INCLUDE "")
+set(DCMT_CUPTI_INCLUDE "")
+if(DCMT_CUDA_HEADER_DIR AND DCMT_CUDA_COMPILER_HEADER_DIR)
+  set(DCMT_CUDA_INCLUDE ${DCMT_CUDA_HEADER_DIR} ${DCMT_CUDA_COMPILER_HEADER_DIR})
+  if(DCMT_CUPTI_HEADER_DIR)
+    set(DCMT_CUPTI_INCLUDE ${DCMT_CUPTI_HEADER_DIR} ${DCMT_CUDA_INCLUDE})
+  endif()
+endif()
+set(DCMT_CUDA_FACTS OFF CACHE INTERNAL "")
+if(DCMT_CUDA_INCLUDE AND EXISTS ${DCMT_TORCH_DIR}/include/c10/cuda/CUDACachingAllocator.h)
+  set(DCMT_CUDA_FACTS ON CACHE INTERNAL "")
+else()
+  message(STATUS "no headers of CUDA, or a torch without it: streams and reserved bytes will not be seen")
+endif()
+if(NOT DCMT_CUPTI_INCLUDE)
+  message(STATUS "no headers of CUPTI: the CUDA provider is not built, kernels will not be seen")
+endif()
