@@ -3,13 +3,14 @@
 # torch's allocator for CUDA can be asked for its facts.
 get_filename_component(site_packages ${DCMT_TORCH_DIR} DIRECTORY)
 file(GLOB wheels ${site_packages}/nvidia/cu*/include)
-set(toolkits $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda)
-find_path(DCMT_CUDA_HEADER_DIR cuda_runtime_api.h HINTS ${wheels} PATHS ${toolkits} PATH_SUFFIXES include)
-find_path(DCMT_CUPTI_HEADER_DIR cupti.h HINTS ${DCMT_CUDA_HEADER_DIR} ${wheels}
-  PATHS ${toolkits} PATH_SUFFIXES include extras/CUPTI/include)
+set(DCMT_CUDA_TOOLKITS "$ENV{CUDA_HOME};$ENV{CUDA_PATH};/usr/local/cuda" CACHE STRING "Where a toolkit of CUDA may be")
+# Nowhere else: what lies among the system's headers may be of any version.
+find_path(DCMT_CUDA_HEADER_DIR cuda_runtime_api.h PATHS ${wheels} ${DCMT_CUDA_TOOLKITS} PATH_SUFFIXES include NO_DEFAULT_PATH)
+find_path(DCMT_CUPTI_HEADER_DIR cupti.h PATHS ${DCMT_CUDA_HEADER_DIR} ${wheels} ${DCMT_CUDA_TOOLKITS}
+  PATH_SUFFIXES include extras/CUPTI/include NO_DEFAULT_PATH)
 # What the runtime's headers include from the compiler's is in none of torch's wheels since CUDA 13. Triton, which torch for
 # CUDA needs, has it.
-find_path(DCMT_CUDA_COMPILER_HEADER_DIR crt/host_defines.h HINTS ${DCMT_CUDA_HEADER_DIR} ${toolkits}
+find_path(DCMT_CUDA_COMPILER_HEADER_DIR crt/host_defines.h PATHS ${DCMT_CUDA_HEADER_DIR} ${DCMT_CUDA_TOOLKITS}
   ${site_packages}/triton/backends/nvidia PATH_SUFFIXES include NO_DEFAULT_PATH)
 mark_as_advanced(DCMT_CUDA_HEADER_DIR DCMT_CUPTI_HEADER_DIR DCMT_CUDA_COMPILER_HEADER_DIR)
 
