@@ -70,7 +70,7 @@ struct NamedKey {
   std::int64_t graph;
   std::string name;
   std::size_t place;
-  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;
+  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A rank numbers the parameters of functions as they come. Here each name has one number on all ranks.
@@ -298,6 +298,7 @@ std::vector<ParameterDifference> compare_parameters(const std::vector<StepOfRank
     }
   }
   std::vector<ParameterDifference> list;
+  list.reserve(differences.size());
   for (auto& [key, difference] : differences) list.push_back(std::move(difference));
   return list;
 }

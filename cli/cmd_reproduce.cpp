@@ -117,7 +117,7 @@ Expected<Executor> find_executor() {
 std::string python_for(const Options& options, const LoadedTrace& trace) {
   if (!options.python.empty()) return options.python;
   const std::string command = trace.data->meta_text(meta::kCommand);
-  const std::string first = command.substr(0, command.find(' '));
+  std::string first = command.substr(0, command.find(' '));
   if (fs::path(first).filename().string().starts_with("python") && access(first.c_str(), X_OK) == 0) return first;
   return "python3";
 }

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -98,11 +99,10 @@ std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Int
   for (const analyzer::Interval& other : data.intervals) {
     if (other.kept == Kept::kNo) continue;
     if (other.span.from_seq < interval.span.from_seq) {
-      before = " Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
+      before = fmt::format(" Moments that were kept lie before: --at {}", other.span.to_seq.value);
     } else {
-      const std::string after = "--at " + std::to_string(other.span.from_seq.value + 1);
-      return before.empty() ? " A moment that was kept lies after: " + after + "."
-                            : before + ", and after: " + after + ".";
+      const std::string lead = before.empty() ? " A moment that was kept lies after" : before + ", and after";
+      return fmt::format("{}: --at {}.", lead, other.span.from_seq.value + 1);
     }
   }
   return before.empty() ? before : before + ".";
@@ -116,6 +116,7 @@ Expected<StringId> device_of(const LoadedTrace& trace, const std::string& name, 
   }
   const std::vector<StringId> devices = analyzer::devices_of(*trace.data);
   std::vector<std::string_view> names;
+  names.reserve(devices.size());
   for (const StringId device : devices) names.push_back(trace.data->text(device));
   const Expected<std::size_t> at_name = analyzer::device_named(trace.path, names, name);
   if (!at_name.ok()) return at_name.error();

@@ -121,7 +121,7 @@ std::string lint_text(const Linted& linted, const Style& style) {
       if (storage.function != function) {
         function = storage.function;
         const std::string copy = file.trace.empty() ? "" : "   copied in " + file.trace;
-        body += "\n" + style.bold(file.path) + "  " + function + copy + "\n";
+        body += fmt::format("\n{}  {}{}\n", style.bold(file.path), function, copy);
       }
       body += storage_text(storage, style);
     }

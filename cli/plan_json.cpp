@@ -8,7 +8,6 @@ namespace dcmt::cli {
 namespace {
 
 using analyzer::Finding;
-using analyzer::FindingFacts;
 using analyzer::kNoStream;
 using analyzer::kNoThread;
 using analyzer::name_of;

@@ -10,8 +10,10 @@ from life_safety import LIFE, SCALE, the_trace, unharmed
 
 # Each forked child computes; each says so.
 PYTHON_CHILDREN = """
-import multiprocessing, os, sys, threading, torch
+import multiprocessing, os, sys, threading, torch, warnings
 from torch.utils.data import DataLoader
+
+warnings.filterwarnings('ignore', 'This process .* is multi-threaded')  # Python 3.12's own, with the pid in it
 
 def work(number):
     return float(torch.full((30_000,), float(number)).sum())

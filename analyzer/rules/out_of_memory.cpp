@@ -72,13 +72,13 @@ std::string fix_of(OomCause cause) {
 
 std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releases) {
   std::vector<Finding> findings;
-  for (OomVerdict& verdict : judge_out_of_memory(data, releases)) {
+  for (const OomVerdict& verdict : judge_out_of_memory(data, releases)) {
     const OutOfMemory& oom = *verdict.oom;
     const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
       return alike(data, finding.out_of_memory.front(), verdict);
     });
     if (same != findings.end()) {
-      same->out_of_memory.push_back(std::move(verdict));
+      same->out_of_memory.push_back(verdict);
       continue;
     }
     Finding& finding = findings.emplace_back();
@@ -91,7 +91,7 @@ std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releas
     finding.holders = holders_then(data, finding, oom);
     finding.why = why_of(verdict.cause);
     finding.fix = fix_of(verdict.cause);
-    finding.out_of_memory.push_back(std::move(verdict));
+    finding.out_of_memory.push_back(verdict);
   }
   return findings;
 }

@@ -11,7 +11,7 @@ A recorded process is compared with itself, too, its gate closed for every other
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
-On each GPU one part is measured while the processes of the next ones start on other cores.
+On each GPU one part is measured, always on the same cores, while the processes of the next ones start on the others.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ from turns import Training
 PROGRAM = pathlib.Path(__file__).with_name("gpu_step.py")
 PARTS_FOR_AN_INTERVAL = 6
 DETAILS = ("lifetimes", "full")
-CORES = 5  #: for the processes of a part, so that two can be theirs alone (gpu_step.py)
+CORES = 5  #: for the processes that are measured, so that two can be theirs alone (gpu_step.py)
 TURNS = 4  #: of a process in alternation with the plain one, until another's
 RIVALS = ("history_python", "history_all", "profiler")
 MODES = ("twin", *DETAILS, *RIVALS)
-PLACES = 3  #: for each GPU, where there are cores: while one is measured, the processes of the next parts start
+STARTING_CORES = 2  #: for the processes of a part that start, at least
+PROCESSES = 24  #: for each GPU: what the host's memory has room for
 #: model, steps of a turn, whether torch's recorders run beside
 ROWS = (("gpt", 3, True), ("gpt_compiled", 3, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
 
@@ -58,13 +59,37 @@ def gpus() -> dict[str, str]:
     return found
 
 
-class Place:
-    """Some cores, and a GPU that is used in turn with others."""
+def descendants(pid: int) -> list[int]:
+    """The process and all that came from it."""
+    found = [pid]
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += descendants(int(child))
+    return found
 
-    def __init__(self, gpu: str, turn: threading.Lock, cores: list[int]) -> None:
-        self.turn = turn
+
+class Gpu:
+    """One part is measured on it at a time, on cores of its own."""
+
+    def __init__(self, name: str, cores: list[int]) -> None:
+        self.name = name
+        self.turn = threading.Lock()
+        self.cores = cores
+
+    def bring(self, training: Training) -> None:
+        """To this GPU's cores: the program, whatever records it, and their threads."""
+        for pid in descendants(training.process.pid):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                os.sched_setaffinity(int(thread), self.cores)
+
+
+class Place:
+    """Some cores, on which the processes of a part start, and the GPU on which it will be measured."""
+
+    def __init__(self, gpu: Gpu, cores: list[int]) -> None:
+        self.gpu = gpu
         self.cores = ",".join(map(str, cores))
-        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
+        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu.name}
 
     def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
         program = [sys.executable, PROGRAM, model]
@@ -75,18 +100,20 @@ class Place:
         return Training(["taskset", "-c", self.cores, *program], env=self.environment)
 
 
-def places_on(visible: dict[str, str]) -> SimpleQueue[Place]:
+def places_on(visible: dict[str, str], processes: int) -> SimpleQueue[Place]:
+    """For parts of so many processes."""
     cores = sorted(os.sched_getaffinity(0))
-    on_each = min(PLACES, len(cores) // (CORES * len(visible)))
-    if on_each == 0:
+    share = len(cores) // len(visible)
+    if share < CORES:
         raise SystemExit(f"error: {len(cores)} cores for {len(visible)} GPUs. Name fewer in CUDA_VISIBLE_DEVICES.")
-    share = len(cores) // (on_each * len(visible))
-    shares = iter(range(0, len(cores), share))
     places: SimpleQueue[Place] = SimpleQueue()
-    turns = [(gpu, threading.Lock()) for gpu in visible]
-    for gpu, turn in on_each * turns:
-        start = next(shares)
-        places.put(Place(gpu, turn, cores[start : start + share]))
+    for number, name in enumerate(visible):
+        own = cores[number * share : (number + 1) * share]
+        gpu = Gpu(name, own[:CORES])
+        others = own[CORES:] or own
+        count = max(1, min((share - CORES) // STARTING_CORES, PROCESSES // processes))
+        for place in range(count):
+            places.put(Place(gpu, others[place * len(others) // count : (place + 1) * len(others) // count]))
     return places
 
 
@@ -116,7 +143,8 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
     }
 
 
-def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
+def measure(visible: dict, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
+    places = places_on(visible, len(modes))
     end = time.monotonic() + arguments.seconds
 
     def part(number: int) -> dict | None:
@@ -127,7 +155,10 @@ def measure(places: SimpleQueue, folder: pathlib.Path, model: str, steps: int, m
             trainings = {mode: place.start(arguments.tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
             for training in trainings.values():
                 training.turn(steps)
-            with place.turn:
+            with place.gpu.turn:
+                for training in trainings.values():
+                    place.gpu.bring(training)
+                    training.turn(steps)
                 measured = measure_part(trainings, steps, arguments.rounds, random.Random(number))
             for training in trainings.values():
                 training.end()
@@ -166,7 +197,6 @@ def main() -> None:
     if arguments.parts < PARTS_FOR_AN_INTERVAL:
         parser.error("fewer than 6 parts give no interval")
     visible = gpus()
-    places = places_on(visible)
     print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds")
     results = []
     for model, steps, with_rivals in ROWS:
@@ -175,7 +205,7 @@ def main() -> None:
         modes = ["plain", *dict.fromkeys(mode for mode in arguments.modes if with_rivals or mode not in RIVALS)]
         if len(modes) == 1:
             continue
-        result = measure(places, folder, model, steps, modes, arguments)
+        result = measure(visible, folder, model, steps, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
         print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")

@@ -48,9 +48,10 @@ def pairs(steps: int) -> list[bool]:
 
 
 def stay_on_two_cores() -> None:
-    """The same ones for all that take turns: which cores a process gets by chance can matter more than recording."""
+    """The same ones for all that take turns: which cores a process gets by chance can matter more than recording. Not
+    before the program is where it will be measured."""
     cores = sorted(os.sched_getaffinity(0))[2:6:2]
-    for thread in os.listdir("/proc/self/task") if cores else ():
+    for thread in os.listdir("/proc/self/task") if len(cores) == 2 else ():
         os.sched_setaffinity(int(thread), cores)
 
 
@@ -68,9 +69,9 @@ def main() -> None:
         step()
     torch.cuda.synchronize()
     start_recording(arguments.mode)
-    stay_on_two_cores()
     for line in sys.stdin:
         steps, *how = line.split()
+        stay_on_two_cores()
         turns = pairs(int(steps)) if how == ["mixed"] else [False] * int(steps)
         seconds: dict[bool, list[float]] = {False: [], True: []}
         for closed in turns:

@@ -50,7 +50,7 @@ class SpoolReaderTest : public testing::Test {
   }
 
   std::string write(std::size_t size) {
-    const std::string path = folder_ + "/1.spool";
+    std::string path = folder_ + "/1.spool";
     std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes_.data(), static_cast<std::streamsize>(size));
     return path;
   }

@@ -109,7 +109,7 @@ Expected<Database> reopen_trace(const std::string& path) {
 
 Status finish_trace(Database& database) {
   // Rows of a garbled job may make no sense. Whoever reads them says so; they are not lost for lack of a pyramid.
-  if (const Status built = build_pyramid(database, "main"); !built.ok() && built.error().code != ErrorCode::kBadInput) {
+  if (Status built = build_pyramid(database, "main"); !built.ok() && built.error().code != ErrorCode::kBadInput) {
     return built;
   }
   DCMT_RETURN_IF_ERROR(
