@@ -17,6 +17,7 @@ On each GPU one part is measured, always on the same cores, while the processes 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -59,12 +60,14 @@ def gpus() -> dict[str, str]:
     return found
 
 
-def descendants(pid: int) -> list[int]:
-    """The process and all that came from it."""
-    found = [pid]
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found += descendants(int(child))
+def threads_of(pid: int) -> list[int]:
+    """Of the process and of all that came from it, as far as they live on."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found.append(int(task.name))
+            for child in (task / "children").read_text().split():
+                found += threads_of(int(child))
     return found
 
 
@@ -78,9 +81,9 @@ class Gpu:
 
     def bring(self, training: Training) -> None:
         """To this GPU's cores: the program, whatever records it, and their threads."""
-        for pid in descendants(training.process.pid):
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                os.sched_setaffinity(int(thread), self.cores)
+        for thread in threads_of(training.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, self.cores)
 
 
 class Place:
