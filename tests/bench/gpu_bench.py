@@ -11,7 +11,8 @@ A recorded process is compared with itself, too, its gate closed for every other
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
-On each GPU one part is measured, always on the same cores, while the processes of the next ones start on the others.
+On each GPU one part is measured, always on the same cores. Those of the next ones start meanwhile on the others, unless
+the GPU itself is what a step waits for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from queue import SimpleQueue
 
 from statistics_of_pairs import median_interval
@@ -45,19 +47,26 @@ RIVALS = ("history_python", "history_all", "profiler")
 MODES = ("twin", *DETAILS, *RIVALS)
 STARTING_CORES = 2  #: for the processes of a part that start, at least
 PROCESSES = 24  #: for each GPU: what the host's memory has room for
-#: model, steps of a turn, whether torch's recorders run beside
-ROWS = (("gpt", 3, True), ("gpt_compiled", 3, True), ("gpt_wide", 2, False), ("gpt_wide_compiled", 2, False))
+
+
+@dataclass(frozen=True)
+class Row:
+    model: str
+    steps: int  #: of a turn
+    gpu_bound: bool  #: what starts meanwhile would take turns on the GPU with what is measured
+
+
+ROWS = (Row("gpt", 3, False), Row("gpt_compiled", 3, False), Row("gpt_wide", 2, True), Row("gpt_wide_compiled", 2, True))
 
 
 def gpus() -> dict[str, str]:
     """Those that torch would use, by number or id, with their names."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     query = ["nvidia-smi", "--query-gpu=index,name", "--format=csv,noheader", *(["-i", visible] if visible else [])]
-    answer = subprocess.run(query, capture_output=True, text=True)
-    found = dict(line.split(", ", 1) for line in answer.stdout.splitlines())
-    if not found or answer.returncode != 0:
+    answer = subprocess.run(query, capture_output=True, text=True) if shutil.which(query[0]) else None
+    if answer is None or answer.returncode != 0 or not answer.stdout:
         raise SystemExit("error: there is no GPU here. Run this on a machine with one.")
-    return found
+    return dict(line.split(", ", 1) for line in answer.stdout.splitlines())
 
 
 def threads_of(pid: int) -> list[int]:
@@ -103,7 +112,7 @@ class Place:
         return Training(["taskset", "-c", self.cores, *program], env=self.environment)
 
 
-def places_on(visible: dict[str, str], processes: int) -> SimpleQueue[Place]:
+def places_on(visible: dict[str, str], row: Row, processes: int) -> SimpleQueue[Place]:
     """For parts of so many processes."""
     cores = sorted(os.sched_getaffinity(0))
     share = len(cores) // len(visible)
@@ -114,7 +123,7 @@ def places_on(visible: dict[str, str], processes: int) -> SimpleQueue[Place]:
         own = cores[number * share : (number + 1) * share]
         gpu = Gpu(name, own[:CORES])
         others = own[CORES:] or own
-        count = max(1, min((share - CORES) // STARTING_CORES, PROCESSES // processes))
+        count = 1 if row.gpu_bound else max(1, min((share - CORES) // STARTING_CORES, PROCESSES // processes))
         for place in range(count):
             places.put(Place(gpu, others[place * len(others) // count : (place + 1) * len(others) // count]))
     return places
@@ -146,8 +155,7 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
     }
 
 
-def measure(visible: dict, folder: pathlib.Path, model: str, steps: int, modes: list[str], arguments) -> dict:
-    places = places_on(visible, len(modes))
+def measure(places: SimpleQueue[Place], folder: pathlib.Path, row: Row, modes: list[str], arguments) -> dict:
     end = time.monotonic() + arguments.seconds
 
     def part(number: int) -> dict | None:
@@ -155,14 +163,15 @@ def measure(visible: dict, folder: pathlib.Path, model: str, steps: int, modes: 
             return None
         place = places.get()
         try:
-            trainings = {mode: place.start(arguments.tool, folder / f"{model}_{mode}_{number}", model, mode) for mode in modes}
+            traces = {mode: folder / f"{row.model}_{mode}_{number}" for mode in modes}
+            trainings = {mode: place.start(arguments.tool, trace, row.model, mode) for mode, trace in traces.items()}
             for training in trainings.values():
-                training.turn(steps)
+                training.turn(row.steps)
             with place.gpu.turn:
                 for training in trainings.values():
                     place.gpu.bring(training)
-                    training.turn(steps)
-                measured = measure_part(trainings, steps, arguments.rounds, random.Random(number))
+                    training.turn(row.steps)
+                measured = measure_part(trainings, row.steps, arguments.rounds, random.Random(number))
             for training in trainings.values():
                 training.end()
             return measured
@@ -172,7 +181,7 @@ def measure(visible: dict, folder: pathlib.Path, model: str, steps: int, modes: 
     with ThreadPoolExecutor(places.qsize()) as pool:
         parts = [one for one in pool.map(part, range(arguments.parts)) if one is not None]
     return {
-        "model": model,
+        "model": row.model,
         "parts": parts,
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
@@ -192,7 +201,8 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=12, help="processes of each mode (12); 6 or more for an interval")
     parser.add_argument("--seconds", type=float, default=math.inf, help="of a row: after these no part begins but the first 6")
     parser.add_argument("--rounds", type=int, default=4, help="of turns in a part (4)")
-    parser.add_argument("--models", nargs="*", default=[row[0] for row in ROWS])
+    models = [row.model for row in ROWS]
+    parser.add_argument("--models", nargs="+", default=models, choices=models, help="(all)")
     parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="beside plain (all)")
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
@@ -200,18 +210,16 @@ def main() -> None:
     if arguments.parts < PARTS_FOR_AN_INTERVAL:
         parser.error("fewer than 6 parts give no interval")
     visible = gpus()
-    print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds")
+    modes = ["plain", *dict.fromkeys(arguments.modes)]
+    print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds", flush=True)
     results = []
-    for model, steps, with_rivals in ROWS:
-        if model not in arguments.models:
+    for row in ROWS:
+        if row.model not in arguments.models:
             continue
-        modes = ["plain", *dict.fromkeys(mode for mode in arguments.modes if with_rivals or mode not in RIVALS)]
-        if len(modes) == 1:
-            continue
-        result = measure(visible, folder, model, steps, modes, arguments)
+        result = measure(places_on(visible, row, len(modes)), folder, row, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
-        print(f"{model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
+        print(f"{row.model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
         for mode, ratio in result["to_plain"].items():
             alone = f"   recording alone {percent(result['to_itself'][mode])}" if mode in DETAILS else ""
             print(f"  {mode:15} {percent(ratio)}{alone}", flush=True)

@@ -25,7 +25,7 @@ def start_recording(mode: str) -> None:
         torch.cuda.memory._record_memory_history(stacks=mode.removeprefix("history_"), max_entries=100_000)
     elif mode == "profiler":
         activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-        torch.profiler.profile(activities=activities, profile_memory=True).start()
+        torch.profiler.profile(activities=activities, profile_memory=True, acc_events=True).start()
 
 
 @contextlib.contextmanager
