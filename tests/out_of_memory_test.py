@@ -58,6 +58,14 @@ def test_the_lines_name_the_tensor_that_is_held(failed):
     assert "\n".join(lines) in done.stderr
 
 
+def test_the_lines_begin_a_line_of_their_own(tmp_path):
+    """The program writes on the same standard error, a traceback in pieces of a line."""
+    program = f"import os, torch; os.write(2, b'half a line'); torch.empty({IMPOSSIBLE}, dtype=torch.uint8)"
+    done = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
+    assert done.stderr.startswith("half a line")
+    assert our_lines(done.stderr)
+
+
 def test_the_row_has_what_was_asked(failed):
     folder, _ = failed
     (trace,) = recorded.traces(folder)

@@ -251,13 +251,14 @@ class Session {
     return row.ok() && *row && query->integer(0) != 0;
   }
 
-  /// At once: the job may hang or be killed next. In one piece, since the job writes on the same terminal.
+  /// At once: the job may hang or be killed next. In one piece and from the start of a line, since the job writes there,
+  /// too, and may have begun one.
   void tell_out_of_memory(ProcessRecorder& process) {
     for (const OomFacts& facts : process.take_out_of_memory()) {
       if (told_ == kMostTold) return;
       ++told_;
       const std::int32_t rank = process.spool().facts().rank;
-      const std::string lines = (shows_status_ ? kClearLine : "") +
+      const std::string lines = (shows_status_ ? kClearLine : "\n") +
                                 oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
       [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
     }
