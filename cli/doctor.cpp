@@ -156,7 +156,9 @@ Check check_cuda_facts() {
   Check check{"cuda facts", DCMT_CUDA_FACTS != 0, false, "blocks, streams, reserved bytes", ""};
   if (!check.ok) {
     check.found = "blocks only";
-    check.fix = "build where CUDA's headers are (CUDA_HOME, or torch's CUDA wheels): without them no streams";
+    check.fix =
+        "build where CUDA's headers are (CUDA_HOME, or wheels of torch for CUDA with Triton's): without them no "
+        "streams";
   }
   return check;
 }
