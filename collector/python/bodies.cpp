@@ -173,32 +173,26 @@ void publish_body(PyCodeObject* code, std::uint64_t id) noexcept {
   if (!whole) agent::forget(body);
 }
 
-void publish_source_lines(const PyCodeObject* code, std::uint64_t id) noexcept {
-  // Inductor fills the map of a file before anything in it is called: each code object needs one look.
-  const std::uint64_t looked = as_id(mix(id, kLinesSeed));
-  if (!agent::first_sight(looked)) return;
+void publish_source_lines(PyObject* filename) noexcept {
+  // Inductor fills the map of a file before anything in it is called: one look is enough.
+  const std::uint64_t file = Text(filename).intern();
+  const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
+  if (!agent::first_sight(map_id)) return;
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  PyObject* const map = line_map(code->co_filename);
+  PyObject* const map = line_map(filename);
   if (is_sequence(map) && Py_SIZE(map) == 2) {
     PyObject* const lines = item(map, 0);
     PyObject* const texts = item(map, 1);
     if (is_sequence(lines) && is_sequence(texts) && Py_SIZE(lines) == Py_SIZE(texts)) {
-      const std::uint64_t file = Text(code->co_filename).intern();
-      const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
-      if (agent::first_sight(map_id)) {
-        bool whole = true;
-        for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
-          if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text holds from its line on
-          whole = publish_source_line(file, item(lines, i), item(texts, i));
-        }
-        if (!whole) {
-          agent::forget(map_id);
-          agent::forget(looked);
-        }
+      bool whole = true;
+      for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
+        if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text holds from its line on
+        whole = publish_source_line(file, item(lines, i), item(texts, i));
       }
+      if (!whole) agent::forget(map_id);
     }
   }
   PyErr_Clear();

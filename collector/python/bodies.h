@@ -11,8 +11,8 @@ namespace dcmt::python_provider {
 /// Publishes the CodeBodyRecords of a code object at first sight of its id. Needs no GIL while a frame keeps it alive.
 void publish_body(PyCodeObject* code, std::uint64_t id) noexcept;
 
-/// Publishes the SourceLineRecords of the code object's file at first sight of its id, if torch.compile generated the
-/// file. Needs the GIL; runs no Python code; leaves the error indicator as it was.
-void publish_source_lines(const PyCodeObject* code, std::uint64_t id) noexcept;
+/// Publishes the SourceLineRecords of the file at its first sight, if torch.compile generated it. Needs the GIL; runs
+/// no Python code; leaves the error indicator as it was.
+void publish_source_lines(PyObject* filename) noexcept;
 
 }  // namespace dcmt::python_provider

@@ -123,7 +123,7 @@ class Visit {
     PyCodeObject* const code = hit.frame.code;
     const std::uint64_t id = identify(code).id;
     publish_body(code, id);
-    if (have_gil_) publish_source_lines(code, id);
+    if (have_gil_) publish_source_lines(code->co_filename);
     const bool named = hit.kind != wire::LocalKind::kEvalStack;
     const std::uint64_t name = named ? Text(PyTuple_GET_ITEM(code->co_localsplusnames, hit.index)).intern() : 0;
     const int line = PyCode_Addr2Line(code, hit.frame.offset);

@@ -81,7 +81,7 @@ def main() -> None:
     growth = [
         recorder_kib[-1] - max(recorder_kib[quarter], FULL_CACHE_KIB),
         # What the allocator of each process keeps for later differs by 20 MiB from turn to turn.
-        round(statistics.median(added_kib[-quarter:]) - statistics.median(added_kib[quarter : 2 * quarter])),
+        round(statistics.median(added_kib[-quarter - 1 :]) - statistics.median(added_kib[: quarter + 1])),
     ]
     interval = median_interval(ratios)
     failures = [
@@ -101,8 +101,8 @@ def main() -> None:
         f" [{interval['low']:.4f}, {interval['high']:.4f}] {'pass' if interval['high'] <= BUDGET else 'MISS'}"
         f" (budget {BUDGET}), {steps} steps, {kept} kept, {disk >> 20} MiB, recorder {recorder_kib[-1] >> 10} MiB"
         f" ({growth[0]:+d} KiB since the first quarter or a full cache), job"
-        f" {round(statistics.median(added_kib)) >> 10} MiB above plain ({growth[1]:+d} KiB from the second quarter to the last,"
-        f" medians)" + "".join(f", {failure}" for failure in failures)
+        f" {round(statistics.median(added_kib)) >> 10} MiB above plain ({growth[1]:+d} KiB from the first quarter to the"
+        f" last, medians)" + "".join(f", {failure}" for failure in failures)
     )
     raise SystemExit(bool(failures))
 
