@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analyzer/test_trace.h"
+#include "analyzer/testing/test_trace.h"
 
 namespace dcmt::cli {
 namespace {

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/generated_wrapper.h"
+#include "analyzer/generated/generated_wrapper.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "cli/lint_text.h"
 #include "cli/report_json.h"
-#include "collector/recorder/operator_toml.h"
+#include "collector/recorder/assemble/operator_toml.h"
 
 namespace dcmt::cli {
 namespace {

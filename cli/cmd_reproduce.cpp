@@ -23,7 +23,7 @@
 #include "cli/plan_json.h"
 #include "cli/report_json.h"
 #include "cli/reproduce_text.h"
-#include "collector/recorder/run.h"
+#include "collector/recorder/job/run.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::cli {

@@ -13,7 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/installation.h"
-#include "collector/recorder/run.h"
+#include "collector/recorder/job/run.h"
 #include "trace/base/detail.h"
 
 namespace dcmt::cli {

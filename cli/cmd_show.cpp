@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/curve_overview.h"
-#include "analyzer/rank_comparison.h"
-#include "analyzer/timeline.h"
+#include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/time/curve_overview.h"
+#include "analyzer/time/timeline.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/ranks_json.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "analyzer/test_trace.h"
+#include "analyzer/testing/test_trace.h"
 #include "cli/inputs.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis.h"
-#include "analyzer/rank_facts.h"
-#include "analyzer/trace_data.h"
+#include "analyzer/load/trace_data.h"
+#include "analyzer/model/analysis.h"
+#include "analyzer/ranks/rank_facts.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
 

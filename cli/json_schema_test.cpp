@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "analyzer/test_trace.h"
+#include "analyzer/testing/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
 #include "cli/lint_text.h"

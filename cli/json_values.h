@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyzer/trace_data.h"
+#include "analyzer/load/trace_data.h"
 
 namespace dcmt::cli {
 

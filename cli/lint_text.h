@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/generated_wrapper.h"
-#include "analyzer/operator_aliases.h"
+#include "analyzer/generated/generated_wrapper.h"
+#include "analyzer/generated/operator_aliases.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
 

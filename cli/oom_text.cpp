@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analyzer/live_set.h"
-#include "analyzer/stacks.h"
-#include "analyzer/timeline.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
 #include "cli/report_text.h"
 
 namespace dcmt::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/finding.h"
+#include "analyzer/rules/finding.h"
 #include "cli/inputs.h"
 #include "cli/text.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/replay_comparison.h"
-#include "analyzer/replay_plan.h"
+#include "analyzer/replay/replay_comparison.h"
+#include "analyzer/replay/replay_plan.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
 

@@ -1,7 +1,7 @@
 // The ranks of a run beside each other, for machines (docs/json.md).
 #pragma once
 
-#include "analyzer/rank_comparison.h"
+#include "analyzer/ranks/rank_comparison.h"
 #include "cli/report_json.h"
 
 namespace dcmt::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/rank_comparison.h"
+#include "analyzer/ranks/rank_comparison.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {

@@ -1,7 +1,7 @@
 #include "cli/report_json.h"
 
-#include "analyzer/stacks.h"
-#include "analyzer/timeline.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::cli {
 namespace {

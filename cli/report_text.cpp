@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "analyzer/parameters.h"
-#include "analyzer/rank_alignment.h"
-#include "analyzer/rank_comparison.h"
-#include "analyzer/stacks.h"
-#include "analyzer/timeline.h"
+#include "analyzer/ranks/rank_alignment.h"
+#include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/storages/parameters.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
 #include "cli/oom_text.h"
 #include "cli/ranks_text.h"
 #include "cli/report_json.h"

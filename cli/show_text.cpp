@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analyzer/parameters.h"
-#include "analyzer/stacks.h"
-#include "analyzer/timeline.h"
+#include "analyzer/storages/parameters.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
 #include "cli/report_text.h"
 
 namespace dcmt::cli {

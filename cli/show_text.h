@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "analyzer/curve_overview.h"
-#include "analyzer/live_set.h"
-#include "analyzer/storage_story.h"
+#include "analyzer/releases/storage_story.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/time/curve_overview.h"
 #include "cli/inputs.h"
 #include "cli/text.h"
 

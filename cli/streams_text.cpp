@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyzer/stacks.h"
+#include "analyzer/storages/stacks.h"
 #include "cli/report_text.h"
 
 namespace dcmt::cli {

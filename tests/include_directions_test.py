@@ -36,6 +36,9 @@ WITHOUT_TORCH = (
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 
+# Rooms whose sub-folders depend on each other in one direction only.
+WITH_SUB_FOLDERS = ("analyzer", "collector/recorder")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -77,14 +80,69 @@ def violations_under(root: pathlib.Path) -> list[str]:
     return found
 
 
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """One circle of `graph` as the list of its nodes, or an empty list."""
+    done: set[str] = set()
+
+    def walk(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return path[path.index(node):]
+        if node in done:
+            return []
+        for following in sorted(graph.get(node, ())):
+            found = walk(following, [*path, node])
+            if found:
+                return found
+        done.add(node)
+        return []
+
+    for start in sorted(graph):
+        found = walk(start, [])
+        if found:
+            return found
+    return []
+
+
+def circles_under(root: pathlib.Path) -> list[list[str]]:
+    """Circles of includes between files, and between the sub-folders of each room that has some."""
+    files: dict[str, set[str]] = {}
+    for room in ROOMS:
+        for file in sorted((root / room).rglob("*")):
+            if file.suffix in (".h", ".cpp") and not file.stem.endswith("_test") and "testing" not in file.parts:
+                text = file.read_text(encoding="utf-8", errors="replace")
+                files[file.relative_to(root).as_posix()] = {included for _, included in INCLUDE.findall(text)}
+    graphs = [files]
+    for room in WITH_SUB_FOLDERS:
+        folders: dict[str, set[str]] = {}
+        for path, included in files.items():
+            if below(path, room):
+                own = path.rsplit("/", 1)[0]
+                others = {name.rsplit("/", 1)[0] for name in included if below(name, room)}
+                folders.setdefault(own, set()).update(others - {own})
+        graphs.append(folders)
+    return [circle for circle in map(circle_in, graphs) if circle]
+
+
+def test_no_circle_between_files_or_sub_folders():
+    assert circles_under(ROOT) == []
+
+
+def test_a_planted_circle_is_found(tmp_path):
+    for path, included in (("analyzer/load/a.h", "analyzer/time/b.h"), ("analyzer/time/c.h", "analyzer/load/d.h"),
+                           ("trace/base/e.h", "trace/base/f.h"), ("trace/base/f.h", "trace/base/e.h")):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(f'#include "{included}"\n')
+    assert circles_under(tmp_path) == [["trace/base/e.h", "trace/base/f.h"], ["analyzer/load", "analyzer/time"]]
+
+
 def test_every_include_goes_in_an_allowed_direction():
     assert violations_under(ROOT) == []
 
 
 def test_a_planted_violation_is_found(tmp_path):
     planted = {
-        "trace/base/up.h": '#include "analyzer/finding.h"\n',
-        "analyzer/sideways.cpp": '#include "collector/recorder/run.h"\n',
+        "trace/base/up.h": '#include "analyzer/rules/finding.h"\n',
+        "analyzer/sideways.cpp": '#include "collector/recorder/job/run.h"\n',
         "cli/too_deep.cpp": '#  include "collector/agent/gate.h"\n',
         "collector/agent/torch.cpp": "#include <c10/core/Storage.h>\n",
         "collector/agent/python.cpp": "#include <Python.h>\n",
@@ -106,7 +164,7 @@ def test_allowed_includes_pass(tmp_path):
     allowed = {
         "trace/base/a.h": '#include "trace/base/status.h"\n#include <vector>\n',
         "analyzer/a.cpp": '#include "analyzer/a.h"\n#include "trace/base/status.h"\n#include <fmt/format.h>\n',
-        "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/run.h"\n#include "trace/base/status.h"\n',
+        "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/job/run.h"\n#include "trace/base/status.h"\n',
         "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
         "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
         "samples/story/a.cpp": '#include "collector/include/dcmt/marks.h"\n#include <torch/torch.h>\n',

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyzer/rules/rules.h"
-#include "analyzer/stacks.h"
+#include "analyzer/storages/stacks.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer::rules {

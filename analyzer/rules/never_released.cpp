@@ -2,9 +2,9 @@
 #include <map>
 #include <string>
 
-#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/stacks.h"
+#include "analyzer/storages/origins.h"
+#include "analyzer/storages/stacks.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer::rules {

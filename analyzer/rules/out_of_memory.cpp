@@ -1,11 +1,11 @@
-#include "analyzer/out_of_memory.h"
+#include "analyzer/devices/out_of_memory.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "analyzer/holders.h"
+#include "analyzer/releases/holders.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/stacks.h"
+#include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer::rules {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyzer/rules/rules.h"
-#include "analyzer/stacks.h"
+#include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer::rules {
 namespace {
@@ -102,7 +102,8 @@ std::string why_of(const StreamPools& pools) {
   if (pools.streams.size() > 1) {
     return "mostly rounding and fragmentation: what was cached lay in pieces that no request fitted";
   }
-  return "no second stream was seen, so it is rounding and fragmentation: what was cached lay in pieces that no request "
+  return "no second stream was seen, so it is rounding and fragmentation: what was cached lay in pieces that no "
+         "request "
          "fitted";
 }
 

@@ -2,8 +2,8 @@
 #include <map>
 #include <string>
 
-#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/storages/origins.h"
 
 namespace dcmt::analyzer::rules {
 namespace {

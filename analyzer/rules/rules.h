@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyzer/finding.h"
+#include "analyzer/rules/finding.h"
 
 namespace dcmt::analyzer::rules {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/origins.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/stacks.h"
+#include "analyzer/storages/origins.h"
+#include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer::rules {
 namespace {

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/assembler.h"
-#include "collector/recorder/test_stream.h"
+#include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/testing/test_stream.h"
 #include "trace/sql/trace_file.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string>
 
-#include "collector/recorder/process_recorder.h"
+#include "collector/recorder/job/process_recorder.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/spool_image.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/test_stream.h"
+#include "collector/recorder/testing/test_stream.h"
 #include "tests/fuzz/random.h"
 
 namespace dcmt::fuzz {

@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/rank_alignment.h"
-#include "analyzer/test_trace.h"
-#include "analyzer/timeline.h"
+#include "analyzer/ranks/rank_alignment.h"
+#include "analyzer/testing/test_trace.h"
+#include "analyzer/time/timeline.h"
 #include "cli/inputs.h"
 #include "cli/ranks_json.h"
 #include "cli/ranks_text.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
-#include "collector/recorder/process_recorder.h"
+#include "collector/recorder/job/process_recorder.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/spool_image.h"

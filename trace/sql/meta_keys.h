@@ -25,6 +25,6 @@ inline constexpr char kUnseenChanges[] =
     "unseen_changes";  // of a tensor's storage or a storage's bytes, seen at the end
 inline constexpr char kExit[] =
     "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown'
-inline constexpr char kOrigins[] = "origins";  // a row a line, as collector/recorder/operator_toml.h writes them
+inline constexpr char kOrigins[] = "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

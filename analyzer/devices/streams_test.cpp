@@ -1,0 +1,277 @@
+#include "analyzer/devices/streams.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::TestTrace;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+/// A trace of a followed allocator. The default stream's blocks, if nothing else is said.
+class Gpu : public TestTrace {
+ public:
+  Gpu() {
+    gpu = 0;
+    stream = 0;
+  }
+  /// At a line of the program's, on a stream.
+  Handle at(std::int64_t line, std::int64_t on, std::int64_t bytes) {
+    stack = {{"/home/user/train.py", "main", line}};
+    stream = on;
+    return allocate(bytes);
+  }
+};
+
+TraceData loaded(const std::string& path) {
+  Expected<Database> database = open_trace(path);
+  EXPECT_TRUE(database.ok());
+  Expected<TraceData> data = TraceData::load(*database);
+  EXPECT_TRUE(data.ok()) << data.error().message;
+  return std::move(*data);
+}
+
+void change(const std::string& path, const std::string& sql) {
+  Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+  ASSERT_TRUE(database.ok());
+  const Status status = database->execute(sql);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+}
+
+/// A gathered buffer is dropped while a stream still uses it, and the next one is allocated beside it.
+void gathers(Gpu& trace, std::int64_t bytes, bool in_time, std::int64_t others = 0) {
+  const auto first = trace.at(12, 0, bytes);
+  trace.at(13, 1, others);
+  trace.drop_in_use(first);
+  if (in_time) trace.done(first);
+  trace.at(14, 0, bytes);
+  if (!in_time) trace.done(first);
+  trace.allocator_peaks((in_time ? 1 : 2) * bytes + others, 2 * bytes + others);
+}
+
+TEST(AwaitsStream, WhatStoodInTheWayAtThePeakIsFound) {
+  Gpu trace;
+  gathers(trace, 8 * kMiB, false, 4 * kMiB);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.rule, "awaits_stream");
+  EXPECT_EQ(finding.classes, (std::vector<std::string>{"D08"}));
+  EXPECT_EQ(finding.bytes, Bytes(8 * kMiB));
+  ASSERT_TRUE(finding.waits);
+  const WaitsAtPeak& waits = *finding.waits;
+  EXPECT_EQ(data.text(waits.device), "cuda:0");
+  EXPECT_EQ(waits.active, Bytes(20 * kMiB));
+  EXPECT_EQ(waits.run_active, Bytes(20 * kMiB));
+  EXPECT_EQ(waits.without_waits, Bytes(12 * kMiB));
+  EXPECT_EQ(waits.most, Bytes(8 * kMiB));
+  EXPECT_EQ(waits.seq, Sequence(7)) << "the third block: each is two events, as a drop is";
+  EXPECT_EQ(waits.all.blocks, 1);
+  EXPECT_EQ(waits.all.longest, TimeNs(3'000)) << "freed at 6, done at 9";
+  EXPECT_EQ(waits.frees, 1);
+  EXPECT_EQ(waits.waiting, 1);
+  ASSERT_EQ(waits.sites.size(), 1u);
+  EXPECT_EQ(describe_frame(data, waits.sites[0].site), "user/train.py:12 main");
+  EXPECT_EQ(waits.sites[0].stream, 0);
+  EXPECT_EQ(waits.sites[0].largest, BlockId(1));
+  EXPECT_DOUBLE_EQ(finding.byte_seconds, 8.0 * kMiB * 3e-6);
+}
+
+TEST(AwaitsStream, WhatIsThroughBeforeTheNextIsAllocatedIsFine) {
+  Gpu trace;
+  gathers(trace, 8 * kMiB, true, 4 * kMiB);
+  EXPECT_TRUE(analyze(trace.load()).findings.empty());
+}
+
+TEST(AwaitsStream, WhatIsDoneWhereItsAddressIsHandedOutAgainDoesNotCountTwice) {
+  Gpu trace;
+  gathers(trace, 8 * kMiB, false);
+  const std::string path = trace.save();
+  // Done at the event of the third block.
+  change(path, "UPDATE block SET wait_seq_length = 1 WHERE id = 1");
+  const TraceData data = loaded(path);
+  ASSERT_EQ(data.stream_waits.front().done, Sequence(7));
+  EXPECT_TRUE(analyze(data).findings.empty());
+}
+
+TEST(AwaitsStream, LittleIsNoFinding) {
+  for (const auto& [bytes, others, found] : {std::tuple(kMiB - 1, std::int64_t{0}, false),
+                                             {kMiB, std::int64_t{0}, true},
+                                             {kMiB, 97 * kMiB, true},
+                                             {kMiB, 99 * kMiB, false}}) {
+    Gpu trace;
+    gathers(trace, bytes, false, others);
+    EXPECT_EQ(analyze(trace.load()).findings.size(), found ? 1u : 0u) << bytes << " beside " << others;
+  }
+}
+
+TEST(AwaitsStream, PlacesAndStreamsOfTheAllocationAreApart) {
+  Gpu trace;
+  std::vector<TestTrace::Handle> freed;
+  for (const auto& [line, stream, bytes] : {std::tuple(12, 0, 2), {12, 0, 4}, {12, 0, 6}, {12, 1, 8}, {30, 1, 1}}) {
+    freed.push_back(trace.at(line, stream, bytes * kMiB));
+  }
+  for (const auto handle : freed) trace.drop_in_use(handle);  // the storage and the block: at 12, 14, 16, 18, 20
+  trace.at(40, 0, 32 * kMiB);                                 // 21, 22
+  for (const auto handle : {freed[1], freed[3], freed[0]}) trace.done(handle);
+  trace.allocator_peaks(53 * kMiB, 53 * kMiB);
+  const TraceData data = trace.load();  // to 25: where what is not done is said to have waited until
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const WaitsAtPeak& waits = *analysis.findings[0].waits;
+  EXPECT_EQ(waits.all.bytes, Bytes(21 * kMiB));
+  EXPECT_EQ(waits.all.blocks, 5);
+  EXPECT_EQ(waits.all.longest, TimeNs(13'000)) << "12 to 25";
+  EXPECT_EQ(waits.all.median, TimeNs(9'000)) << "of 13, 9, 9, 6 and 5";
+  ASSERT_EQ(waits.sites.size(), 3u);
+  EXPECT_EQ(waits.sites[0].bytes, Bytes(12 * kMiB));
+  EXPECT_EQ(waits.sites[0].blocks, 3);
+  EXPECT_EQ(waits.sites[0].median, TimeNs(9'000)) << "of 13, 9 and 9";
+  EXPECT_EQ(waits.sites[0].largest, BlockId(3));
+  EXPECT_EQ(waits.sites[1].bytes, Bytes(8 * kMiB));
+  EXPECT_EQ(waits.sites[1].stream, 1);
+  EXPECT_EQ(waits.sites[1].site, waits.sites[0].site);
+  EXPECT_EQ(waits.sites[2].bytes, Bytes(kMiB));
+}
+
+TEST(AwaitsStream, OnlyWindowsAreJudged) {
+  for (const bool inside : {false, true}) {
+    Gpu trace;
+    const auto first = trace.at(12, 0, 8 * kMiB);
+    trace.kept_interval(1, Kept::kAll);
+    trace.drop_in_use(first);
+    trace.sums_only_interval(2, 6, 0, 0, 0);
+    if (!inside) trace.done(first);
+    trace.at(14, 0, 8 * kMiB);
+    if (inside) trace.done(first);
+    trace.kept_interval(3, Kept::kLast);
+    trace.allocator_peaks(90 * kMiB, 90 * kMiB);
+    const Analysis analysis = analyze(trace.load());
+    ASSERT_EQ(analysis.findings.size(), inside ? 1u : 0u);
+    if (!inside) continue;
+    EXPECT_EQ(analysis.findings[0].waits->active, Bytes(16 * kMiB));
+    EXPECT_EQ(analysis.findings[0].waits->run_active, Bytes(90 * kMiB));
+  }
+}
+
+TEST(AwaitsStream, TracesWithoutTheFactsHaveNoFinding) {
+  Gpu trace;
+  gathers(trace, 8 * kMiB, false);
+  const std::string path = trace.save();
+  ASSERT_EQ(analyze(loaded(path)).findings.size(), 1u);
+  change(path,
+         "ALTER TABLE block DROP COLUMN done_seq; ALTER TABLE block DROP COLUMN done_ns;"
+         "ALTER TABLE block DROP COLUMN wait_seq_length; ALTER TABLE block DROP COLUMN wait_ns_length;"
+         "PRAGMA user_version = 2");
+  EXPECT_TRUE(analyze(loaded(path)).findings.empty()) << "schema 2";
+  trace.save();
+  change(path, "UPDATE interval_curve SET active_peak_bytes = NULL");
+  const TraceData lifetimes = loaded(path);
+  EXPECT_TRUE(lifetimes.stream_waits.empty());
+  EXPECT_EQ(lifetimes.blocks.begin()->stream, kNoStream);
+  EXPECT_TRUE(analyze(lifetimes).findings.empty()) << "detail lifetimes";
+}
+
+/// One buffer after the other, each on the next of some streams.
+void alternate(Gpu& trace, std::int64_t streams, std::int64_t reserved) {
+  for (std::int64_t i = 0; i < 8; ++i) trace.drop(trace.at(20, i % streams, 256 * kMiB));
+  trace.allocator_peaks(256 * kMiB, reserved);
+}
+
+TEST(ReservedBeyondActive, PoolsOfStreamsAreFound) {
+  Gpu trace;
+  alternate(trace, 8, 8 * 256 * kMiB);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.rule, "reserved_beyond_active");
+  EXPECT_EQ(finding.classes, (std::vector<std::string>{"D09"}));
+  EXPECT_EQ(finding.bytes, Bytes(7 * 256 * kMiB));
+  ASSERT_TRUE(finding.pools);
+  const StreamPools& pools = *finding.pools;
+  EXPECT_EQ(pools.by_streams, Bytes(7 * 256 * kMiB));
+  EXPECT_EQ(pools.rest(), Bytes(0));
+  EXPECT_EQ(pools.blocks, 8);
+  EXPECT_EQ(pools.without_stream, 0);
+  ASSERT_EQ(pools.streams.size(), 8u);
+  EXPECT_EQ(pools.streams[0].peak, Bytes(256 * kMiB));
+  ASSERT_EQ(pools.sites.size(), 1u);
+  EXPECT_EQ(describe_frame(data, pools.sites[0].site), "user/train.py:20 main");
+  EXPECT_EQ(pools.sites[0].streams, 8);
+  EXPECT_EQ(pools.sites[0].bytes, Bytes(8 * 256 * kMiB));
+  EXPECT_NE(finding.fix.find("fixed streams"), std::string::npos);
+}
+
+TEST(ReservedBeyondActive, OneStreamThatReusesItsBlockIsFine) {
+  Gpu trace;
+  alternate(trace, 1, 256 * kMiB);
+  EXPECT_TRUE(analyze(trace.load()).findings.empty());
+}
+
+TEST(ReservedBeyondActive, OfOneStreamItIsFragmentation) {
+  Gpu trace;
+  alternate(trace, 1, 8 * 256 * kMiB);
+  const Analysis analysis = analyze(trace.load());
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.pools->by_streams, Bytes(0));
+  EXPECT_EQ(finding.pools->rest(), Bytes(7 * 256 * kMiB));
+  EXPECT_TRUE(finding.pools->sites.empty());
+  EXPECT_TRUE(finding.why.starts_with("no second stream was seen")) << finding.why;
+  EXPECT_EQ(finding.fix.find("streams"), std::string::npos) << finding.fix;
+}
+
+TEST(ReservedBeyondActive, ThePartsAddUp) {
+  Gpu trace;
+  trace.stream = std::nullopt;
+  trace.allocate(10 * kMiB);  // from before the allocator was followed: the default stream's
+  const auto kept = trace.at(5, 0, 90 * kMiB);
+  trace.drop_in_use(trace.at(6, 0, 50 * kMiB));  // waits to the end, so it takes of its pool all the time
+  trace.drop(trace.at(5, 1, 200 * kMiB));
+  trace.drop(kept);
+  trace.drop(trace.at(5, 2, 60 * kMiB));
+  trace.allocator_peaks(350 * kMiB, 600 * kMiB);
+  const Analysis analysis = analyze(trace.load());
+  ASSERT_EQ(analysis.findings.size(), 2u);
+  ASSERT_TRUE(analysis.findings[0].waits);
+  const StreamPools& pools = *analysis.findings[1].pools;
+  ASSERT_EQ(pools.streams.size(), 3u);
+  EXPECT_EQ(pools.streams[0].peak, Bytes(200 * kMiB));
+  EXPECT_EQ(pools.streams[1].peak, Bytes(150 * kMiB)) << "the default one's: 10, 90 and 50";
+  EXPECT_EQ(pools.streams[2].peak, Bytes(60 * kMiB));
+  EXPECT_EQ(pools.by_streams, Bytes(60 * kMiB)) << "410 of all pools, 350 at once";
+  EXPECT_EQ(pools.rest(), Bytes(190 * kMiB));
+  EXPECT_EQ(pools.without_stream, 1);
+  ASSERT_EQ(pools.sites.size(), 1u) << "only line 5 allocates on several streams";
+  EXPECT_EQ(pools.sites[0].bytes, Bytes(350 * kMiB));
+}
+
+TEST(ReservedBeyondActive, LittleIsNoFinding) {
+  for (const auto& [active, reserved, found] : {std::tuple(100, 163, false),  // less than 64 MiB
+                                                {100, 164, true},
+                                                {400, 490, false},  // less than a fifth
+                                                {400, 500, true}}) {
+    Gpu trace;
+    trace.at(5, 0, active * kMiB);
+    trace.allocator_peaks(active * kMiB, reserved * kMiB);
+    EXPECT_EQ(analyze(trace.load()).findings.size(), found ? 1u : 0u) << active << " of " << reserved;
+  }
+}
+
+TEST(ReservedBeyondActive, WithoutActiveBytesNothingIsSaid) {
+  Gpu trace;
+  trace.stream = std::nullopt;
+  trace.at(5, 0, 256 * kMiB);
+  trace.allocator_peaks(std::nullopt, 2048 * kMiB);
+  EXPECT_TRUE(analyze(trace.load()).findings.empty());
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

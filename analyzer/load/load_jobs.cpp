@@ -1,0 +1,60 @@
+#include "analyzer/load/load_jobs.h"
+
+#include <algorithm>
+#include <future>
+#include <limits>
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Ids of one stretch, at least. Every part of a column ends in a chunk that is not full, so parts should not be small.
+constexpr std::int64_t kFewestIds = std::int64_t{1} << 21;
+/// Enough that the last job of a long trace does not keep the other threads waiting.
+constexpr std::int64_t kMostStretches = 256;
+
+}  // namespace
+
+Expected<std::vector<Stretch>> stretches_of(Database& database, const std::string& table) {
+  Expected<Statement> ends =
+      database.prepare("SELECT (SELECT min(id) FROM " + table + "), (SELECT max(id) FROM " + table + ")");
+  if (!ends.ok()) return ends.error();
+  const Expected<bool> row = ends->step();
+  if (!row.ok()) return row.error();
+  // A damaged trace may have any ids.
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max() / 2;
+  const std::int64_t first = std::clamp<std::int64_t>(ends->integer(0), 0, kLargest);
+  const std::int64_t last = std::clamp<std::int64_t>(ends->integer(1), 0, kLargest);
+  const std::int64_t ids = std::max(kFewestIds, (last - first) / kMostStretches + 1);
+  std::vector<Stretch> stretches{{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
+  for (std::int64_t at = first + ids; at <= last; at += ids) {
+    stretches.back().last = at - 1;
+    stretches.push_back({at, std::numeric_limits<std::int64_t>::max()});
+  }
+  return stretches;
+}
+
+Status LoadJobs::run(Database& database, std::size_t helpers) {
+  std::vector<std::future<void>> helping;
+  while (helping.size() < helpers && helping.size() + 1 < jobs_.size()) {
+    helping.push_back(std::async(std::launch::async, [&] {
+      // Who gets no connection does not help.
+      if (Expected<Database> own = Database::open(database.path(), OpenMode::kRead); own.ok()) work(*own);
+    }));
+  }
+  work(database);
+  for (const std::future<void>& helper : helping) helper.wait();
+  for (const Entry& entry : jobs_) DCMT_RETURN_IF_ERROR(entry.done);
+  return {};
+}
+
+void LoadJobs::work(Database& database) {
+  // A job once taken is done, and jobs are taken in order: those before one that failed are.
+  while (!failed_) {
+    const std::size_t taken = next_++;
+    if (taken >= jobs_.size()) return;
+    jobs_[taken].done = jobs_[taken].job(database);
+    if (!jobs_[taken].done.ok()) failed_ = true;
+  }
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,360 @@
+// One trace in memory: plain rows in columns, loaded once; every analysis is a function over it.
+//
+// Rows keep the ids they have in the file (trace/sql/0001.sql says what each column means). A reference that is NULL
+// there is a zero id here, a lifetime without an end has a zero `to`. Thread-safety: const after load, so any number of
+// threads may read it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/load/column.h"
+#include "trace/base/status.h"
+#include "trace/base/typed_id.h"
+#include "trace/sql/database.h"
+#include "trace/sql/kept.h"
+
+namespace dcmt::analyzer {
+
+using DiagnosticId = TypedNumber<struct DiagnosticTag>;
+using LossId = TypedNumber<struct LossTag>;
+using IntervalId = TypedNumber<struct IntervalTag>;
+using SampleId = TypedNumber<struct SampleTag>;
+
+/// A lifetime or a moment (`to_seq == from_seq`).
+struct Span {
+  Sequence from_seq, to_seq;
+  TimeNs from_ns, to_ns;
+
+  [[nodiscard]] bool ended() const { return to_seq.valid(); }
+  /// True from its begin (included) to its end (excluded).
+  [[nodiscard]] bool covers(Sequence at) const { return from_seq <= at && (!ended() || at < to_seq); }
+};
+
+struct Thread {
+  ThreadId id;
+  std::int64_t tid = 0;
+  StringId name;
+};
+
+struct Frame {
+  FrameId id;
+  StringId file, function;
+  std::int64_t line = 0;
+};
+
+struct Stack {
+  StackId id, parent;
+  FrameId frame;
+};
+
+enum class OperatorScope : std::uint8_t { kFunction, kBackward, kUser };
+
+struct Operator {
+  OperatorId id, parent;
+  std::int64_t ordinal = 0;
+  Span span;
+  ThreadId thread;
+  StringId name;
+  OperatorScope scope = OperatorScope::kFunction;
+};
+
+/// The agent's thread numbers start at 0, so "none" is below it.
+inline constexpr ThreadId kNoThread{-1};
+
+/// Who did something: the thread, its operator, its Python stack.
+struct Actor {
+  OperatorId op;
+  ThreadId thread = kNoThread;
+  StackId stack;
+};
+
+/// A block's CUDA stream where it is not known; 0 is the default one.
+inline constexpr std::int32_t kNoStream = -1;
+
+struct Block {
+  BlockId id;
+  Bytes bytes;
+  StorageId storage;
+  Actor birth, end;
+  Span span;
+  StringId device;
+  StringId owner;  ///< who keeps it, where that is known and no tensor
+  std::int32_t stream = kNoStream;
+};
+
+/// A block that was freed while other streams still used it, from its free to when they were through with it.
+struct StreamWait {
+  BlockId block;
+  Sequence done;  ///< zero: not to the end of the trace
+  TimeNs done_ns;
+};
+
+struct Storage {
+  StorageId id;
+  Bytes bytes;  ///< at birth
+  bool first_seen = false;
+  Actor birth, end;
+  std::optional<std::int64_t> end_ordinal;  ///< operators begun on the ending thread by then
+  Span span;
+};
+
+struct Tensor {
+  TensorId id, object;
+  StorageId storage;
+  Actor birth;
+  Span span;
+};
+
+enum class MarkKind : std::uint8_t {
+  kStep,
+  kPhase,
+  kUser,
+  kGather,
+  kWait,
+  kPersist,
+  kRelease,
+  kRead,
+  kTouch,
+  kCensus,
+  kResize,
+  kRepoint,
+  kOther,
+};
+
+struct MarkFlags {
+  bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
+  bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
+  bool kernel = false, function = false, shared = false, not_settled = false;
+};
+
+/// A parameter: its number within its graph.
+struct Key {
+  std::int64_t graph = 0, key = 0;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+struct Mark {
+  MarkId id, parent;
+  MarkKind kind = MarkKind::kOther;
+  MarkFlags flags;
+  StringId name, trigger;
+  std::optional<Key> key;
+  std::int64_t cycle = 0;
+  StorageId storage;
+  TensorId tensor;
+  StringId dtype;  ///< of a gather's or wait's tensor, where known
+  std::optional<Bytes> bytes, bytes_after, bytes_settled;
+  Sequence settled_seq;
+  TimeNs settled_ns;
+  std::optional<std::int64_t> declared, remaining, ordinal, value;
+  Actor by;
+  Span span;
+
+  /// A key's storage is the one that its latest gather or wait gave.
+  [[nodiscard]] bool gives_storage() const { return kind == MarkKind::kGather || kind == MarkKind::kWait; }
+};
+
+enum class Subject : std::uint8_t { kStorage, kTensor, kObject };
+
+struct Sample {
+  SampleId id;
+  MarkId census;
+  Subject subject = Subject::kStorage;
+  StorageId storage;
+  TensorId tensor;
+  std::int64_t count = 0, explained = 0, unexplained = 0;
+};
+
+enum class HolderKind : std::uint8_t { kTensor, kPythonObject, kLocal, kCell, kFree, kEvalStack, kView, kOther };
+
+struct Edge {
+  EdgeId id;
+  MarkId census;
+  StorageId storage;
+  Subject held = Subject::kStorage;
+  TensorId tensor;
+  HolderKind holder = HolderKind::kOther;
+  std::int64_t object = 0;
+  ThreadId thread = kNoThread;
+  StringId name, function, file, assignment, model_file, model_text;
+  std::optional<std::int64_t> line, current_line, delete_line, return_line, model_line;
+  bool certain = false;
+  Span span;
+};
+
+struct Diagnostic {
+  DiagnosticId id;
+  Sequence seq;
+  StringId code, text;
+};
+
+struct Loss {
+  LossId id;
+  StringId reason;
+  std::int64_t count = 0;
+};
+
+/// A request that an allocator gave up.
+struct OutOfMemory {
+  Sequence seq;
+  TimeNs ns;
+  StringId device;
+  Bytes requested;
+  std::optional<Bytes> allocated, reserved;  ///< by torch's own count at that moment; none for the CPU
+  std::optional<Bytes> free, total;          ///< of the device, by CUDA
+  Actor by;
+};
+
+/// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
+struct Interval {
+  IntervalId id;
+  std::optional<std::int64_t> step;  ///< number of the step that ends here
+  std::int64_t steps = 0;            ///< that end in it
+  Kept kept = Kept::kAll;
+  std::int64_t releases = 0, residual = 0;
+  Span span;
+};
+
+/// What is known of the allocated curve in an interval without rows.
+struct IntervalCurve {
+  Span span;  ///< of the interval
+  StringId device;
+  Bytes begin, peak, end;
+  Sequence peak_seq;
+  TimeNs peak_ns;
+};
+
+/// Calls that gave the GPU work while a released storage was alive.
+struct LaunchCounts {
+  std::int64_t calls = 0;                                      ///< kernels, copies, fills, graphs
+  std::int64_t graphs = 0, nccl = 0, unknown = 0, copies = 0;  ///< of them, those whose memory is not seen
+
+  [[nodiscard]] std::int64_t opaque() const { return graphs + nccl + unknown + copies; }
+};
+
+/// Those of the run so far.
+struct LaunchesSoFar {
+  Sequence seq;
+  bool looking = false;  ///< from here on
+  LaunchCounts counts;
+};
+
+/// What torch's CUDA allocator had at most, over the whole run.
+struct DevicePeaks {
+  StringId device;
+  std::optional<Bytes> active;    ///< allocated, or freed and waiting for a stream
+  std::optional<Bytes> reserved;  ///< of all its segments
+};
+
+/// Counts over the whole run.
+struct KeySum {
+  Key key;
+  std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
+  std::int64_t kernel_reads = 0;
+};
+
+/// A key that a Python function gathers.
+struct Parameter {
+  Key key;
+  StringId name;  ///< none: not known
+  StringId mechanism;
+};
+
+/// A meta value as the file has it.
+struct MetaValue {
+  bool is_integer = false;
+  std::int64_t integer = 0;
+  std::string text;
+};
+
+/// See the head of this file. Movable, not copyable: the indexes point into the columns.
+class TraceData {
+ public:
+  TraceData() = default;
+  TraceData(TraceData&&) noexcept = default;
+  TraceData& operator=(TraceData&&) noexcept = default;
+  TraceData(const TraceData&) = delete;
+  TraceData& operator=(const TraceData&) = delete;
+  ~TraceData() = default;
+
+  /// Reads everything in one transaction, so a trace that still grows is seen at one moment. Fails with what the
+  /// database says: kBadInput for a damaged file.
+  static Expected<TraceData> load(Database& database);
+
+  std::string path;
+  std::map<std::string, MetaValue, std::less<>> meta;
+  Column<Thread> threads;
+  Column<Frame> frames;
+  Column<Stack> stacks;
+  Column<Operator> operators;
+  Column<Block> blocks;
+  Column<Storage> storages;
+  Column<Tensor> tensors;
+  Column<Mark> marks;
+  Column<Sample> samples;
+  Column<Edge> edges;
+  Column<Diagnostic> diagnostics;
+  Column<Loss> losses;
+  std::vector<OutOfMemory> out_of_memory;      ///< in order
+  std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
+  std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
+  std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
+  std::vector<StreamWait> stream_waits;        ///< of blocks that ended, ascending by block
+  std::vector<KeySum> key_sums;
+  std::vector<Parameter> parameters;      ///< ascending by key
+  std::vector<LaunchesSoFar> launches;    ///< in order
+  std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
+
+  RowIndex<Sequence, Block> blocks_by_begin;
+  RowIndex<Sequence, Block> blocks_by_end;  ///< of those that ended
+  RowIndex<StorageId, Block> blocks_by_storage;
+  RowIndex<StorageId, Tensor> tensors_by_storage;
+  RowIndex<StorageId, Mark> marks_by_storage;
+  RowIndex<MarkId, Mark> marks_by_parent;
+  RowIndex<MarkId, Edge> edges_by_census;
+  RowIndex<MarkId, Sample> samples_by_census;
+
+  /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
+  [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
+  [[nodiscard]] const Interval* sums_only_at(Sequence at) const { return sums_only_in(Sequence(at.value - 1), at); }
+  /// True if some interval has only its sums.
+  [[nodiscard]] bool has_sums_only() const { return has_sums_only_; }
+
+  /// Empty for the zero id.
+  [[nodiscard]] std::string_view text(StringId id) const;
+  [[nodiscard]] std::optional<std::int64_t> meta_integer(std::string_view key) const;
+  /// Empty if absent.
+  [[nodiscard]] std::string meta_text(std::string_view key) const;
+
+  /// Keeps a text of the analyzer's own beside those of the file.
+  StringId intern(std::string_view text);
+
+ private:
+  Status load_all(Database& database);
+  Status load_meta(Database& database);
+  Status load_rows(Database& database);
+  Status load_intervals(Database& database);
+  Status load_device_peaks(Database& database);
+  Status load_parameters(Database& database);
+  Status load_stream_waits(Database& database);
+  Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
+  void build_indexes();
+  void index_blocks();
+
+  bool has_sums_only_ = false;
+
+  struct StringRow {
+    StringId id;
+    std::string text;
+  };
+  Column<StringRow> strings_;
+  std::map<std::string, StringId, std::less<>> own_strings_;
+  std::vector<std::string_view> own_texts_;  ///< keys of own_strings_, whose nodes stay where they are
+};
+
+}  // namespace dcmt::analyzer

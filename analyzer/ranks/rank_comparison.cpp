@@ -1,0 +1,422 @@
+#include "analyzer/ranks/rank_comparison.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Keys shown of what comes after a divergence.
+constexpr std::size_t kNextKeys = 3;
+
+bool took_part(const RankFacts& facts) { return facts.steps_ended > 0 || !facts.parameters.empty(); }
+
+/// Leaves the traces of one run's ranks, one each.
+Status keep_ranks(RankComparison& result) {
+  std::vector<RankFacts>& ranks = result.ranks;
+  std::stable_sort(ranks.begin(), ranks.end(), [](const RankFacts& a, const RankFacts& b) {
+    return std::pair(a.rank, !took_part(a)) < std::pair(b.rank, !took_part(b));
+  });
+  std::vector<RankFacts> kept;
+  for (RankFacts& facts : ranks) {
+    const bool second = !kept.empty() && kept.back().rank == facts.rank;
+    if (second && took_part(facts)) {
+      return {ErrorCode::kNotComparable, kept.back().path + " and " + facts.path + ": two traces of rank " +
+                                             std::to_string(facts.rank) + ". Name one trace of each rank of one run."};
+    }
+    if (facts.rank < 0 || second) {
+      result.left_out.push_back(facts.path);
+    } else {
+      kept.push_back(std::move(facts));
+    }
+  }
+  if (kept.empty()) {
+    return {ErrorCode::kNotComparable,
+            result.left_out.front() + ": no trace of a rank: RANK and WORLD_SIZE were not set in the program."};
+  }
+  ranks = std::move(kept);
+  for (const RankFacts& facts : ranks) {
+    if (facts.world_size == ranks.front().world_size) continue;
+    return {ErrorCode::kNotComparable,
+            ranks.front().path + " and " + facts.path + ": of runs of " + std::to_string(ranks.front().world_size) +
+                " and of " + std::to_string(facts.world_size) + " ranks. Name one trace of each rank of one run."};
+  }
+  result.world_size = ranks.front().world_size;
+  return {};
+}
+
+/// WORLD_SIZE is a number of the environment: so many ranks are not listed one by one.
+constexpr std::int64_t kMostRanks = 100'000;
+
+Ranks missing_ranks(const RankComparison& result) {
+  std::set<std::int64_t> present;
+  for (const RankFacts& facts : result.ranks) present.insert(facts.rank);
+  Ranks missing;
+  for (std::int64_t rank = 0; rank < std::min(result.world_size, kMostRanks); ++rank) {
+    if (!present.contains(rank)) missing.push_back(rank);
+  }
+  return missing;
+}
+
+/// Graphs below 0 are mechanisms whose functions gather: the ranks have them in common, and nothing else follows.
+bool is_mechanism(std::int64_t graph) { return graph < 0; }
+
+/// A parameter by its name: of equal names on one rank (two models), by their order too.
+struct NamedKey {
+  std::int64_t graph;
+  std::string name;
+  std::size_t place;
+  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// A rank numbers the parameters of functions as they come. Here each name has one number on all ranks.
+class NumbersByName {
+ public:
+  explicit NumbersByName(const std::vector<RankFacts>& ranks) {
+    for (const RankFacts& facts : ranks) {
+      for (const auto& [key, parameter] : facts.parameters) next_ = std::max(next_, key.key + 1);
+      for (const auto& [key, name] : facts.names) next_ = std::max(next_, key.key + 1);
+    }
+  }
+
+  void renumber(RankFacts& facts) {
+    std::map<Key, Key> number_of;
+    std::map<std::pair<std::int64_t, std::string>, std::size_t> places;
+    std::map<Key, std::string> names;
+    for (const auto& [key, name] : facts.names) {
+      const NamedKey named{key.graph, name, places[{key.graph, name}]++};
+      auto known = numbers_.find(named);
+      if (known == numbers_.end()) {
+        const std::int64_t number = taken_.insert(key).second ? key.key : next_++;
+        known = numbers_.emplace(named, number).first;
+      }
+      number_of[key] = {key.graph, known->second};
+      names.emplace(number_of[key], name);
+    }
+    const auto renumbered = [&](Key key) {
+      const auto found = number_of.find(key);
+      return found != number_of.end() ? found->second : key;
+    };
+    for (RankStep& step : facts.steps) {
+      for (RankGather& gather : step.gathers) gather.key = renumbered(gather.key);
+    }
+    std::map<Key, RankParameter> parameters;
+    for (const auto& [key, parameter] : facts.parameters) parameters.emplace(renumbered(key), parameter);
+    facts.parameters = std::move(parameters);
+    facts.names = std::move(names);
+  }
+
+ private:
+  std::map<NamedKey, std::int64_t> numbers_;
+  std::set<Key> taken_;
+  std::int64_t next_ = 0;
+};
+
+/// True if some graph number is known to every rank that gathers from graphs.
+bool share_a_graph(const std::vector<RankFacts>& ranks) {
+  std::optional<std::set<std::int64_t>> common;
+  for (const RankFacts& facts : ranks) {
+    std::set<std::int64_t> own;
+    for (const auto& [key, parameter] : facts.parameters) {
+      if (!is_mechanism(key.graph)) own.insert(key.graph);
+    }
+    if (own.empty()) continue;
+    if (!common) {
+      common = std::move(own);
+    } else {
+      std::erase_if(*common, [&](std::int64_t graph) { return !own.contains(graph); });
+    }
+  }
+  return !common || !common->empty();
+}
+
+/// Gives a rank's graphs the numbers 0, 1, ... in the order of their first gather; returns their own numbers.
+std::vector<std::int64_t> number_graphs(RankFacts& facts, std::size_t& keys_without_graph) {
+  std::map<std::int64_t, std::int64_t> numbers;
+  std::vector<std::int64_t> own;
+  for (RankStep& step : facts.steps) {
+    for (RankGather& gather : step.gathers) {
+      if (is_mechanism(gather.key.graph)) continue;
+      const auto [at, fresh] = numbers.try_emplace(gather.key.graph, static_cast<std::int64_t>(own.size()));
+      if (fresh) own.push_back(gather.key.graph);
+      gather.key.graph = at->second;
+    }
+  }
+  std::map<Key, RankParameter> parameters;
+  for (const auto& [key, parameter] : facts.parameters) {
+    if (is_mechanism(key.graph)) {
+      parameters[key] = parameter;
+    } else if (const auto number = numbers.find(key.graph); number != numbers.end()) {
+      parameters[{number->second, key.key}] = parameter;
+    } else {
+      ++keys_without_graph;
+    }
+  }
+  facts.parameters = std::move(parameters);
+  return own;
+}
+
+/// A step on the ranks that have it.
+struct StepOfRanks {
+  struct Part {
+    const RankFacts* facts;
+    const RankStep* step;
+  };
+  std::int64_t number = 0;
+  std::vector<Part> parts;
+};
+
+/// In order of steps, those that two ranks have at least.
+std::vector<StepOfRanks> steps_in_common(const std::vector<RankFacts>& ranks) {
+  std::optional<std::int64_t> first;
+  for (const RankFacts& facts : ranks) {
+    if (facts.first_step) first = std::min(first.value_or(*facts.first_step), *facts.first_step);
+  }
+  std::map<std::int64_t, StepOfRanks> steps;
+  for (const RankFacts& facts : ranks) {
+    for (const RankStep& step : facts.steps) {
+      // A trace without a step is in the first one.
+      const std::int64_t number = step.number.value_or(first.value_or(0));
+      steps[number].number = number;
+      steps[number].parts.push_back({&facts, &step});
+    }
+  }
+  std::vector<StepOfRanks> common;
+  for (auto& [number, step] : steps) {
+    if (step.parts.size() > 1) common.push_back(std::move(step));
+  }
+  return common;
+}
+
+GatherDivergence::Branch branch_of(const StepOfRanks::Part& part, std::size_t position) {
+  GatherDivergence::Branch branch;
+  const std::vector<RankGather>& gathers = part.step->gathers;
+  if (position >= gathers.size()) return branch;
+  const RankGather& gather = gathers[position];
+  branch.key = gather.key;
+  branch.place = part.facts->places[gather.place];
+  branch.at = gather.at;
+  for (std::size_t i = position + 1; i < gathers.size() && branch.next.size() < kNextKeys; ++i) {
+    branch.next.push_back(gathers[i].key);
+  }
+  return branch;
+}
+
+/// The first position at which the ranks gather different parameters. A trace that ends within the step says nothing of
+/// what would have come.
+std::optional<GatherDivergence> divergence_in(const StepOfRanks& step) {
+  std::size_t longest = 0;
+  for (const StepOfRanks::Part& part : step.parts) longest = std::max(longest, part.step->gathers.size());
+  std::optional<Key> before;
+  for (std::size_t position = 0; position < longest; ++position) {
+    std::optional<std::optional<Key>> first;
+    bool differs = false;
+    for (const auto& [facts, own] : step.parts) {
+      if (position >= own->gathers.size() && !own->ended) continue;
+      const std::optional<Key> key =
+          position < own->gathers.size() ? std::optional(own->gathers[position].key) : std::nullopt;
+      differs = differs || (first && *first != key);
+      if (!first) first = key;
+    }
+    if (!differs) {
+      before = *first;
+      continue;
+    }
+    GatherDivergence divergence;
+    divergence.step = step.number;
+    divergence.position = position;
+    divergence.before = before;
+    divergence.steps = {step.number};
+    for (const StepOfRanks::Part& part : step.parts) {
+      if (position >= part.step->gathers.size() && !part.step->ended) continue;
+      GatherDivergence::Branch branch = branch_of(part, position);
+      const auto alike = std::find_if(divergence.branches.begin(), divergence.branches.end(),
+                                      [&](const GatherDivergence::Branch& other) { return other.key == branch.key; });
+      GatherDivergence::Branch& of_key =
+          alike != divergence.branches.end() ? *alike : divergence.branches.emplace_back(std::move(branch));
+      of_key.ranks.push_back(part.facts->rank);
+    }
+    return divergence;
+  }
+  return std::nullopt;
+}
+
+std::optional<GatherDivergence> compare_order(const std::vector<StepOfRanks>& steps) {
+  std::optional<GatherDivergence> first;
+  for (const StepOfRanks& step : steps) {
+    std::optional<GatherDivergence> found = divergence_in(step);
+    if (!found) continue;
+    if (first) {
+      first->steps.push_back(step.number);
+    } else {
+      first = std::move(found);
+    }
+  }
+  return first;
+}
+
+/// True if two of the sides contradict each other in a field that both know.
+template <class Field>
+bool contradict(const std::vector<ParameterDifference::Side>& sides, Field field) {
+  const auto known =
+      std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return (side.*field).has_value(); });
+  return std::any_of(known, sides.end(),
+                     [&](const auto& side) { return (side.*field).has_value() && side.*field != (*known).*field; });
+}
+
+std::vector<ParameterDifference> compare_parameters(const std::vector<StepOfRanks>& steps) {
+  using Side = ParameterDifference::Side;
+  std::map<Key, ParameterDifference> differences;
+  for (const StepOfRanks& step : steps) {
+    // The n-th gather of a key on one rank with the n-th of it on the others.
+    std::map<std::pair<Key, std::size_t>, std::vector<Side>> sides_of;
+    for (const auto& [facts, own] : step.parts) {
+      std::map<Key, std::size_t> gathers;
+      for (const RankGather& gather : own->gathers) {
+        std::vector<Side>& sides = sides_of[{gather.key, gathers[gather.key]++}];
+        const auto alike = std::find_if(sides.begin(), sides.end(), [&](const Side& side) {
+          return std::tie(side.bytes, side.declared, side.persistent) ==
+                 std::tie(gather.bytes, gather.declared, gather.persistent);
+        });
+        Side& side = alike != sides.end()
+                         ? *alike
+                         : sides.emplace_back(Side{{}, gather.bytes, gather.declared, gather.persistent});
+        side.ranks.push_back(facts->rank);
+      }
+    }
+    for (auto& [of, sides] : sides_of) {
+      const Key key = of.first;
+      if (!contradict(sides, &Side::bytes) && !contradict(sides, &Side::declared) &&
+          !contradict(sides, &Side::persistent)) {
+        continue;
+      }
+      differences.try_emplace(key, ParameterDifference{key, step.number, std::move(sides)});
+    }
+  }
+  std::vector<ParameterDifference> list;
+  list.reserve(differences.size());
+  for (auto& [key, difference] : differences) list.push_back(std::move(difference));
+  return list;
+}
+
+Fate fate_of(const RankParameter& parameter) {
+  if (parameter.residual > 0) return Fate::kResidual;
+  if (parameter.final_releases > 0) return Fate::kFreed;
+  if (parameter.persistent) return Fate::kPersistent;
+  return parameter.gathers > 0 ? Fate::kNotReleased : Fate::kNotGathered;
+}
+
+std::vector<ResidualDifference> compare_residual(const std::vector<RankFacts>& ranks) {
+  std::set<Key> keys;
+  for (const RankFacts& facts : ranks) {
+    for (const auto& [key, parameter] : facts.parameters) {
+      if (parameter.residual > 0) keys.insert(key);
+    }
+  }
+  std::vector<ResidualDifference> differences;
+  for (const Key& key : keys) {
+    std::map<Fate, ResidualDifference::Side> sides;
+    for (const RankFacts& facts : ranks) {
+      const auto found = facts.parameters.find(key);
+      const RankParameter parameter = found != facts.parameters.end() ? found->second : RankParameter();
+      ResidualDifference::Side& side = sides[fate_of(parameter)];
+      side.fate = fate_of(parameter);
+      side.ranks.push_back(facts.rank);
+      side.bytes = std::max(side.bytes, parameter.residual_bytes);
+    }
+    if (sides.size() < 2) continue;
+    ResidualDifference difference{key, {}};
+    for (auto& [fate, side] : sides) difference.sides.push_back(std::move(side));
+    differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+LastGather last_gather(const RankFacts& facts) {
+  LastGather last;
+  last.ranks = {facts.rank};
+  for (const RankStep& step : facts.steps) {
+    if (step.gathers.empty()) continue;
+    last.step = step.number.value_or(0);
+    last.position = step.gathers.size() - 1;
+    last.key = step.gathers.back().key;
+  }
+  return last;
+}
+
+std::vector<LastGather> compare_ends(const std::vector<RankFacts>& ranks) {
+  std::vector<LastGather> ends;
+  for (const RankFacts& facts : ranks) {
+    const LastGather last = last_gather(facts);
+    const auto alike = std::find_if(ends.begin(), ends.end(), [&](const LastGather& other) {
+      return std::tie(other.step, other.position) == std::tie(last.step, last.position);
+    });
+    if (alike != ends.end()) {
+      alike->ranks.push_back(facts.rank);
+    } else {
+      ends.push_back(last);
+    }
+  }
+  std::stable_sort(ends.begin(), ends.end(), [](const LastGather& a, const LastGather& b) {
+    return std::tie(a.step, a.position) > std::tie(b.step, b.position);
+  });
+  return ends;
+}
+
+}  // namespace
+
+Expected<RankComparison> compare_ranks(std::vector<RankFacts> ranks) {
+  RankComparison result;
+  result.ranks = std::move(ranks);
+  DCMT_RETURN_IF_ERROR(keep_ranks(result));
+  result.missing = missing_ranks(result);
+  NumbersByName by_name(result.ranks);
+  for (RankFacts& facts : result.ranks) {
+    by_name.renumber(facts);
+    result.mechanisms.insert(facts.mechanisms.begin(), facts.mechanisms.end());
+    result.names.insert(facts.names.begin(), facts.names.end());
+  }
+  result.graphs_by_order = !share_a_graph(result.ranks);
+  if (result.graphs_by_order) {
+    for (RankFacts& facts : result.ranks) result.graphs.push_back(number_graphs(facts, result.keys_without_graph));
+  }
+  const std::vector<StepOfRanks> steps = steps_in_common(result.ranks);
+  std::map<std::int64_t, std::size_t> compared_of;
+  for (const StepOfRanks& step : steps) {
+    result.steps.push_back(step.number);
+    result.ended +=
+        std::any_of(step.parts.begin(), step.parts.end(), [](const auto& part) { return part.step->ended; }) ? 1 : 0;
+    for (const StepOfRanks::Part& part : step.parts) ++compared_of[part.facts->rank];
+  }
+  for (const RankFacts& facts : result.ranks) {
+    result.has_steps = result.has_steps || facts.first_step.has_value();
+    if (compared_of[facts.rank] < steps.size()) result.lacking.push_back(facts.rank);
+  }
+  result.order = compare_order(steps);
+  result.parameters = compare_parameters(steps);
+  result.residual = compare_residual(result.ranks);
+  result.ends = compare_ends(result.ranks);
+  return result;
+}
+
+std::string_view name_of(Fate fate) {
+  switch (fate) {
+    case Fate::kResidual:
+      return "residual";
+    case Fate::kFreed:
+      return "freed";
+    case Fate::kPersistent:
+      return "persistent";
+    case Fate::kNotReleased:
+      return "not_released";
+    case Fate::kNotGathered:
+      return "not_gathered";
+  }
+  return "";
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,167 @@
+#include "analyzer/ranks/rank_facts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analyzer/storages/stacks.h"
+#include "trace/sql/limits.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
+  std::map<Key, RankParameter> parameters;
+  for (const Cycle& cycle : analysis.releases.cycles) {
+    RankParameter& parameter = parameters[cycle.key];
+    ++parameter.gathers;
+    parameter.persistent = parameter.persistent || cycle.persistent;
+  }
+  for (const ReleaseRow& row : analysis.releases.rows) {
+    const Mark& mark = *row.mark;
+    if (!mark.flags.final || mark.flags.persistent || mark.flags.no_gather) continue;
+    RankParameter& parameter = parameters[row.key];
+    ++parameter.final_releases;
+    if (!row.residual) continue;
+    ++parameter.residual;
+    parameter.residual_bytes = std::max(parameter.residual_bytes, row.bytes_left());
+  }
+  // What the recorder counted covers steps without rows too; the rows, a last release that was never settled.
+  for (const KeySum& sum : analysis.data->key_sums) {
+    RankParameter& parameter = parameters[sum.key];
+    parameter.gathers = std::max(parameter.gathers, sum.gathers);
+    parameter.final_releases = std::max(parameter.final_releases, sum.final);
+    parameter.residual = std::max(parameter.residual, sum.residual);
+    if (sum.residual > 0 && parameter.residual_bytes.value == 0) {
+      parameter.residual_bytes = Bytes(std::max<std::int64_t>(0, sum.residual_bytes / sum.residual));
+    }
+  }
+  return parameters;
+}
+
+/// The cycles in the order of their gathers.
+std::vector<const Cycle*> in_order(const std::vector<Cycle>& cycles) {
+  std::vector<const Cycle*> ordered;
+  for (const Cycle& cycle : cycles) ordered.push_back(&cycle);
+  std::sort(ordered.begin(), ordered.end(),
+            [](const Cycle* a, const Cycle* b) { return a->gather->span.from_seq < b->gather->span.from_seq; });
+  return ordered;
+}
+
+/// Gathers by step, in the steps that have their rows.
+class StepGathers {
+ public:
+  StepGathers(const Analysis& analysis, RankFacts& facts) : data_(*analysis.data), facts_(facts) {
+    const std::vector<Step>& steps = analysis.releases.steps;
+    if (!steps.empty()) facts.first_step = steps.front().number - steps.front().count + 1;
+    for (const Step& step : steps) {
+      RankStep& own = steps_[step.number];
+      own.number = step.number;
+      own.ended = step.to.valid();
+      if (step.sums.valid()) without_rows_.insert(step.number);
+    }
+    // The trace goes on after the last step: in the next one, as far as that came.
+    const bool goes_on = steps.empty() || steps.back().to.valid();
+    const Sequence last_end = goes_on && !steps.empty() ? steps.back().to : Sequence(0);
+    tail_.ended = false;
+    if (!steps.empty()) tail_.number = steps_.rbegin()->first + 1;
+    tail_has_rows_ = goes_on && data_.sums_only_in(last_end, last_sequence(data_)) == nullptr;
+  }
+
+  void add(const Cycle& cycle, const Step* step) {
+    const Mark& mark = *cycle.gather;
+    RankGather gather;
+    gather.key = cycle.key;
+    gather.bytes = mark.bytes;
+    if (!cycle.releases.empty()) gather.declared = cycle.releases.front()->mark->declared;
+    if (cycle.persistent || !cycle.releases.empty()) gather.persistent = cycle.persistent;
+    gather.at = mark.span.from_seq;
+    gather.place = place_of(mark);
+    (step != nullptr ? steps_[step->number] : tail_).gathers.push_back(gather);
+  }
+
+  void finish() {
+    for (auto& [number, step] : steps_) {
+      if (!without_rows_.contains(number)) facts_.steps.push_back(std::move(step));
+    }
+    if (tail_has_rows_ && !tail_.gathers.empty()) facts_.steps.push_back(std::move(tail_));
+  }
+
+ private:
+  std::uint32_t place_of(const Mark& mark) {
+    const auto [at, fresh] =
+        places_.try_emplace({mark.name, mark.by.stack}, static_cast<std::uint32_t>(facts_.places.size()));
+    if (fresh) facts_.places.push_back({std::string(data_.text(mark.name)), describe_site(data_, mark.by.stack)});
+    return at->second;
+  }
+
+  const TraceData& data_;
+  RankFacts& facts_;
+  std::map<std::int64_t, RankStep> steps_;
+  std::set<std::int64_t> without_rows_;
+  RankStep tail_;
+  bool tail_has_rows_ = false;
+  std::map<std::pair<StringId, StackId>, std::uint32_t> places_;
+};
+
+}  // namespace
+
+std::int64_t RankFacts::gathers() const {
+  std::int64_t number = 0;
+  for (const auto& [key, parameter] : parameters) number += parameter.gathers;
+  return number;
+}
+
+std::int64_t RankFacts::final_releases() const {
+  std::int64_t number = 0;
+  for (const auto& [key, parameter] : parameters) number += parameter.final_releases;
+  return number;
+}
+
+std::int64_t RankFacts::residual_keys() const {
+  return std::count_if(parameters.begin(), parameters.end(),
+                       [](const auto& entry) { return entry.second.residual > 0; });
+}
+
+Bytes RankFacts::residual_bytes() const {
+  Bytes bytes;
+  for (const auto& [key, parameter] : parameters) {
+    if (parameter.residual > 0) bytes.value = std::min(kLargest, bytes.value + parameter.residual_bytes.value);
+  }
+  return bytes;
+}
+
+std::vector<RankPeak> rank_peaks(const Analysis& analysis) {
+  const TraceData& data = *analysis.data;
+  std::vector<RankPeak> peaks;
+  for (const StringId device : devices_of(data)) {
+    const WhatIf own =
+        device == analysis.device ? analysis.what_if : what_if(data, device, analysis.releases.residual());
+    const Step* step = step_at(analysis.releases.steps, own.measured.seq);
+    peaks.push_back({std::string(data.text(device)), own.measured.bytes, own.measured.seq, own.measured.ns,
+                     step != nullptr ? std::optional(step->number) : std::nullopt, own.predicted.bytes});
+  }
+  return peaks;
+}
+
+RankFacts rank_facts(const Analysis& analysis) {
+  RankFacts facts;
+  facts.path = analysis.data->path;
+  facts.rank = analysis.facts.rank;
+  facts.world_size = analysis.facts.world_size;
+  facts.parameters = parameters_of(analysis);
+  for (const Parameter& parameter : analysis.data->parameters) {
+    facts.mechanisms.emplace(parameter.key.graph, analysis.data->text(parameter.mechanism));
+    if (parameter.name.valid()) facts.names.emplace(parameter.key, analysis.data->text(parameter.name));
+  }
+  facts.steps_ended = analysis.facts.steps;
+  facts.lost = analysis.facts.lost;
+  StepGathers gathers(analysis, facts);
+  for (const Cycle* cycle : in_order(analysis.releases.cycles)) {
+    gathers.add(*cycle, step_at(analysis.releases.steps, cycle->gather->span.from_seq));
+  }
+  gathers.finish();
+  return facts;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,81 @@
+// What of one rank's trace is compared with those of other ranks: small, and with texts of its own, so that the traces
+// of many ranks are read one after the other and not held together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/analysis.h"
+
+namespace dcmt::analyzer {
+
+/// The peak of one device.
+struct RankPeak {
+  std::string device;
+  Bytes bytes;
+  Sequence at;
+  TimeNs at_ns;
+  std::optional<std::int64_t> step;  ///< nullopt: outside of all
+  Bytes predicted;                   ///< with every residual storage freed at its release
+};
+
+/// A gather with the cycle that it begins.
+struct RankGather {
+  Key key;
+  std::optional<Bytes> bytes;            ///< of the gathered storage
+  std::optional<std::int64_t> declared;  ///< uses, by the cycle's first release
+  std::optional<bool> persistent;        ///< nullopt: the cycle has no release that tells
+  Sequence at;
+  std::uint32_t place = 0;  ///< in RankFacts::places
+};
+
+/// Operator and line of a gather.
+struct GatherPlace {
+  std::string operator_name, site;
+};
+
+/// The gathers of a step, in the order of the process.
+struct RankStep {
+  std::optional<std::int64_t> number;  ///< nullopt: the trace has no step
+  bool ended = true;                   ///< false: the trace ends within it
+  std::vector<RankGather> gathers;
+};
+
+/// A parameter over the whole run, steps of which only sums were kept included.
+struct RankParameter {
+  std::int64_t gathers = 0, final_releases = 0;
+  std::int64_t residual = 0;  ///< of the final releases, those that left bytes
+  Bytes residual_bytes;       ///< that one of them left: the most that the trace's rows show, else the mean
+  bool persistent = false;
+};
+
+struct RankFacts {
+  std::string path;
+  std::int64_t rank = -1, world_size = -1;
+  std::vector<RankPeak> devices;  ///< the highest peak first; told beside each other, not compared
+  std::map<Key, RankParameter> parameters;
+  std::map<std::int64_t, std::string> mechanisms;  ///< by graph: of functions that gather, below 0
+  std::map<Key, std::string> names;                ///< of parameters that such functions name
+  std::vector<RankStep> steps;                     ///< those with all their rows, by number
+  std::optional<std::int64_t> first_step;          ///< its number; nullopt: the trace has none
+  std::int64_t steps_ended = 0;
+  std::int64_t lost = 0;  ///< records
+  std::vector<GatherPlace> places;
+
+  [[nodiscard]] std::int64_t gathers() const;
+  [[nodiscard]] std::int64_t final_releases() const;
+  [[nodiscard]] std::int64_t residual_keys() const;
+  /// Of the residual parameters, each once.
+  [[nodiscard]] Bytes residual_bytes() const;
+};
+
+/// All but `devices`, whose predictions take passes over all blocks.
+[[nodiscard]] RankFacts rank_facts(const Analysis& analysis);
+
+/// For RankFacts::devices.
+[[nodiscard]] std::vector<RankPeak> rank_peaks(const Analysis& analysis);
+
+}  // namespace dcmt::analyzer

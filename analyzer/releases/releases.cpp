@@ -1,0 +1,250 @@
+#include "analyzer/releases/releases.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Where each thread's operator numbers are known.
+class OrdinalIndex {
+ public:
+  explicit OrdinalIndex(const TraceData& data) {
+    for (const Operator& op : data.operators) points_[op.thread].push_back({op.span.from_seq, op.ordinal, true});
+    for (const Mark& mark : data.marks) {
+      if (mark.ordinal) points_[mark.by.thread].push_back({mark.span.from_seq, *mark.ordinal, false});
+    }
+    for (auto& [thread, points] : points_) {
+      std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.seq < b.seq; });
+    }
+  }
+
+  /// Operators that `thread` began after `from` and before `until` (zero: ever). `from_ordinal` had begun by `from`;
+  /// `until_ordinal` by `until`, if that is known.
+  [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t from_ordinal, Sequence until,
+                                      std::optional<std::int64_t> until_ordinal) const {
+    OperatorCount count;
+    const auto found = points_.find(thread);
+    if (found == points_.end()) return count;
+    const std::vector<Point>& points = found->second;
+    auto at =
+        std::upper_bound(points.begin(), points.end(), from, [](Sequence s, const Point& p) { return s < p.seq; });
+    const std::int64_t base = at == points.begin() ? from_ordinal : std::max(from_ordinal, std::prev(at)->ordinal);
+    std::int64_t highest = base;
+    for (; at != points.end() && (!until.valid() || at->seq < until); ++at) {
+      if (at->ordinal <= base) continue;
+      if (at->is_operator) ++count.in_trace;
+      highest = std::max(highest, at->ordinal);
+    }
+    count.at_least = highest - base;
+    if (until_ordinal && *until_ordinal >= highest) {
+      count.at_least = *until_ordinal - base;
+      count.at_most = count.at_least;
+    }
+    for (; at != points.end() && !count.at_most; ++at) {
+      if (at->is_operator && at->ordinal > highest) count.at_most = at->ordinal - 1 - base;
+    }
+    if (!count.at_most && count.in_trace == count.at_least) count.at_most = count.at_least;
+    return count;
+  }
+
+ private:
+  struct Point {
+    Sequence seq;
+    std::int64_t ordinal;
+    bool is_operator;
+  };
+  std::map<ThreadId, std::vector<Point>> points_;
+};
+
+struct KeyMarks {
+  std::vector<const Mark*> gathers, waits, persists, touches;
+  std::vector<const ReleaseRow*> releases;
+};
+
+std::vector<const Mark*> in_order(const TraceData& data) {
+  std::vector<const Mark*> marks;
+  for (const Mark& mark : data.marks) {
+    if (mark.key) marks.push_back(&mark);
+  }
+  std::sort(marks.begin(), marks.end(),
+            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
+  return marks;
+}
+
+/// The first mark after `at`, of marks in order.
+std::vector<const Mark*>::const_iterator after(const std::vector<const Mark*>& marks, Sequence at) {
+  return std::upper_bound(marks.begin(), marks.end(), at,
+                          [](Sequence s, const Mark* m) { return s < m->span.from_seq; });
+}
+
+const Mark* last_before(const std::vector<const Mark*>& marks, Sequence at) {
+  const auto next = after(marks, at);
+  return next == marks.begin() ? nullptr : *std::prev(next);
+}
+
+const Mark* first_after(const std::vector<const Mark*>& marks, Sequence at) {
+  const auto next = after(marks, at);
+  return next == marks.end() ? nullptr : *next;
+}
+
+bool happens_inside(const TraceData& data, const Mark& read, const Mark* gather) {
+  if (gather == nullptr || !gather->by.op.valid()) return false;
+  for (const Operator* op = data.operators.find(read.by.op); op != nullptr; op = data.operators.find(op->parent)) {
+    if (op->id == gather->by.op) return true;
+  }
+  return false;
+}
+
+void judge(const TraceData& data, ReleaseRow& row) {
+  const Mark& mark = *row.mark;
+  if (mark.flags.no_gather) {
+    row.verdict = Verdict::kNoGather;
+    return;
+  }
+  if (mark.flags.persistent) {
+    row.verdict = Verdict::kPersistent;
+    return;
+  }
+  if (!mark.flags.final) {
+    row.verdict = Verdict::kCounted;
+    return;
+  }
+  if (mark.flags.shared) {
+    row.verdict = Verdict::kShared;
+    return;
+  }
+  const Storage* storage = data.storages.find(mark.storage);
+  if (storage != nullptr) row.gone = first_gone(data, *storage, mark.span.from_seq);
+  const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
+  // Without a next operator on that thread there is no moment to miss; one at which nobody looked is not known.
+  const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
+  const bool in_time = row.gone && (!moment.valid() || row.gone->seq <= moment);
+  const bool within_step = row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
+  const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
+  if (read_zero || (in_time && within_step)) {
+    row.verdict = Verdict::kFreed;
+  } else if (mark.flags.not_settled && row.gone) {
+    row.verdict = Verdict::kUnknown;
+  } else if (storage == nullptr) {
+    row.verdict = Verdict::kUnknown;
+    row.residual = bytes_settled;
+  } else {
+    row.verdict = within_step ? Verdict::kLate : Verdict::kNever;
+    row.residual = bytes_settled || row.verdict == Verdict::kNever;
+  }
+  row.metadata_only = mark.flags.metadata_only;
+  if (!row.reads.empty()) row.verdict = Verdict::kEarly;
+}
+
+}  // namespace
+
+std::vector<const ReleaseRow*> Releases::residual() const {
+  std::vector<const ReleaseRow*> found;
+  for (const ReleaseRow& row : rows) {
+    if (row.residual) found.push_back(&row);
+  }
+  return found;
+}
+
+Releases analyze_releases(const TraceData& data) {
+  Releases result;
+  result.steps = steps_of(data);
+  const std::vector<const Mark*> marks = in_order(data);
+  std::map<Key, KeyMarks> keys;
+  std::vector<const Mark*> releases;
+  for (const Mark* mark : marks) {
+    KeyMarks& of_key = keys[*mark->key];
+    if (mark->kind == MarkKind::kGather) of_key.gathers.push_back(mark);
+    if (mark->kind == MarkKind::kWait) of_key.waits.push_back(mark);
+    if (mark->kind == MarkKind::kPersist) of_key.persists.push_back(mark);
+    if (mark->kind == MarkKind::kTouch) of_key.touches.push_back(mark);
+    if (mark->kind == MarkKind::kRelease) releases.push_back(mark);
+  }
+
+  if (releases.empty() && keys.empty()) return result;
+  const OrdinalIndex ordinals(data);
+  result.rows.reserve(releases.size());  // cycles point into it
+  for (const Mark* mark : releases) {
+    const KeyMarks& of_key = keys[*mark->key];
+    ReleaseRow row;
+    row.mark = mark;
+    row.key = *mark->key;
+    if (!mark->flags.no_gather) row.gather = last_before(of_key.gathers, mark->span.from_seq);
+    row.step = step_at(result.steps, row.at());
+    const Mark* touch = first_after(of_key.touches, mark->span.from_seq);
+    if (touch != nullptr && touch->span.from_seq <= row.at()) row.last_touch = touch;
+    const Mark* next_gather = first_after(of_key.gathers, mark->span.from_seq);
+    for (const Mark* read : data.marks_by_parent.of(mark->id)) {
+      if (read->kind != MarkKind::kRead || happens_inside(data, *read, next_gather)) continue;
+      if (next_gather == nullptr || read->span.from_seq < next_gather->span.from_seq) row.reads.push_back(read);
+    }
+    judge(data, row);
+    if (mark->flags.final) {
+      row.holders = holders_of_release(data, *mark);
+      const Sequence until = row.gone ? row.gone->seq : Sequence();
+      const bool same_thread = row.gone && row.gone->actor.thread == mark->by.thread;
+      if (mark->ordinal) {
+        row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
+                                              same_thread ? row.gone->ordinal : std::nullopt);
+      }
+      const bool again = next_gather != nullptr && (!until.valid() || next_gather->span.from_seq < until);
+      row.launches = launch_coverage(data, mark->storage, row.at(), again ? next_gather->span.from_seq : until);
+    }
+    result.rows.push_back(std::move(row));
+  }
+
+  for (const ReleaseRow& row : result.rows) keys[row.key].releases.push_back(&row);
+  for (const auto& [key, of_key] : keys) {
+    auto wait = of_key.waits.begin();
+    auto release = of_key.releases.begin();
+    for (std::size_t i = 0; i < of_key.gathers.size(); ++i) {
+      Cycle cycle;
+      cycle.key = key;
+      cycle.gather = of_key.gathers[i];
+      cycle.number = cycle.gather->cycle != 0 ? cycle.gather->cycle : static_cast<std::int64_t>(i) + 1;
+      cycle.next_gather = i + 1 < of_key.gathers.size() ? of_key.gathers[i + 1] : nullptr;
+      const auto before_next = [&](const Mark* mark) {
+        return cycle.next_gather == nullptr || mark->span.from_seq < cycle.next_gather->span.from_seq;
+      };
+      const auto too_early = [&](const Mark* mark) { return mark->span.from_seq < cycle.gather->span.from_seq; };
+      while (wait != of_key.waits.end() && too_early(*wait)) ++wait;
+      for (; wait != of_key.waits.end() && before_next(*wait); ++wait) cycle.waits.push_back(*wait);
+      while (release != of_key.releases.end() && too_early((*release)->mark)) ++release;
+      for (; release != of_key.releases.end() && before_next((*release)->mark); ++release) {
+        cycle.releases.push_back(*release);
+        cycle.persistent = cycle.persistent || (*release)->mark->flags.persistent;
+      }
+      // Persistence, once given, lasts.
+      cycle.persistent = cycle.persistent || (!of_key.persists.empty() && before_next(of_key.persists.front()));
+      result.cycles.push_back(std::move(cycle));
+    }
+  }
+  return result;
+}
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFreed:
+      return "freed";
+    case Verdict::kLate:
+      return "late";
+    case Verdict::kNever:
+      return "never";
+    case Verdict::kEarly:
+      return "early";
+    case Verdict::kCounted:
+      return "counted";
+    case Verdict::kPersistent:
+      return "persistent";
+    case Verdict::kNoGather:
+      return "no_gather";
+    case Verdict::kShared:
+      return "shared";
+    case Verdict::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,100 @@
+// Releases: for each one its verdict, and for each parameter its cycles (docs: how each verdict is reached).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/releases/holders.h"
+#include "analyzer/storages/storage_bytes.h"
+#include "analyzer/time/launch_coverage.h"
+#include "analyzer/time/timeline.h"
+
+namespace dcmt::analyzer {
+
+enum class Verdict {
+  kFreed,       ///< bytes gone before that thread's next operator
+  kLate,        ///< gone by the end of the step
+  kNever,       ///< alive at the end of the step (without steps: of the trace)
+  kEarly,       ///< read before the next gather, by an operator or a kernel
+  kCounted,     ///< not the final release: only the use count went down
+  kPersistent,  ///< the parameter is persistent: nothing was to be freed
+  kNoGather,    ///< released without a gather in this cycle: nothing to judge
+  kShared,      ///< another parameter's gather still uses the storage: that one's release is the one to judge
+  kUnknown,     ///< the trace does not know the storage, or not whether it went in time
+};
+
+/// A number of operators of one thread. They are counted by the thread itself, but only some are rows of the trace, so
+/// between two rows the number may be known as an interval.
+struct OperatorCount {
+  std::int64_t at_least = 0;
+  std::optional<std::int64_t> at_most;
+  std::int64_t in_trace = 0;  ///< of them, rows of the trace
+
+  [[nodiscard]] bool exact() const { return at_most == at_least; }
+};
+
+struct ReleaseRow {
+  const Mark* mark = nullptr;
+  const Mark* gather = nullptr;  ///< of the same cycle
+  Key key;
+  Verdict verdict = Verdict::kCounted;
+  /// Alive one operator later with bytes; of final, non-persistent releases only.
+  bool residual = false;
+  /// The registered tensor was re-pointed, the old bytes stayed.
+  bool metadata_only = false;
+  /// When the bytes went: at or after the release. nullopt: they are there to the end of the trace, or the storage is
+  /// not in it.
+  std::optional<Gone> gone;
+  const Step* step = nullptr;      ///< nullptr: after the last step, or the trace has none
+  std::vector<const Mark*> reads;  ///< after this release, before the next gather of the key; also those of kernels
+  std::optional<Holders> holders;
+  OperatorCount operators_held;  ///< of the releasing thread, from the release until the bytes went
+  /// What was seen of kernels from the release until the bytes went or the key was gathered again. nullopt: nothing.
+  std::optional<LaunchCoverage> launches;
+  /// The last kernel before the release that got the storage: from its launch to the release. nullptr: not known.
+  const Mark* last_touch = nullptr;
+
+  /// Where "at the release" is: the end of the release operator.
+  [[nodiscard]] Sequence at() const { return mark->span.ended() ? mark->span.to_seq : mark->span.from_seq; }
+  [[nodiscard]] TimeNs at_ns() const { return mark->span.ended() ? mark->span.to_ns : mark->span.from_ns; }
+  /// Of the storage, as they were read last: at the next operator, after the release or before it.
+  [[nodiscard]] Bytes bytes_left() const {
+    return mark->bytes_settled.value_or(mark->bytes_after.value_or(mark->bytes.value_or(Bytes(0))));
+  }
+};
+
+/// From a gather of a key to the next one.
+struct Cycle {
+  Key key;
+  std::int64_t number = 0;  ///< from 1
+  const Mark* gather = nullptr;
+  std::vector<const Mark*> waits;
+  std::vector<const ReleaseRow*> releases;  ///< the countdown, in order
+  bool persistent = false;
+  const Mark* next_gather = nullptr;
+};
+
+/// All releases of a trace in order, with what they point to. Movable, not copyable: parts point into each other and
+/// into the TraceData.
+struct Releases {
+  Releases() = default;
+  Releases(Releases&&) noexcept = default;
+  Releases& operator=(Releases&&) noexcept = default;
+  Releases(const Releases&) = delete;
+  Releases& operator=(const Releases&) = delete;
+  ~Releases() = default;
+
+  std::vector<Step> steps;
+  std::vector<ReleaseRow> rows;
+  std::vector<Cycle> cycles;  ///< by key, then number
+
+  [[nodiscard]] std::vector<const ReleaseRow*> residual() const;
+};
+
+[[nodiscard]] Releases analyze_releases(const TraceData& data);
+
+[[nodiscard]] std::string_view name_of(Verdict verdict);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,94 @@
+#include "analyzer/releases/what_if.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace dcmt::analyzer {
+namespace {
+
+std::vector<Gap> gaps_from(const TraceData& data, const ReleaseRow& release, Sequence from) {
+  Sequence again;
+  for (const Mark* mark : data.marks_by_storage.of(release.mark->storage)) {
+    if (mark->gives_storage() && mark->span.from_seq > from && (!again.valid() || mark->span.from_seq < again)) {
+      again = mark->span.from_seq;
+    }
+  }
+  std::vector<Gap> gaps;
+  for (const Block* block : data.blocks_by_storage.of(release.mark->storage)) {
+    if (block->span.covers(from)) gaps.push_back({block, from, again});
+  }
+  return gaps;
+}
+
+template <class GapsOf>
+std::vector<Gap> gaps_of_all(const std::vector<const ReleaseRow*>& releases, GapsOf gaps_of) {
+  std::vector<Gap> gaps;
+  for (const ReleaseRow* release : releases) {
+    for (const Gap& gap : gaps_of(*release)) gaps.push_back(gap);
+  }
+  // Two keys may share one storage (tied parameters): a block is not freed twice. Of gaps that overlap, the one that
+  // begins last counts, because the storage is needed until then.
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap& a, const Gap& b) { return std::tie(a.block, a.from) < std::tie(b.block, b.from); });
+  std::vector<Gap> apart;
+  for (const Gap& gap : gaps) {
+    if (!apart.empty() && apart.back().block == gap.block && (!apart.back().to.valid() || apart.back().to > gap.from)) {
+      apart.back() = gap;
+    } else {
+      apart.push_back(gap);
+    }
+  }
+  return apart;
+}
+
+}  // namespace
+
+std::vector<Gap> gaps_at_release(const TraceData& data, const ReleaseRow& release) {
+  if (!release.residual || !release.reads.empty()) return {};
+  return gaps_from(data, release, release.at());
+}
+
+std::vector<Gap> gaps_at_last_use(const TraceData& data, const ReleaseRow& release) {
+  if (!release.residual) return {};
+  Sequence last = release.at();
+  for (const Mark* read : release.reads) {
+    last = std::max({last, read->span.from_seq, read->span.to_seq});
+    if (const Operator* op = data.operators.find(read->by.op)) last = std::max(last, op->span.to_seq);
+  }
+  return gaps_from(data, release, last);
+}
+
+std::vector<Gap> gaps_at_release(const TraceData& data, const std::vector<const ReleaseRow*>& releases) {
+  return gaps_of_all(releases, [&](const ReleaseRow& row) { return gaps_at_release(data, row); });
+}
+
+std::vector<Gap> gaps_at_last_use(const TraceData& data, const std::vector<const ReleaseRow*>& releases) {
+  return gaps_of_all(releases, [&](const ReleaseRow& row) { return gaps_at_last_use(data, row); });
+}
+
+Bytes bytes_in_gaps(const std::vector<Gap>& gaps, StringId device, Sequence at) {
+  Bytes bytes;
+  for (const Gap& gap : gaps) {
+    const bool open = gap.from <= at && (!gap.to.valid() || at < gap.to) && gap.block->span.covers(at);
+    if (open && gap.block->device == device) bytes.value += gap.block->bytes.value;
+  }
+  return bytes;
+}
+
+WhatIf what_if(const TraceData& data, StringId device, const std::vector<const ReleaseRow*>& releases) {
+  WhatIf result;
+  const std::vector<Gap> gaps = gaps_at_release(data, releases);
+  result.measured = peak_of(data, device);
+  result.dead_at_peak = bytes_in_gaps(gaps, device, result.measured.seq);
+  result.needed_at_peak = Bytes(result.measured.bytes.value - result.dead_at_peak.value);
+  const auto without = [&](const std::vector<Gap>& left_out) {
+    return left_out.empty() ? result.measured : peak_of(data, device, left_out);
+  };
+  result.predicted = without(gaps);
+  result.predicted_last_use = without(gaps_at_last_use(data, releases));
+  result.last_use_known = std::any_of(releases.begin(), releases.end(),
+                                      [](const ReleaseRow* row) { return row->residual && !row->reads.empty(); });
+  return result;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,50 @@
+// What of a stretch of a run is compared with a replay of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/analysis.h"
+
+namespace dcmt::analyzer {
+
+/// What is compared of a release.
+struct ReleaseFacts {
+  Key key;
+  StorageId storage;
+  Verdict verdict = Verdict::kCounted;
+  bool residual = false;
+  std::optional<Bytes> bytes_before, bytes_after, bytes_settled;
+  Bytes allocated;  ///< on the device, at the end of the release
+  std::int64_t reads = 0;
+  /// Of the names a census found, without doubles: "local" for what a frame holds itself, "cell" for what functions
+  /// share; "unnamed" if references are unexplained. Empty: nobody looked.
+  std::vector<std::string> holder_kinds;
+};
+
+/// What is compared of a finding: its items in the region.
+struct FindingFacts {
+  std::int64_t number = 0;
+  std::string rule;
+  std::vector<std::pair<Key, Bytes>> items;  ///< sorted
+};
+
+/// All that is compared of a stretch of a run.
+struct ReplayFacts {
+  std::vector<ReleaseFacts> releases;  ///< in order
+  std::vector<FindingFacts> findings;
+  Bytes peak;
+  std::optional<Bytes> predicted_peak;  ///< had every residual storage been freed at its release
+};
+
+/// Not what an error stopped, what has nothing to release, and what another mark inside of it told in its place.
+[[nodiscard]] bool replayable(const ReleaseRow& row);
+
+/// What happened in [from, to), less `overhead` allocated bytes.
+[[nodiscard]] ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, Sequence to,
+                                   Bytes overhead);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,437 @@
+#include "analyzer/replay/replay_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/replay/replay_levels.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Analysis& analysis, const ReplayRegion& region)
+      : analysis_(analysis), data_(*analysis.data), region_(region) {}
+
+  Expected<ReplayPlan> build() {
+    if (data_.sums_only_in(region_.from, Sequence(region_.to.value - 1)) != nullptr) {
+      return Error{
+          ErrorCode::kBadInput,
+          "only sums of these steps are in the trace: record them with run --steps, or choose another --step."};
+    }
+    plan_.region = region_;
+    plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
+    choose_device();
+    find_last_operator();
+    std::vector<const Cycle*> cycles;
+    for (const Cycle& cycle : analysis_.releases.cycles) {
+      if (touches_region(cycle)) cycles.push_back(&cycle);
+    }
+    std::sort(cycles.begin(), cycles.end(),
+              [](const Cycle* a, const Cycle* b) { return a->gather->span.from_seq < b->gather->span.from_seq; });
+    for (const Cycle* cycle : cycles) add_cycle(*cycle);
+    if (plan_.buffers.empty()) {
+      return Error{ErrorCode::kBadInput, "nothing was gathered there: there is no release to replay."};
+    }
+    add_last_ends();
+    drop_parts_at_release();
+    add_memory_errors();
+    add_frame();
+    // Of one moment: what is forgotten goes with its last name, and what ends in a release of another key's has no name
+    // after it.
+    const auto order = [](const ReplayEvent& event) {
+      return std::tuple(event.at, event.what != ReplayDo::kForget, event.what != ReplayDo::kDrop);
+    };
+    std::stable_sort(events_.begin(), events_.end(),
+                     [&](const ReplayEvent& a, const ReplayEvent& b) { return order(a) < order(b); });
+    plan_.prologue = 1;  // the first level
+    for (ReplayEvent& event : events_) {
+      if (event.at >= region_.from) break;
+      event.at = Sequence(region_.from.value - 1);
+      ++plan_.prologue;
+    }
+    plan_.events = std::move(events_);
+    std::vector<OwnedBytes> owned;
+    for (const auto& [buffer, bytes] : owned_) owned.push_back(bytes);
+    add_levels(data_, owned, plan_);
+    number_parameters();
+    plan_.facts = facts_in(analysis_, plan_.device, region_.from, region_.to, Bytes());
+    for (const ReleaseRow& row : analysis_.releases.rows) {
+      if (in(row.mark->span.from_seq) && !replayable(row)) ++left_out_;
+    }
+    if (left_out_ > 0) {
+      plan_.notes.push_back(
+          "left out: releases that an error stopped, that had no gather, or that a mark inside told: " +
+          std::to_string(left_out_));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// The latest buffer of a key.
+  struct Current {
+    bool gathered = false;
+    std::size_t buffer = 0;
+    const Block* block = nullptr;
+    bool released = false;  ///< finally
+    bool freed = false;     ///< by the release
+    bool read_after_region = false;
+    Sequence last;         ///< event of the key so far
+    Sequence end;          ///< of the buffer's bytes; zero: they stay
+    Sequence storage_end;  ///< the same of the storage
+    bool ends_with_storage = true;
+    ThreadId ending = kNoThread;
+  };
+
+  [[nodiscard]] bool in(Sequence at) const { return at >= region_.from && at < region_.to; }
+
+  /// True for what comes after the region, of a cycle that began before its end: in the replay, too, a parameter that
+  /// was prefetched for the next step has its release, and a release its later reads.
+  [[nodiscard]] bool completes(Sequence at, const Cycle& cycle) const {
+    return at >= region_.to && !cycle.persistent && !region_.steps.empty();
+  }
+
+  /// The device of the gathered storages.
+  void choose_device() {
+    plan_.device = analysis_.device;
+    for (const Cycle& cycle : analysis_.releases.cycles) {
+      if (const Block* block = block_of(*given_by(cycle)); block != nullptr && in(cycle.gather->span.from_seq)) {
+        plan_.device = block->device;
+        return;
+      }
+    }
+  }
+
+  void find_last_operator() {
+    const Operator* last = region_.steps.empty() ? last_operator(data_) : nullptr;
+    if (last != nullptr && in(end_of(*last))) last_operator_ = last;
+  }
+
+  [[nodiscard]] bool touches_region(const Cycle& cycle) const {
+    if (in(cycle.gather->span.from_seq)) return true;
+    if (cycle.gather->span.from_seq >= region_.to) return false;
+    if (std::any_of(cycle.waits.begin(), cycle.waits.end(),
+                    [&](const Mark* wait) { return in(wait->span.from_seq); })) {
+      return true;
+    }
+    return std::any_of(cycle.releases.begin(), cycle.releases.end(), [&](const ReleaseRow* row) {
+      return in(row->mark->span.from_seq) || std::any_of(row->reads.begin(), row->reads.end(),
+                                                         [&](const Mark* read) { return in(read->span.from_seq); });
+    });
+  }
+
+  /// The mark that gave the storage: a gather may give an empty one and leave the rest to the wait.
+  static const Mark* given_by(const Cycle& cycle) {
+    for (const Mark* wait : cycle.waits) {
+      if (wait->storage.valid() && wait->storage != cycle.gather->storage) return wait;
+    }
+    return cycle.gather;
+  }
+
+  [[nodiscard]] const Block* block_of(const Mark& given) const {
+    for (const Block* block : data_.blocks_by_storage.of(given.storage)) {
+      if (block->span.covers(given.span.from_seq)) return block;
+    }
+    return nullptr;
+  }
+
+  void add(ReplayDo what, Sequence at, ThreadId thread, std::size_t buffer) {
+    ReplayEvent event;
+    event.what = what;
+    event.at = at;
+    event.thread = thread;
+    event.buffer = buffer;
+    events_.push_back(event);
+  }
+
+  void add_cycle(const Cycle& cycle) {
+    const Mark& given = *given_by(cycle);
+    const Block* block = block_of(given);
+    Bytes bytes = given.bytes.value_or(Bytes());
+    if (bytes.value == 0 || (block != nullptr && block->device != plan_.device)) return;
+    if (block != nullptr && bytes.value < block->bytes.value && alone_in(*block, given)) bytes = block->bytes;
+
+    Current& now = current_[cycle.key];
+    const bool known = now.gathered && plan_.buffers[now.buffer].storage == given.storage && now.block == block;
+    const bool again = known && !now.released;
+    const Sequence begin = begin_of(cycle, given, known ? nullptr : block, now.last);
+    if (now.gathered && !again) leave(now, begin, known, cycle.gather->by.thread);
+    if (!again) add_buffer(cycle, given, bytes, block);
+    const std::size_t buffer = again ? now.buffer : plan_.buffers.size() - 1;
+    now = Current();
+    now.gathered = true;
+    now.buffer = buffer;
+    now.block = block;
+    now.last = cycle.gather->span.from_seq;
+
+    add(ReplayDo::kGather, begin, cycle.gather->by.thread, now.buffer);
+    events_.back().again = again;
+    for (const Mark* wait : cycle.waits) {
+      if (in(wait->span.from_seq)) add(ReplayDo::kWait, wait->span.from_seq, wait->by.thread, now.buffer);
+    }
+    find_end(cycle, given, now);
+    add_releases(cycle, now);
+    if (!again && plan_.buffers[buffer].shares.value_or(buffer) == buffer) {
+      // What was there before it was gathered leaves the level first: it would be there twice.
+      const bool was_there = !known && block != nullptr && block->span.from_seq < begin;
+      owned_[buffer] = {Sequence(begin.value - (was_there ? 1 : 0)), now.end, bytes};
+    }
+  }
+
+  /// What becomes of a key's buffer when the key is gathered into another storage, or (`same`) into the same one anew.
+  void leave(Current old, Sequence begin, bool same, ThreadId thread) {
+    if (same && !plan_.buffers[old.buffer].shares) {
+      old.storage_end = begin;
+      owned_[old.buffer].to = begin;
+    }
+    const bool ended = old.end.valid() && old.end < begin;
+    if (!old.released) add(ReplayDo::kForget, ended ? old.end : begin, ended ? old.ending : thread, old.buffer);
+    add_end(old);
+  }
+
+  /// How and when the bytes go.
+  void find_end(const Cycle& cycle, const Mark& given, Current& now) const {
+    const Storage* storage = data_.storages.find(given.storage);
+    std::optional<Gone> gone;
+    if (storage != nullptr) gone = first_gone(data_, *storage, given.span.from_seq);
+    now.ending = cycle.gather->by.thread;
+    if (gone) {
+      now.end = gone->seq;
+      now.ending = gone->actor.thread;
+    }
+    if (now.block != nullptr && now.block->span.ended()) now.end = now.block->span.to_seq;
+    now.ends_with_storage = !gone || gone->by == GoneBy::kStorageEnd;
+    now.storage_end = now.ends_with_storage ? now.end : storage->span.to_seq;
+  }
+
+  void add_end(const Current& old) {
+    const auto played = [&](Sequence at) { return at.valid() && (at < region_.to || old.read_after_region); };
+    if (played(old.storage_end)) drop(old.buffer, old.storage_end, old.ending);
+    // Its bytes went under it: by a resize outside of a release, or before it.
+    if (!old.ends_with_storage && !old.freed && played(old.end)) {
+      add(ReplayDo::kEmpty, old.end, old.ending, old.buffer);
+    }
+  }
+
+  void drop(std::size_t buffer, Sequence at, ThreadId thread, bool inside_release = false) {
+    if (!dropped_.insert(buffer).second) return;
+    add(ReplayDo::kDrop, at, thread, buffer);
+    events_.back().inside_release = inside_release;
+  }
+
+  /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
+  /// end, stays.
+  void add_last_ends() {
+    for (const auto& [key, now] : current_) {
+      if (!now.gathered) continue;
+      const bool ends = !now.released && now.end.valid() && now.end < region_.to;
+      if (ends && last_operator_ != nullptr && now.end > end_of(*last_operator_)) continue;
+      if (ends) add(ReplayDo::kForget, now.end, now.ending, now.buffer);
+      add_end(now);
+    }
+  }
+
+  /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
+  /// theirs were gone with their own releases.
+  void drop_parts_at_release() {
+    const auto looked_at = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
+    std::set<std::size_t> known;  // storages, by the first buffer in them
+    for (const ReplayBuffer& buffer : plan_.buffers) {
+      if (buffer.shares && looked_at(buffer)) known.insert(*buffer.shares);
+    }
+    std::map<std::size_t, ReplayEvent> released;
+    for (const ReplayEvent& event : events_) {
+      const ReplayBuffer& buffer = plan_.buffers[event.buffer];
+      const bool part = buffer.shares && known.contains(*buffer.shares) && !looked_at(buffer);
+      if (event.what == ReplayDo::kRelease && part) released[event.buffer] = event;
+    }
+    for (ReplayEvent& event : events_) {
+      const auto release = released.find(event.buffer);
+      if (event.what != ReplayDo::kDrop || release == released.end() || event.at < release->second.at) continue;
+      event.at = release->second.at;
+      event.inside_release = true;
+    }
+    for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread, true);  // the storage stays
+  }
+
+  /// True if the storage has the whole block, less what the allocator rounded up.
+  [[nodiscard]] bool alone_in(const Block& block, const Mark& given) const {
+    constexpr std::int64_t kMostRounding = std::int64_t{2} << 20;
+    return block.storage == given.storage && block.bytes.value - given.bytes->value < kMostRounding;
+  }
+
+  void add_buffer(const Cycle& cycle, const Mark& given, Bytes bytes, const Block* block) {
+    ReplayBuffer buffer;
+    buffer.key = cycle.key;
+    buffer.storage = given.storage;
+    buffer.bytes = bytes;
+    buffer.rounding = Bytes(bytes.value - given.bytes.value_or(bytes).value);
+    buffer.dtype = given.dtype;
+    buffer.persistent = cycle.persistent;
+    if (block != nullptr) {
+      buffer.stream = block->stream;
+      const auto [first, fresh] = first_in_.try_emplace(block, plan_.buffers.size());
+      ReplayBuffer* other = fresh ? nullptr : &plan_.buffers[first->second];
+      if (other != nullptr && (other->shares || other->key != cycle.key)) {
+        buffer.shares = other->shares = first->second;
+      } else {
+        first->second = plan_.buffers.size();
+      }
+    }
+    for (const ReleaseRow* row : cycle.releases) {
+      if (!row->holders) continue;
+      for (const HolderPath& path : row->holders->paths) {
+        for (const HolderName& name : path.names) {
+          buffer.holders.push_back(
+              {name.kind, std::string(data_.text(name.name)), std::string(data_.text(path.function))});
+        }
+      }
+      buffer.unnamed = row->holders->unexplained() > 0 || buffer.holders.empty();
+    }
+    plan_.buffers.push_back(std::move(buffer));
+  }
+
+  /// Where the buffer is taken: at its block, if nothing of the key, no other gather of the storage and no step lies
+  /// between that and the gather.
+  [[nodiscard]] Sequence begin_of(const Cycle& cycle, const Mark& given, const Block* block, Sequence last) const {
+    const Sequence gather = cycle.gather->span.from_seq;
+    if (gather < region_.from) return gather;
+    if (&given != cycle.gather && given.span.from_seq >= region_.to) return gather;
+    if (block == nullptr || block->span.from_seq <= last || block->span.from_seq < region_.from) return gather;
+    for (const Mark* mark : data_.marks_by_storage.of(given.storage)) {
+      const Sequence at = mark->span.from_seq;
+      if (mark->gives_storage() && at >= block->span.from_seq && at < gather) return gather;
+    }
+    const bool same_step = std::none_of(region_.steps.begin(), region_.steps.end(), [&](const Step& step) {
+      return block->span.from_seq < step.to && step.to <= gather;
+    });
+    return same_step ? block->span.from_seq : gather;
+  }
+
+  void add_releases(const Cycle& cycle, Current& now) {
+    const Sequence end = now.end;
+    for (const ReleaseRow* row : cycle.releases) {
+      if (!replayable(*row)) continue;
+      const bool counted_out = now.released;
+      const Mark& mark = *row->mark;
+      const Sequence from = mark.span.from_seq;
+      const bool final = mark.flags.final && !mark.flags.persistent;
+      const bool frees = final && end.valid() && end > from && end <= row->at();
+      // Who registered the tensor has the last reference.
+      if (frees && now.ends_with_storage && from < region_.to) drop(now.buffer, from, mark.by.thread, true);
+      now.freed = now.freed || frees;
+      now.last = std::max(now.last, row->at());
+      now.released = now.released || final;
+      const bool before = from < region_.from && !cycle.persistent;
+      if (in(from) || before || (completes(from, cycle) && !counted_out)) {
+        add(ReplayDo::kRelease, frees ? end : row->at(), mark.by.thread, now.buffer);
+        events_.back().users = mark.declared.value_or(1);
+        events_.back().clears_tensor_only = !frees || now.ends_with_storage;
+        if (mark.settled_seq.valid()) add(ReplayDo::kOperator, mark.settled_seq, mark.by.thread, now.buffer);
+      }
+      for (const Mark* read : row->reads) {
+        const Sequence at = read->span.from_seq;
+        const bool later = in(from) && completes(at, cycle);
+        if (!in(at) && !later) continue;
+        now.read_after_region = now.read_after_region || later;
+        add(ReplayDo::kRead, at, read->by.thread, now.buffer);
+        events_.back().bytes = read->bytes.value_or(Bytes());
+      }
+    }
+  }
+
+  void add_memory_errors() {
+    for (const OutOfMemory& error : data_.out_of_memory) {
+      if (!in(error.seq) || error.device != plan_.device) continue;
+      add(ReplayDo::kMemory, error.seq, error.by.thread, 0);
+      events_.back().bytes = error.requested;
+    }
+  }
+
+  /// The ends of steps; without steps, the program's last operator, after which nothing is expected to be released.
+  void add_frame() {
+    for (const Step& step : region_.steps) {
+      add(ReplayDo::kStep, step.to, kNoThread, 0);
+      events_.back().step = step.number;
+    }
+    if (last_operator_ != nullptr) {
+      add(ReplayDo::kOperator, end_of(*last_operator_), last_operator_->thread, 0);
+    }
+  }
+
+  /// All graphs are one rank's in the replay, whose parameters have one size each.
+  void number_parameters() {
+    std::map<std::tuple<Key, Bytes, Bytes>, std::int64_t> ids;
+    std::set<std::int64_t> taken;
+    std::int64_t next = 0;
+    for (const ReplayBuffer& buffer : plan_.buffers) next = std::max(next, buffer.key.key + 1);
+    for (ReplayBuffer& buffer : plan_.buffers) {
+      const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes, buffer.rounding}, buffer.key.key);
+      if (fresh && !taken.insert(id->second).second) taken.insert(id->second = next++);
+      buffer.id = id->second;
+    }
+  }
+
+  const Analysis& analysis_;
+  const TraceData& data_;
+  const ReplayRegion& region_;
+  const Operator* last_operator_ = nullptr;  ///< of the program; nullptr if steps end the region
+  ReplayPlan plan_;
+  std::vector<ReplayEvent> events_;
+  std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer
+  std::map<Key, Current> current_;
+  std::map<const Block*, std::size_t> first_in_;
+  std::set<std::size_t> dropped_;
+  std::int64_t left_out_ = 0;
+};
+
+}  // namespace
+
+std::vector<ThreadId> ReplayPlan::threads() const {
+  std::map<ThreadId, std::size_t> counts;
+  for (const ReplayEvent& event : events) {
+    if (event.thread != kNoThread) ++counts[event.thread];
+  }
+  std::vector<ThreadId> found;
+  for (const auto& [thread, count] : counts) found.push_back(thread);
+  std::stable_sort(found.begin(), found.end(), [&](ThreadId a, ThreadId b) { return counts[a] > counts[b]; });
+  return found;
+}
+
+Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region) {
+  return PlanBuilder(analysis, region).build();
+}
+
+std::string_view name_of(ReplayDo what) {
+  switch (what) {
+    case ReplayDo::kLevel:
+      return "level";
+    case ReplayDo::kGather:
+      return "gather";
+    case ReplayDo::kWait:
+      return "wait";
+    case ReplayDo::kRead:
+      return "read";
+    case ReplayDo::kRelease:
+      return "release";
+    case ReplayDo::kEmpty:
+      return "empty";
+    case ReplayDo::kDrop:
+      return "drop";
+    case ReplayDo::kForget:
+      return "forget";
+    case ReplayDo::kOperator:
+      return "operator";
+    case ReplayDo::kMemory:
+      return "memory";
+    case ReplayDo::kStep:
+      return "step";
+  }
+  return "";
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,57 @@
+#include "analyzer/storages/origins.h"
+
+#include <fnmatch.h>
+
+#include <sstream>
+
+#include "analyzer/storages/stacks.h"
+#include "trace/base/path_end.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+bool matches(const std::string& pattern, std::string_view text) {
+  return fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
+}
+
+}  // namespace
+
+Origins::Origins(const TraceData& data) : data_(data) {
+  std::istringstream lines(data.meta_text(meta::kOrigins));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    Row row;
+    for (std::string* field : {&row.origin, &row.operator_pattern, &row.file, &row.function_pattern, &row.purpose}) {
+      std::getline(fields, *field, '\t');
+    }
+    rows_.push_back(std::move(row));
+  }
+}
+
+const std::string& Origins::of(const Mark& gather) { return find(gather).name; }
+
+bool Origins::is_trial(const Mark& mark) { return find(mark).trial; }
+
+const Origins::Origin& Origins::find(const Mark& mark) {
+  const auto [at, fresh] = known_.try_emplace({mark.name, mark.by.stack});
+  if (fresh) at->second = look_up(mark);
+  return at->second;
+}
+
+Origins::Origin Origins::look_up(const Mark& mark) const {
+  const auto origin_of = [](const Row& row) { return Origin{row.origin, row.purpose == "trial"}; };
+  for (const FrameText& frame : frames_of(data_, mark.by.stack)) {
+    for (const Row& row : rows_) {
+      if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;
+      if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return origin_of(row);
+    }
+  }
+  const std::string_view by = data_.text(mark.name);
+  for (const Row& row : rows_) {
+    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return origin_of(row);
+  }
+  return {std::string(by), false};
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,51 @@
+#include "analyzer/storages/stacks.h"
+
+#include <algorithm>
+
+#include "trace/base/code_path.h"
+
+namespace dcmt::analyzer {
+
+bool is_generated_file(const TraceData& data, StringId file) {
+  if (std::binary_search(data.generated_files.begin(), data.generated_files.end(), file)) return true;
+  return is_compiler_output(data.text(file));
+}
+
+std::vector<FrameText> frames_of(const TraceData& data, StackId stack) {
+  std::vector<FrameText> frames;
+  const Stack* at = data.stacks.find(stack);
+  for (; at != nullptr; at = data.stacks.find(at->parent)) {
+    if (const Frame* frame = data.frames.find(at->frame)) {
+      frames.push_back({data.text(frame->file), data.text(frame->function), frame->line});
+    }
+  }
+  return frames;
+}
+
+FrameId site_of(const TraceData& data, StackId stack) {
+  FrameId innermost;
+  const Stack* at = data.stacks.find(stack);
+  for (; at != nullptr; at = data.stacks.find(at->parent)) {
+    const Frame* frame = data.frames.find(at->frame);
+    if (frame == nullptr) continue;
+    if (!innermost.valid()) innermost = frame->id;
+    if (is_generated_file(data, frame->file) || !is_library_file(data.text(frame->file))) return frame->id;
+  }
+  return innermost;
+}
+
+std::string describe_frame(const TraceData& data, FrameId id) {
+  const Frame* frame = data.frames.find(id);
+  if (frame == nullptr) return "(no Python frame)";
+  std::string text(short_path(data.text(frame->file)));
+  text += ":" + std::to_string(frame->line);
+  if (const std::string_view function = data.text(frame->function); !function.empty()) {
+    text += " ";
+    text += function;
+  }
+  return text;
+}
+
+std::string describe_site(const TraceData& data, StackId stack) { return describe_frame(data, site_of(data, stack)); }
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,165 @@
+#include "analyzer/time/curve.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace dcmt::analyzer {
+namespace {
+
+struct Event {
+  Sequence seq;
+  std::int64_t delta = 0;
+  TimeNs ns;
+  const Block* block = nullptr;  ///< of a real allocation
+
+  // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
+  friend bool operator<(const Event& a, const Event& b) { return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta; }
+};
+
+void add_gap(const Gap& gap, std::vector<Event>& events) {
+  const Span& life = gap.block->span;
+  const Sequence from = std::max(gap.from, life.from_seq);
+  const bool to_the_end = !gap.to.valid() || (life.ended() && gap.to >= life.to_seq);
+  const Sequence to = to_the_end ? life.to_seq : gap.to;
+  if (to.valid() && to <= from) return;
+  events.push_back({from, -gap.block->bytes.value, {}, nullptr});
+  if (to.valid()) events.push_back({to, gap.block->bytes.value, {}, nullptr});
+}
+
+/// In an interval without rows, the curve goes to its peak and from there to its end, at once.
+void add_sums(const TraceData& data, StringId device, std::vector<Event>& events) {
+  for (const IntervalCurve& curve : data.interval_curves) {
+    if (curve.device != device) continue;
+    events.push_back({curve.peak_seq, curve.peak.value - curve.begin.value, curve.peak_ns, nullptr});
+    events.push_back({curve.span.to_seq, curve.end.value - curve.peak.value, curve.span.to_ns, nullptr});
+  }
+}
+
+/// Begins or ends of the blocks of a device, in order.
+class BlockEvents {
+ public:
+  BlockEvents(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks,
+              Event (*event_of)(const Block&))
+      : data_(data), device_(device), at_(blocks.begin()), end_(blocks.end()), event_of_(event_of) {}
+
+  /// False: there are no more.
+  bool next(Event& event) {
+    for (; at_ != end_; ++at_) {
+      const auto& [seq, block] = *at_;
+      if (block->device != device_ || (data_.has_sums_only() && data_.sums_only_at(seq) != nullptr)) continue;
+      event = event_of_(*block);
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  using Position = decltype(std::declval<const RowIndex<Sequence, Block>&>().begin());
+
+  const TraceData& data_;
+  StringId device_;
+  Position at_, end_;
+  Event (*event_of_)(const Block&);
+};
+
+Event begin_of(const Block& block) { return {block.span.from_seq, block.bytes.value, block.span.from_ns, &block}; }
+Event end_of(const Block& block) { return {block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr}; }
+
+/// Calls visit(const Event&) for all events in order. There are millions, so they are never all in memory.
+template <class Visit>
+void for_each_event(const TraceData& data, StringId device, const std::vector<Gap>& gaps, const Visit& visit) {
+  std::vector<Event> others;
+  add_sums(data, device, others);
+  for (const Gap& gap : gaps) {
+    if (gap.block->device == device) add_gap(gap, others);
+  }
+  std::sort(others.begin(), others.end());
+  BlockEvents begins(data, device, data.blocks_by_begin, begin_of);
+  BlockEvents ends(data, device, data.blocks_by_end, end_of);
+  Event begin;
+  Event end;
+  auto other = others.begin();
+  bool begun = begins.next(begin);
+  bool ended = ends.next(end);
+  while (begun || ended || other != others.end()) {
+    const bool other_first = other != others.end() && (!begun || *other < begin) && (!ended || *other < end);
+    if (other_first) {
+      visit(*other++);
+    } else if (ended && (!begun || end < begin)) {
+      visit(end);
+      ended = ends.next(end);
+    } else {
+      visit(begin);
+      begun = begins.next(begin);
+    }
+  }
+}
+
+}  // namespace
+
+Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
+                                   std::string_view name) {
+  std::string names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == name) return i;
+    names.append(i == 0 ? "" : ", ").append(devices[i]);
+  }
+  return Error{ErrorCode::kUsage,
+               path + ": nothing was allocated on '" + std::string(name) + "'. Devices of this trace: " + names + "."};
+}
+
+std::vector<StringId> devices_of(const TraceData& data) {
+  std::map<StringId, Bytes> peaks;
+  StringId last;
+  for (const Block& block : data.blocks) {
+    if (block.device != last) peaks.try_emplace(last = block.device);
+  }
+  std::vector<StringId> devices;
+  for (auto& [device, bytes] : peaks) {
+    if (peaks.size() > 1) bytes = peak_of(data, device).bytes;
+    devices.push_back(device);
+  }
+  std::stable_sort(devices.begin(), devices.end(), [&](StringId a, StringId b) { return peaks[a] > peaks[b]; });
+  return devices;
+}
+
+Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  Curve points;
+  points.reserve(2 * (data.blocks.size() + data.interval_curves.size() + gaps.size()));
+  std::int64_t bytes = 0;
+  for_each_event(data, device, gaps, [&](const Event& event) {
+    bytes += event.delta;
+    if (!points.empty() && points.back().seq == event.seq) {
+      points.back().bytes = Bytes(bytes);
+    } else {
+      points.push_back({event.seq, Bytes(bytes)});
+    }
+  });
+  return points;
+}
+
+Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
+  Peak peak;
+  peak.device = device;
+  std::int64_t bytes = 0;
+  for_each_event(data, device, gaps, [&](const Event& event) {
+    bytes += event.delta;
+    // What would have been freed between the windows is not known, so there is nothing to predict.
+    if (bytes <= peak.bytes.value || (!gaps.empty() && data.sums_only_at(event.seq) != nullptr)) return;
+    peak.bytes = Bytes(bytes);
+    peak.seq = event.seq;
+    peak.ns = event.ns;
+    peak.block = event.block;
+  });
+  return peak;
+}
+
+DevicePeaks device_peaks_of(const TraceData& data, StringId device) {
+  const auto found = std::find_if(data.device_peaks.begin(), data.device_peaks.end(),
+                                  [device](const DevicePeaks& peaks) { return peaks.device == device; });
+  return found != data.device_peaks.end() ? *found : DevicePeaks{};
+}
+
+}  // namespace dcmt::analyzer

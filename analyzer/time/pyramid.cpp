@@ -1,0 +1,177 @@
+#include "analyzer/time/pyramid.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "trace/sql/limits.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// 64 changes on level 0: more levels than this hold more changes than there are numbers.
+constexpr std::int64_t kMostLevels = 11;
+
+/// The integer that a query yields; nullopt: no row, or NULL.
+Expected<std::optional<std::int64_t>> integer_of(Statement& query) {
+  Expected<bool> row = query.step();
+  if (!row.ok()) return row.error();
+  const std::optional<std::int64_t> value = *row ? query.optional_integer(0) : std::nullopt;
+  query.reset();
+  return value;
+}
+
+Expected<std::int64_t> meta_integer(Database& database, std::string_view key) {
+  Expected<Statement> query = database.prepare("SELECT value FROM meta WHERE key = ?");
+  if (!query.ok()) return query.error();
+  query->bind(1, key);
+  Expected<std::optional<std::int64_t>> value = integer_of(*query);
+  if (!value.ok()) return value.error();
+  return std::clamp<std::int64_t>(value->value_or(0), 0, kLargest);
+}
+
+bool makes_sense(const PyramidRow& row) {
+  const auto fits = [](std::int64_t value) { return value >= -kLargest && value <= kLargest; };
+  return fits(row.lowest) && fits(row.highest) && row.lowest <= row.last && row.last <= row.highest &&
+         row.from.seq > 0 && fits(row.from.seq) && row.from.ns >= 0 && fits(row.from.ns) &&
+         row.highest_at.seq >= row.from.seq && fits(row.highest_at.seq) && row.highest_at.ns >= row.from.ns &&
+         fits(row.highest_at.ns) && row.sums_only >= 0 && fits(row.sums_only);
+}
+
+CurveStretch stretch_of(const PyramidRow& row, const Moment& end) {
+  CurveStretch stretch;
+  stretch.from = Sequence(row.from.seq);
+  stretch.from_ns = TimeNs(row.from.ns);
+  stretch.to = Sequence(end.seq);
+  stretch.to_ns = TimeNs(end.ns);
+  stretch.lowest = Bytes(row.lowest);
+  stretch.highest = Bytes(row.highest);
+  stretch.last = Bytes(row.last);
+  stretch.highest_seq = Sequence(row.highest_at.seq);
+  stretch.highest_ns = TimeNs(row.highest_at.ns);
+  stretch.only_peaks = row.sums_only > 0;
+  return stretch;
+}
+
+}  // namespace
+
+Expected<Pyramid> Pyramid::open(Database& database) {
+  Pyramid pyramid(database);
+  Expected<Statement> find = database.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'pyramid'");
+  if (!find.ok()) return find.error();
+  Expected<std::optional<std::int64_t>> found = integer_of(*find);
+  if (!found.ok()) return found.error();
+  pyramid.stored_ = found->has_value();
+  if (!pyramid.stored_) DCMT_RETURN_IF_ERROR(build_pyramid(database, "temp"));
+
+  Expected<std::int64_t> last = meta_integer(database, meta::kLastSeq);
+  if (!last.ok()) return last.error();
+  Expected<std::int64_t> end = meta_integer(database, meta::kEndNs);
+  if (!end.ok()) return end.error();
+  Expected<std::int64_t> start = meta_integer(database, meta::kStartNs);
+  if (!start.ok()) return start.error();
+  pyramid.start_ = TimeNs(*start);
+  pyramid.end_ = {*last + 1, *end};
+  DCMT_RETURN_IF_ERROR(pyramid.load_devices());
+  return pyramid;
+}
+
+Error Pyramid::damaged() const {
+  return {ErrorCode::kBadInput, database_->path() + ": damaged: the pyramid of its curve makes no sense."};
+}
+
+Status Pyramid::load_devices() {
+  // Each by a search: reading all rows for their devices is what a pyramid saves.
+  Expected<Statement> next = database_->prepare("SELECT device FROM pyramid WHERE device > ? ORDER BY device LIMIT 1");
+  if (!next.ok()) return next.error();
+  Expected<Statement> top = database_->prepare("SELECT max(level) FROM pyramid WHERE device = ?");
+  if (!top.ok()) return top.error();
+  for (std::string after;;) {
+    next->bind(1, std::string_view(after));
+    Expected<bool> more = next->step();
+    if (!more.ok()) return more.error();
+    if (!*more) break;
+    DeviceCurve curve;
+    curve.device = next->text(0);
+    next->reset();
+    // Text that is none, such as a blob, would be found again and again.
+    if (curve.device <= after) return damaged();
+    after = curve.device;
+    top->bind(1, std::string_view(curve.device));
+    Expected<std::optional<std::int64_t>> level = integer_of(*top);
+    if (!level.ok()) return level.error();
+    curve.top = level->value_or(-1);
+    if (curve.top < 0 || curve.top > kMostLevels) return damaged();
+    Expected<Rows> whole = read(curve.device, curve.top, Sequence(1), Sequence(kLargest));
+    if (!whole.ok()) return whole.error();
+    if (whole->rows.size() != 1) return damaged();
+    curve.whole = stretch_of(whole->rows.front(), whole->end);
+    devices_.push_back(std::move(curve));
+  }
+  std::stable_sort(devices_.begin(), devices_.end(),
+                   [](const DeviceCurve& a, const DeviceCurve& b) { return a.whole.highest > b.whole.highest; });
+  return {};
+}
+
+Expected<Pyramid::Rows> Pyramid::read(std::string_view device, std::int64_t level, Sequence from, Sequence to) const {
+  Expected<Statement> query = database_->prepare(
+      "SELECT from_seq, from_ns, last, lowest, highest, highest_seq, highest_ns, sums_only FROM pyramid"
+      " WHERE device = ?1 AND level = ?2 AND from_seq >= coalesce("
+      "  (SELECT max(from_seq) FROM pyramid WHERE device = ?1 AND level = ?2 AND from_seq <= ?3), 0)"
+      " ORDER BY from_seq");
+  if (!query.ok()) return query.error();
+  query->bind(1, device);
+  query->bind(2, level);
+  query->bind(3, from.value);
+  Rows read;
+  while (true) {
+    Expected<bool> more = query->step();
+    if (!more.ok()) return more.error();
+    if (!*more) {
+      if (read.rows.empty()) return read;
+      const Moment& latest = read.rows.back().highest_at;
+      read.end = {std::max(end_.seq, latest.seq + 1), std::max(end_.ns, latest.ns)};
+      return read;
+    }
+    const PyramidRow row{
+        {query->integer(0), query->integer(1)}, query->integer(2), query->integer(3), query->integer(4),
+        {query->integer(5), query->integer(6)}, query->integer(7)};
+    if (!makes_sense(row)) return damaged();
+    if (!read.rows.empty()) {
+      const PyramidRow& before = read.rows.back();
+      if (before.highest_at.seq >= row.from.seq || before.highest_at.ns > row.from.ns) return damaged();
+    }
+    if (row.from.seq > to.value) {
+      read.end = row.from;
+      return read;
+    }
+    read.rows.push_back(row);
+  }
+}
+
+Expected<std::vector<CurveStretch>> Pyramid::stretches(const DeviceCurve& device, Sequence from, Sequence to,
+                                                       std::size_t most) const {
+  most = std::max<std::size_t>(most, 1);
+  Rows found;
+  for (std::int64_t level = device.top; level >= 0; --level) {
+    Expected<Rows> rows = read(device.device, level, from, to);
+    if (!rows.ok()) return rows.error();
+    // Every level has the same curve.
+    if (level != device.top && rows->rows.empty() != found.rows.empty()) return damaged();
+    found = std::move(*rows);
+    if (found.rows.size() >= most) break;
+  }
+  std::vector<CurveStretch> stretches;
+  const std::size_t together = (found.rows.size() + most - 1) / most;
+  for (std::size_t first = 0; first < found.rows.size(); first += together) {
+    const std::size_t end = std::min(first + together, found.rows.size());
+    PyramidRow row = found.rows[first];
+    for (std::size_t i = first + 1; i < end; ++i) row.take(found.rows[i]);
+    if (row.highest > device.whole.highest.value || row.lowest < device.whole.lowest.value) return damaged();
+    stretches.push_back(stretch_of(row, end < found.rows.size() ? found.rows[end].from : found.end));
+  }
+  return stretches;
+}
+
+}  // namespace dcmt::analyzer

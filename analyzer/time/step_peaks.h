@@ -1,0 +1,25 @@
+// The peak of every step: as measured, and without the storages that were kept past their release.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/time/curve.h"
+#include "analyzer/time/timeline.h"
+
+namespace dcmt::analyzer {
+
+struct StepPeak {
+  std::int64_t step = 0;
+  Bytes begin;                           ///< allocated when the step began
+  Bytes peak;                            ///< the most during it; `begin` counts
+  std::optional<Bytes> predicted_begin;  ///< the same two with `gaps` left out; not known where only sums were kept
+  std::optional<Bytes> predicted_peak;
+};
+
+/// One entry per finished step, in order. `gaps` as of gaps_at_release().
+[[nodiscard]] std::vector<StepPeak> step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
+                                               const std::vector<Gap>& gaps);
+
+}  // namespace dcmt::analyzer

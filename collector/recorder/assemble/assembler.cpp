@@ -1,0 +1,610 @@
+#include "collector/recorder/assemble/assembler.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/lifetimes.h"
+#include "collector/recorder/assemble/marks.h"
+#include "collector/recorder/assemble/operators.h"
+#include "collector/recorder/assemble/out_of_memory.h"
+#include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/decode/clock_fit.h"
+#include "collector/recorder/decode/dictionary.h"
+#include "collector/recorder/decode/record_view.h"
+#include "collector/recorder/keep/journal.h"
+#include "collector/recorder/keep/private_state.h"
+#include "collector/recorder/keep/saturating_sum.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr char kBlockInNode[] = "a block's allocation in a node";
+
+/// Private meta key, gone after finish.
+constexpr char kDrained[] = "drained";
+/// A garbled counter must not carry the clock away: no recording is silent for this long.
+constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
+/// Garbled clock readings must not fill the disk.
+constexpr std::int64_t kMaxClockChanges = 100;
+
+std::string_view loss_text(std::uint32_t reason) {
+  switch (static_cast<wire::LossReason>(reason)) {
+    case wire::LossReason::kNoRoom:
+      return "no_room";
+    case wire::LossReason::kInFlight:
+      return "in_flight";
+  }
+  return {};
+}
+
+std::string_view diagnostic_text(std::uint32_t code) {
+  switch (static_cast<wire::DiagnosticCode>(code)) {
+    case wire::DiagnosticCode::kProviderOff:
+      return "provider_off";
+    case wire::DiagnosticCode::kKeyTableFull:
+      return "key_table_full";
+    case wire::DiagnosticCode::kNote:
+      return "note";
+  }
+  return {};
+}
+
+}  // namespace
+
+class Assembler::Impl {
+ public:
+  Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin, RetentionOptions retention)
+      : journal_{writer, std::move(state), RowKeeper(writer, std::move(retention))},
+        clock_(origin.tsc_hz, {origin.tsc, origin.monotonic_ns}),
+        dictionary_(journal_),
+        phases_(journal_),
+        operators_(journal_, dictionary_, phases_),
+        censuses_(journal_, dictionary_, census_context()),
+        lifetimes_(journal_, dictionary_, operators_, censuses_),
+        marks_(journal_, dictionary_, lifetimes_, phases_),
+        out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
+
+  Status start();
+  Status resume();
+  Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+  Status note_gap(std::uint64_t from, std::uint64_t to);
+  Status note_lost(std::uint64_t counted);
+  Status take_own_clock(const ClockTriple& own);
+  Status note_forked_children(std::uint32_t count);
+  Status commit(std::string_view drained);
+  Status finish();
+
+  [[nodiscard]] std::uint64_t last_seq() const { return static_cast<std::uint64_t>(journal_.now.seq); }
+  [[nodiscard]] Totals totals() const {
+    return {records_,
+            lost_,
+            phases_.steps(),
+            lifetimes_.allocated(),
+            lifetimes_.peak(),
+            censuses_.count(),
+            out_of_memory_.count()};
+  }
+  [[nodiscard]] const std::string& drained() const { return drained_; }
+  std::vector<OomFacts> take_out_of_memory() { return out_of_memory_.take(); }
+
+ private:
+  CensusContext census_context();
+  Status block_in_node(std::string_view bytes, std::uint32_t thread);
+  Status dispatch(std::string_view bytes, const wire::RecordHeader& header);
+  /// Calls `handle` with the record's fixed part, if it has one.
+  template <class Record, class Handle>
+  Status with(std::string_view bytes, const char* what, Handle&& handle) {
+    const auto record = view_as<Record>(bytes);
+    return record ? handle(*record) : journal_.bad_record(what);
+  }
+  Status string(std::string_view bytes);
+  Status stack(std::string_view bytes);
+  Status thread(const wire::ThreadRecord& record);
+  Status see_thread();
+  Status memory_taken() { return operators_.running() == 0 ? phases_.memory_taken() : Status{}; }
+  Status clock(const wire::ClockRecord& record);
+  Status take_reading(const ClockTriple& reading);
+  Status note_clock_change(ClockFit::Outcome outcome);
+  Status repoint(const wire::RepointRecord& record);
+  Status census_begin(std::string_view bytes);
+  Status lost(const wire::LostRecord& record);
+  Status write_loss(std::string_view reason, std::int64_t count);
+  Status diagnostic(const wire::DiagnosticRecord& record);
+  Status write_open_rows();
+  Status save();
+
+  /// Hands everything that rows do not tell to `visit(name, value)`.
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("now.seq", journal_.now.seq);
+    visit("now.ns", journal_.now.ns);
+    visit("records", records_);
+    visit("records.bad", journal_.bad_records);
+    visit("records.lost", lost_);
+    clock_.visit(visit);
+    visit("clock.real_offset_ns", real_offset_ns_);
+    visit("clock.changes", clock_changes_);
+    phases_.visit(visit);
+    lifetimes_.visit(visit);
+    censuses_.visit(visit);
+    out_of_memory_.visit(visit);
+  }
+
+  Journal journal_;
+  ClockFit clock_;
+  std::int64_t real_offset_ns_ = 0;  ///< wall clock less monotonic clock, of the latest reading
+  std::int64_t clock_changes_ = 0;
+  std::optional<bool> own_clock_agrees_;
+  Dictionary dictionary_;
+  Phases phases_;
+  Operators operators_;
+  CensusBook censuses_;
+  Lifetimes lifetimes_;
+  Marks marks_;
+  OutOfMemory out_of_memory_;
+  std::unordered_map<std::uint32_t, std::uint64_t> tids_;            ///< kernel id of a thread number, 0 if unknown
+  std::unordered_map<std::uint64_t, std::uint32_t> thread_numbers_;  ///< the reverse; the latest thread of a tid
+  std::int64_t records_ = 0;
+  std::int64_t lost_ = 0;
+  std::string drained_;
+};
+
+CensusContext Assembler::Impl::census_context() {
+  CensusContext context;
+  context.storage = [this](std::uint64_t address) { return lifetimes_.storage(address); };
+  context.tensor = [this](std::uint64_t address) { return lifetimes_.tensor(address); };
+  context.tensor_birth = [this](std::uint64_t address) { return lifetimes_.tensor_from(address); };
+  context.thread = [this](std::uint64_t tid) -> std::optional<std::int64_t> {
+    const auto number = thread_numbers_.find(tid);
+    if (number == thread_numbers_.end()) return std::nullopt;
+    return number->second;
+  };
+  context.latest_release = [this](std::int64_t graph, std::int64_t key) { return marks_.latest_release(graph, key); };
+  context.running_operator = [this] { return operators_.running(); };
+  return context;
+}
+
+Status Assembler::Impl::start() {
+  DCMT_RETURN_IF_ERROR(journal_.writer.begin());
+  DCMT_RETURN_IF_ERROR(dictionary_.start());
+  return phases_.start();
+}
+
+Status Assembler::Impl::resume() {
+  Database& database = journal_.writer.database();
+  Expected<std::map<std::string, std::int64_t, std::less<>>> values = journal_.state.values();
+  if (!values.ok()) return values.error();
+  visit([&](const char* name, auto& value) {
+    const auto saved = values->find(std::string_view(name));
+    if (saved != values->end()) value = static_cast<std::remove_reference_t<decltype(value)>>(saved->second);
+  });
+  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT key, value FROM meta", [this](const Statement& row) {
+    if (row.text(0) == kDrained) drained_ = row.text(1);
+    // Where the tables of the private state are gone already, this is all that is left to go on from.
+    if (row.text(0) == meta::kLastSeq) journal_.now.seq = std::max(journal_.now.seq, row.integer(1));
+    if (row.text(0) == meta::kEndNs) journal_.now.ns = std::max(journal_.now.ns, row.integer(1));
+  }));
+  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT id, tid FROM thread ORDER BY from_seq", [this](const Statement& row) {
+    const auto number = static_cast<std::uint32_t>(row.integer(0));
+    const auto tid = static_cast<std::uint64_t>(row.integer(1));
+    tids_[number] = tid;
+    if (tid != 0) thread_numbers_[tid] = number;
+  }));
+  DCMT_RETURN_IF_ERROR(journal_.load_ids());
+  DCMT_RETURN_IF_ERROR(journal_.writer.begin());
+  DCMT_RETURN_IF_ERROR(dictionary_.start());
+  DCMT_RETURN_IF_ERROR(journal_.rows.resume());
+  DCMT_RETURN_IF_ERROR(dictionary_.resume());
+  DCMT_RETURN_IF_ERROR(operators_.resume());
+  DCMT_RETURN_IF_ERROR(phases_.start());
+  phases_.resume();
+  DCMT_RETURN_IF_ERROR(lifetimes_.resume());
+  DCMT_RETURN_IF_ERROR(marks_.resume());
+  return censuses_.resume();
+}
+
+Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t thread) {
+  const std::string_view bytes = record_bytes(record);
+  if (bytes.size() < sizeof(wire::RecordHeader)) return journal_.bad_record("a record without a length");
+  wire::RecordHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.seq == 0 || header.seq > wire::kMaxSequence) return journal_.bad_record("a record's sequence");
+  if (header.type == wire::RecordType::kBlockAllocInNode && bytes.size() >= sizeof(wire::BlockInNodeRecord)) {
+    return block_in_node(bytes, thread);
+  }
+  const auto seq = static_cast<std::int64_t>(header.seq);
+  if (seq <= journal_.now.seq) return {};
+
+  // A reading first: its own time, and all that follow, are on the line through it.
+  if (header.type == wire::RecordType::kClock) {
+    DCMT_RETURN_IF_ERROR(with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); }));
+  }
+  const bool is_first = records_ == 0;
+  std::int64_t ns = clock_.ns(header.tsc);
+  if (!is_first && (ns < journal_.now.ns || ns - journal_.now.ns > kMaxJumpNs)) ns = journal_.now.ns;
+  journal_.now = {seq, ns};
+  journal_.thread = thread;
+  ++records_;
+  if (is_first) {
+    journal_.rows.start(journal_.now);
+    phases_.first_record();
+  }
+  ++journal_.rows.sums().row.records;
+  if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(see_thread());
+  DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
+  return journal_.rows.check_volume(journal_.now);
+}
+
+Status Assembler::Impl::block_in_node(std::string_view bytes, std::uint32_t thread) {
+  using wire::RecordType;
+  return with<wire::BlockInNodeRecord>(bytes, kBlockInNode, [&](const auto& r) -> Status {
+    std::uint64_t seq = r.header.seq;
+    const auto apply_one = [&](RecordType type, std::uint32_t aux, auto record) {
+      record.header = {type, sizeof record / 8, aux, seq++, r.header.tsc};
+      return apply(record.header, thread);
+    };
+    const auto scope = static_cast<std::uint32_t>(wire::OpScope::kBackward);
+    DCMT_RETURN_IF_ERROR(apply_one(RecordType::kOpBegin, scope, wire::OpRecord{{}, r.name, r.ordinal}));
+    DCMT_RETURN_IF_ERROR(
+        apply_one(RecordType::kBlockAlloc, r.header.aux, wire::BlockRecord{{}, r.address, r.bytes, r.stack}));
+    return apply_one(RecordType::kOpEnd, 0, wire::OpRecord{{}, 0, r.ordinal});
+  });
+}
+
+Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeader& header) {
+  using wire::RecordType;
+  switch (header.type) {
+    case RecordType::kClock:
+      return {};  // taken before its time was known
+    case RecordType::kBlockAllocInNode:
+      return journal_.bad_record(kBlockInNode);  // too short; else it was taken apart before
+    case RecordType::kString:
+      return string(bytes);
+    case RecordType::kCode:
+      return with<wire::CodeRecord>(bytes, "a code object", [&](const auto& r) {
+        censuses_.code_defined(r.id);
+        return dictionary_.define_code(r);
+      });
+    case RecordType::kStack:
+      return stack(bytes);
+    case RecordType::kThread:
+      return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return this->thread(r); });
+    case RecordType::kTensorBirth:
+      DCMT_RETURN_IF_ERROR(memory_taken());
+      return with<wire::TensorRecord>(bytes, "a tensor's birth",
+                                      [&](const auto& r) { return lifetimes_.tensor_birth(r); });
+    case RecordType::kTensorRelease:
+    case RecordType::kTensorDeath:
+      return with<wire::TensorRecord>(bytes, "a tensor's end", [&](const auto& r) { return lifetimes_.tensor_end(r); });
+    case RecordType::kTensorRepoint:
+      return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
+                                       [&](const auto& r) { return repoint(r); });
+    case RecordType::kStorageBirth:
+      DCMT_RETURN_IF_ERROR(memory_taken());
+      return with<wire::StorageRecord>(bytes, "a storage's birth",
+                                       [&](const auto& r) { return lifetimes_.storage_birth(r); });
+    case RecordType::kStorageRelease:
+    case RecordType::kStorageDeath:
+      return with<wire::StorageRecord>(bytes, "a storage's end",
+                                       [&](const auto& r) { return lifetimes_.storage_end(r); });
+    case RecordType::kStorageResize:
+      return with<wire::ResizeRecord>(bytes, "a storage's change of size",
+                                      [&](const auto& r) { return lifetimes_.storage_resize(r); });
+    case RecordType::kBlockAlloc:
+      DCMT_RETURN_IF_ERROR(memory_taken());
+      return with<wire::BlockRecord>(bytes, "a block's allocation",
+                                     [&](const auto& r) { return lifetimes_.block_alloc(r); });
+    case RecordType::kSmallBlocks:
+      return with<wire::SmallBlocksRecord>(bytes, "a sum of small blocks", [&](const auto& r) -> Status {
+        const Expected<bool> more = lifetimes_.small_blocks(r);
+        if (!more.ok()) return more.error();
+        return *more ? memory_taken() : Status{};
+      });
+    case RecordType::kBlockFree:
+      return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
+    case RecordType::kOpBegin:
+      return with<wire::OpRecord>(bytes, "an operator's begin", [&](const auto& r) { return operators_.begin(r); });
+    case RecordType::kOpEnd:
+      DCMT_RETURN_IF_ERROR(
+          with<wire::OpRecord>(bytes, "an operator's end", [&](const auto& r) { return operators_.end(r); }));
+      return out_of_memory_.operator_ended();
+    case RecordType::kMarkBegin:
+      return with<wire::MarkRecord>(bytes, "a mark's begin", [&](const auto& r) { return marks_.begin(r); });
+    case RecordType::kMarkEnd:
+      return with<wire::MarkRecord>(bytes, "a mark's end", [&](const auto& r) { return marks_.end(r); });
+    case RecordType::kMarkPoint:
+      return with<wire::MarkRecord>(bytes, "a mark", [&](const auto& r) { return marks_.point(r); });
+    case RecordType::kGather:
+      return with<wire::KeyRecord>(bytes, "a gather", [&](const auto& r) { return marks_.gather(r); });
+    case RecordType::kWait:
+      return with<wire::KeyRecord>(bytes, "a wait", [&](const auto& r) { return marks_.wait(r); });
+    case RecordType::kPersist:
+      return with<wire::KeyRecord>(bytes, "a persist", [&](const auto& r) { return marks_.persist(r); });
+    case RecordType::kReleaseBegin:
+      return with<wire::KeyRecord>(bytes, "a release's begin", [&](const auto& r) { return marks_.release_begin(r); });
+    case RecordType::kRelease:
+      return with<wire::KeyRecord>(bytes, "a release", [&](const auto& r) { return marks_.release(r); });
+    case RecordType::kReleaseSettled:
+      return with<wire::KeyRecord>(bytes, "a settled release",
+                                   [&](const auto& r) { return marks_.release_settled(r); });
+    case RecordType::kRead:
+      return with<wire::ReadRecord>(bytes, "a read", [&](const auto& r) { return marks_.read(r); });
+    case RecordType::kLastTouch:
+      return with<wire::LastTouchRecord>(bytes, "a last touch",
+                                         [&](const auto& r) { return marks_.last_touch(r, clock_.ns(r.tsc)); });
+    case RecordType::kLaunches:
+      return with<wire::LaunchesRecord>(bytes, "a count of launches",
+                                        [&](const auto& r) { return marks_.launches(r); });
+    case RecordType::kCensusBegin:
+      return census_begin(bytes);
+    case RecordType::kCensusTensor:
+      return censuses_.tensor(bytes);
+    case RecordType::kCensusLocal:
+      return censuses_.local(bytes);
+    case RecordType::kCensusEnd:
+      return censuses_.end(bytes);
+    case RecordType::kCodeBody:
+      return censuses_.code_body(bytes);
+    case RecordType::kSourceLine:
+      return censuses_.source_line(bytes);
+    case RecordType::kLost:
+      return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
+    case RecordType::kDiagnostic:
+      return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
+    case RecordType::kReserved:
+      return with<wire::ReservedRecord>(bytes, "an allocator's reserve",
+                                        [&](const auto& r) { return lifetimes_.reserved(r); });
+    case RecordType::kBlockStream:
+      return with<wire::BlockStreamRecord>(bytes, "a block's stream",
+                                           [&](const auto& r) { return lifetimes_.block_stream(r); });
+    case RecordType::kBlockOwner:
+      return with<wire::BlockOwnerRecord>(bytes, "a block's owner",
+                                          [&](const auto& r) { return lifetimes_.block_owner(r); });
+    case RecordType::kParameter:
+      return with<wire::ParameterRecord>(bytes, "a parameter", [&](const auto& r) { return marks_.parameter(r); });
+    case RecordType::kOperatorAlias:
+      return with<wire::OperatorAliasRecord>(bytes, "an operator's aliases",
+                                             [&](const auto& r) { return marks_.operator_alias(r); });
+    case RecordType::kBlockFreeDone:
+      return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
+                                             [&](const auto& r) { return lifetimes_.block_free_done(r); });
+    case RecordType::kOutOfMemory:
+      return with<wire::OutOfMemoryRecord>(bytes, "an out-of-memory error",
+                                           [&](const auto& r) { return out_of_memory_.apply(r); });
+  }
+  return journal_.bad_record("a record of unknown type");
+}
+
+Status Assembler::Impl::string(std::string_view bytes) {
+  const auto record = view_as<wire::StringRecord>(bytes);
+  const auto text = record ? tail_of<wire::StringRecord>(bytes, record->bytes) : std::nullopt;
+  if (!text) return journal_.bad_record("a string");
+  return dictionary_.define_string(record->id, *text);
+}
+
+Status Assembler::Impl::stack(std::string_view bytes) {
+  const auto record = view_as<wire::StackRecord>(bytes);
+  if (!record || record->count > bytes.size() / sizeof(wire::StackFrame)) return journal_.bad_record("a stack");
+  const auto frames = tail_of<wire::StackRecord>(bytes, record->count * sizeof(wire::StackFrame));
+  if (!frames) return journal_.bad_record("a stack");
+  return dictionary_.define_stack(record->id, *frames);
+}
+
+Status Assembler::Impl::thread(const wire::ThreadRecord& record) {
+  Expected<RowId> name = journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)});
+  if (!name.ok()) return name.error();
+  tids_[journal_.thread] = record.tid;
+  thread_numbers_[record.tid] = journal_.thread;
+  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
+}
+
+Status Assembler::Impl::see_thread() {
+  // A thread whose first record was lost still needs the row that others name.
+  if (!tids_.try_emplace(journal_.thread, 0).second) return {};
+  return journal_.writer.write(ThreadRow{journal_.thread, 0, 0, journal_.now});
+}
+
+Status Assembler::Impl::clock(const wire::ClockRecord& record) {
+  return take_reading({record.header.tsc, record.monotonic_ns, record.real_ns});
+}
+
+Status Assembler::Impl::take_own_clock(const ClockTriple& own) {
+  // In another time namespace the recorder's monotonic clock is not the job's.
+  if (!own_clock_agrees_) own_clock_agrees_ = clock_.agrees({own.tsc, own.monotonic_ns});
+  return *own_clock_agrees_ ? take_reading(own) : Status{};
+}
+
+Status Assembler::Impl::take_reading(const ClockTriple& reading) {
+  const ClockFit::Outcome outcome = clock_.add({reading.tsc, reading.monotonic_ns});
+  if (outcome == ClockFit::Outcome::kNonsense) return journal_.bad_record("a clock reading that runs backwards");
+  real_offset_ns_ = static_cast<std::int64_t>(reading.real_ns - reading.monotonic_ns);
+  return note_clock_change(outcome);
+}
+
+Status Assembler::Impl::note_clock_change(ClockFit::Outcome outcome) {
+  const bool jumped = outcome == ClockFit::Outcome::kJumped;
+  if ((!jumped && outcome != ClockFit::Outcome::kNewRate) || ++clock_changes_ > kMaxClockChanges) return {};
+  if (clock_changes_ == kMaxClockChanges) return journal_.diagnose("clock", "more changes of the clock; not listed");
+  return journal_.diagnose("clock", jumped ? "the cycle counter jumped by " + std::to_string(clock_.jump_ns()) +
+                                                 " ns against the clock: times just before this are less sure"
+                                           : "the cycle counter's rate changed by " +
+                                                 std::to_string(clock_.rate_change_ppm()) + " millionths");
+}
+
+Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
+  Expected<RowId> old_storage = lifetimes_.repoint(record);
+  if (!old_storage.ok()) return old_storage.error();
+  marks_.repointed(*old_storage);
+  return {};
+}
+
+Status Assembler::Impl::census_begin(std::string_view bytes) {
+  const auto record = view_as<wire::CensusRecord>(bytes);
+  if (!record) return journal_.bad_record("a census's begin");
+  Expected<RowId> storage = lifetimes_.see_storage(record->storage, 0, record->bytes, 0);
+  if (!storage.ok()) return storage.error();
+  return censuses_.begin(bytes);
+}
+
+Status Assembler::Impl::lost(const wire::LostRecord& record) {
+  const std::string_view reason = loss_text(record.header.aux);
+  if (reason.empty() || record.count > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    return journal_.bad_record("a loss");
+  }
+  return write_loss(reason, static_cast<std::int64_t>(record.count));
+}
+
+Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) {
+  lost_ = saturating_sum(lost_, count);
+  LossRow row;
+  row.id = journal_.ids.loss++;
+  row.reason = reason;
+  row.count = count;
+  row.from_seq = row.to_seq = journal_.now.seq;
+  row.ns = journal_.now.ns;
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
+  const std::string_view code = diagnostic_text(record.header.aux);
+  if (code.empty()) return journal_.bad_record("a diagnostic");
+  Expected<RowId> text = dictionary_.string(record.text);
+  if (!text.ok()) return text.error();
+  DiagnosticRow row;
+  row.id = journal_.ids.diagnostic++;
+  row.at = journal_.now;
+  row.code = code;
+  row.text = *text != 0 ? *text : dictionary_.unknown();
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
+  if (from == 0 || to < from || to > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+  LossRow row;
+  row.id = journal_.ids.loss++;
+  row.reason = "in_flight";
+  row.count = static_cast<std::int64_t>(to - from + 1);
+  row.from_seq = static_cast<std::int64_t>(from);
+  row.to_seq = static_cast<std::int64_t>(to);
+  row.ns = journal_.now.ns;
+  lost_ = saturating_sum(lost_, row.count);
+  journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
+  return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::note_lost(std::uint64_t counted) {
+  // The counter is shared memory that the job can write on.
+  if (counted > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    return journal_.bad_record("the count of losses");
+  }
+  // Asked of the rows, since they are there after any resume.
+  std::int64_t declared = 0;
+  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
+                                "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_room'",
+                                [&](const Statement& row) { declared = row.integer(0); }));
+  const std::int64_t missing = static_cast<std::int64_t>(counted) - declared;
+  return missing > 0 ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing) : Status{};
+}
+
+Status Assembler::Impl::note_forked_children(std::uint32_t count) {
+  if (count == 0) return {};
+  const std::string who = count == 1 ? "a forked child is" : std::to_string(count) + " forked children are";
+  return journal_.diagnose("note", who + " not recorded and made tensors; what starts by exec (spawn) is recorded");
+}
+
+Status Assembler::Impl::write_open_rows() {
+  DCMT_RETURN_IF_ERROR(operators_.commit());
+  DCMT_RETURN_IF_ERROR(phases_.commit());
+  DCMT_RETURN_IF_ERROR(lifetimes_.commit());
+  DCMT_RETURN_IF_ERROR(marks_.commit());
+  DCMT_RETURN_IF_ERROR(censuses_.commit());
+  DCMT_RETURN_IF_ERROR(dictionary_.commit());
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockErrorNs, clock_.error_ns()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockReadings, clock_.readings()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kRealOffsetNs, real_offset_ns_));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenBirths, lifetimes_.unseen_births()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenChanges, lifetimes_.unseen_changes()));
+  return journal_.writer.set_meta(meta::kRecords, records_);
+}
+
+Status Assembler::Impl::save() {
+  Status status;
+  visit([&](const char* name, const auto& value) {
+    if (status.ok()) status = journal_.state.set(name, static_cast<std::int64_t>(value));
+  });
+  return status;
+}
+
+Status Assembler::Impl::commit(std::string_view drained) {
+  DCMT_RETURN_IF_ERROR(write_open_rows());
+  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
+  DCMT_RETURN_IF_ERROR(save());
+  drained_ = drained;
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(kDrained, drained));
+  DCMT_RETURN_IF_ERROR(journal_.writer.commit());
+  return journal_.writer.begin();
+}
+
+Status Assembler::Impl::finish() {
+  DCMT_RETURN_IF_ERROR(phases_.finish());
+  DCMT_RETURN_IF_ERROR(censuses_.finish());
+  DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
+  DCMT_RETURN_IF_ERROR(write_open_rows());
+  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
+  DCMT_RETURN_IF_ERROR(journal_.state.drop());
+  DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));
+  return journal_.writer.commit();
+}
+
+Assembler::Assembler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Assembler::~Assembler() = default;
+
+Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const ClockOrigin& origin,
+                                                      RetentionOptions retention) {
+  Expected<PrivateState> state = PrivateState::create(writer.database());
+  if (!state.ok()) return state.error();
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, std::move(retention));
+  DCMT_RETURN_IF_ERROR(impl->start());
+  return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
+}
+
+Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, const ClockOrigin& origin) {
+  Expected<PrivateState> state = PrivateState::create(writer.database());
+  if (!state.ok()) return state.error();
+  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, RetentionOptions{});
+  DCMT_RETURN_IF_ERROR(impl->resume());
+  return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
+}
+
+Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
+
+Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
+
+Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
+
+Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
+Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
+
+Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
+
+Status Assembler::finish() { return impl_->finish(); }
+
+std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
+
+Totals Assembler::totals() const { return impl_->totals(); }
+
+std::vector<OomFacts> Assembler::take_out_of_memory() { return impl_->take_out_of_memory(); }
+
+const std::string& Assembler::drained() const { return impl_->drained(); }
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,101 @@
+// From wire records in the order of their sequence to the rows of a trace.
+//
+// Rows are written when a lifetime ends. commit() makes everything up to the last applied record one consistent
+// picture on disk, so a recorder that is killed is continued from its last commit with resume(). Nothing in a record is
+// trusted: what does not make sense is skipped with a diagnostic row.
+//
+// Thread-safety: none. One Assembler per trace, on one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/recorder/console/oom_lines.h"
+#include "collector/recorder/keep/retention_policy.h"
+#include "trace/base/status.h"
+#include "trace/sql/trace_writer.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// What is known of the cycle counter before the first ClockRecords: the spool header's start values. 0: unknown.
+struct ClockOrigin {
+  std::uint64_t tsc_hz = 0;
+  std::uint64_t tsc = 0;
+  std::uint64_t monotonic_ns = 0;
+};
+
+/// The clocks at one moment.
+struct ClockTriple {
+  std::uint64_t tsc = 0;
+  std::uint64_t monotonic_ns = 0;
+  std::uint64_t real_ns = 0;
+};
+
+/// Running figures, for a status line.
+struct Totals {
+  std::int64_t records = 0;          ///< applied
+  std::int64_t lost = 0;             ///< records that the agent or the caller declared lost
+  std::int64_t steps = 0;            ///< finished steps
+  std::int64_t allocated_bytes = 0;  ///< of live blocks
+  std::int64_t peak_bytes = 0;
+  std::int64_t censuses = 0;
+  std::int64_t out_of_memory = 0;  ///< requests that an allocator gave up
+};
+
+class Assembler {
+ public:
+  /// For a trace fresh from create_trace(). `writer` must outlive the Assembler and belongs to it meanwhile.
+  static Expected<std::unique_ptr<Assembler>> start(TraceWriter& writer, const ClockOrigin& origin,
+                                                    RetentionOptions retention = {});
+
+  /// For an unfinished trace from reopen_trace(): continues after its last commit, and keeps all that is to come.
+  /// Records up to last_seq() may be applied again; they are ignored.
+  static Expected<std::unique_ptr<Assembler>> resume(TraceWriter& writer, const ClockOrigin& origin);
+
+  ~Assembler();
+
+  /// Applies one record. `record` is the begin of `record.words` * 8 readable bytes, 8-byte aligned; `thread` is the
+  /// agent's number of the thread that wrote it. Sequences must increase; one that does not is ignored. Fails only
+  /// when the trace cannot be written.
+  Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+
+  /// Takes a reading of the caller's own, while the job runs on this machine: a quiet job reads the clock rarely.
+  /// Without effect if the first one does not agree with the job's clock.
+  Status take_own_clock(const ClockTriple& own);
+
+  /// Notes that the records with sequences `from` to `to` will never come.
+  Status note_gap(std::uint64_t from, std::uint64_t to);
+
+  /// Notes what the agent counted as lost and never declared: `counted` is all it counted. Call it last.
+  Status note_lost(std::uint64_t counted);
+
+  /// Notes forked children that computed and are not in the trace.
+  Status note_forked_children(std::uint32_t count);
+
+  /// Makes everything applied so far durable against a kill of this process. `drained` comes back from drained()
+  /// after a resume.
+  Status commit(std::string_view drained);
+
+  /// Ends the recording: settles what waited for more records, drops the private tables and commits. The caller writes
+  /// the remaining meta values and calls finish_trace(). Nothing else may be called afterwards.
+  Status finish();
+
+  [[nodiscard]] std::uint64_t last_seq() const;
+  [[nodiscard]] Totals totals() const;
+  /// What was alive at the out-of-memory errors that were applied since the last call. Only the first few of a process
+  /// are looked at.
+  std::vector<OomFacts> take_out_of_memory();
+  /// What the last commit() was given, of this or of an earlier recorder.
+  [[nodiscard]] const std::string& drained() const;
+
+ private:
+  class Impl;
+  explicit Assembler(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dcmt::recorder

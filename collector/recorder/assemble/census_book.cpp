@@ -1,0 +1,570 @@
+#include "collector/recorder/assemble/census_book.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "collector/recorder/decode/record_view.h"
+
+namespace dcmt::recorder {
+namespace {
+
+// Bounds against a garbled spool; real censuses stay far below.
+constexpr std::size_t kMaxPendingCensuses = 256;
+constexpr std::size_t kMaxPieces = 65536;
+constexpr std::uint32_t kMaxBodyPartBytes = 8u << 20;
+constexpr std::size_t kMaxBodyBytes = 128u << 20;
+
+std::string_view trigger_text(std::uint32_t trigger) {
+  switch (static_cast<wire::CensusTrigger>(trigger)) {
+    case wire::CensusTrigger::kRelease:
+      return "release";
+    case wire::CensusTrigger::kOutOfMemory:
+      return "out_of_memory";
+    case wire::CensusTrigger::kCall:
+      return "call";
+  }
+  return {};
+}
+
+std::string_view holder_text(std::uint32_t kind) {
+  switch (static_cast<wire::LocalKind>(kind)) {
+    case wire::LocalKind::kLocal:
+      return "local";
+    case wire::LocalKind::kCell:
+      return "cell";
+    case wire::LocalKind::kFree:
+      return "free";
+    case wire::LocalKind::kEvalStack:
+      return "eval_stack";
+  }
+  return {};
+}
+
+/// The static text equal to one read from the trace.
+std::string_view static_text(std::string_view text) {
+  for (const std::string_view known : {"storage", "tensor", "object", "python_object", "local", "cell", "free",
+                                       "eval_stack", "view", "certain", "unproven"}) {
+    if (text == known) return known;
+  }
+  return {};
+}
+
+std::string census_flags(std::uint32_t flags, bool unstable) {
+  std::string text;
+  const auto add = [&](bool set, std::string_view name) {
+    if (set) (text += text.empty() ? "" : ",") += name;
+  };
+  add((flags & wire::kCensusUnstable) != 0 || unstable, "unstable");
+  add((flags & wire::kCensusOtherThreads) != 0, "other_threads_unseen");
+  add((flags & wire::kCensusSharingLossy) != 0, "sharing_lossy");
+  return text;
+}
+
+std::optional<std::int64_t> positive(std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; }
+
+}  // namespace
+
+const CensusBook::Body::Part& CensusBook::Body::part(wire::CodeBodyPart which) const {
+  return parts[static_cast<std::size_t>(which) - 1];
+}
+
+bool CensusBook::Body::complete() const {
+  for (const Part& part : parts) {
+    if (!part.seen || part.bytes.size() != part.total) return false;
+  }
+  return true;
+}
+
+CodeBody CensusBook::Body::code(int first_line) const {
+  // A part that has not come wholly says nothing.
+  const auto whole = [this](wire::CodeBodyPart which) {
+    const Part& piece = part(which);
+    return piece.seen && piece.bytes.size() == piece.total ? piece.bytes : std::string();
+  };
+  CodeBody code;
+  code.python = python;
+  code.first_line = first_line;
+  code.instructions = whole(wire::CodeBodyPart::kInstructions);
+  code.line_table = whole(wire::CodeBodyPart::kLineTable);
+  code.exception_table = whole(wire::CodeBodyPart::kExceptionTable);
+  const std::string names = whole(wire::CodeBodyPart::kLocalNames);
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = names.find('\0', at);
+    code.local_names.push_back(names.substr(at, end == std::string::npos ? end : end - at));
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return code;
+}
+
+Status CensusBook::add_piece(std::uint64_t census, std::string_view bytes, RowId resolved) {
+  const auto pending = pending_.find(census);
+  if (pending == pending_.end()) return {};  // its begin was lost, and said so
+  if (pending->second.size() >= kMaxPieces) return journal_.bad_record("a census with too many records");
+  pending->second.push_back({journal_.now, journal_.thread, resolved, std::string(bytes), false});
+  return {};
+}
+
+Status CensusBook::begin(std::string_view bytes) {
+  const auto record = view_as<wire::CensusRecord>(bytes);
+  if (!record || trigger_text(record->header.aux).empty()) return journal_.bad_record("a census's begin");
+  const RowId storage = context_.storage(record->storage);
+  if (storage == 0) return journal_.bad_record("a census of no storage");
+  while (pending_.size() >= kMaxPendingCensuses) {
+    for (const Piece& piece : pending_.begin()->second) {
+      if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));
+    }
+    pending_.erase(pending_.begin());
+    DCMT_RETURN_IF_ERROR(journal_.bad_record("a census without an end"));
+  }
+  if (!pending_.try_emplace(record->census).second) return journal_.bad_record("a census that began twice");
+  return add_piece(record->census, bytes, storage);
+}
+
+Status CensusBook::tensor(std::string_view bytes) {
+  const auto record = view_as<wire::CensusTensorRecord>(bytes);
+  if (!record) return journal_.bad_record("a census's tensor");
+  return add_piece(record->census, bytes, context_.tensor(record->tensor));
+}
+
+Status CensusBook::local(std::string_view bytes) {
+  const auto record = view_as<wire::CensusLocalRecord>(bytes);
+  if (!record || holder_text(record->header.aux).empty()) return journal_.bad_record("a census's local");
+  return add_piece(record->census, bytes, 0);
+}
+
+Status CensusBook::end(std::string_view bytes) {
+  const auto record = view_as<wire::CensusRecord>(bytes);
+  if (!record) return journal_.bad_record("a census's end");
+  const auto pending = pending_.find(record->census);
+  if (pending == pending_.end()) return {};
+  const Pending pieces = std::move(pending->second);
+  pending_.erase(pending);
+  // Before the edges are made: a local that waits for its code is kept under the same sequence.
+  for (const Piece& piece : pieces) {
+    if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));
+  }
+  return assemble(pieces, *record);
+}
+
+Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& end) {
+  const Piece& first = pending.front();
+  const auto begin = view_as<wire::CensusRecord>(first.bytes);
+  const RowId storage = first.resolved;
+
+  struct SeenTensor {
+    wire::CensusTensorRecord record;
+    RowId row = 0;
+    std::uint64_t names = 0;
+    std::uint64_t views = 0;  ///< tensors of the set that are views of it and keep it
+  };
+  std::vector<SeenTensor> tensors;
+  std::vector<std::pair<wire::CensusLocalRecord, const Piece*>> locals;
+  std::set<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::int32_t, std::uint64_t>> slots;
+  std::set<std::uint64_t> addresses;
+  for (const Piece& piece : pending) {
+    const auto header = view_as<wire::RecordHeader>(piece.bytes);
+    if (header->type == wire::RecordType::kCensusTensor) {
+      const auto record = view_as<wire::CensusTensorRecord>(piece.bytes);
+      if (addresses.insert(record->tensor).second) tensors.push_back({*record, piece.resolved});
+    } else if (header->type == wire::RecordType::kCensusLocal) {
+      const auto record = view_as<wire::CensusLocalRecord>(piece.bytes);
+      const std::tuple slot(record->tid, record->depth, record->header.aux, record->index, record->object);
+      if (slots.insert(slot).second) locals.emplace_back(*record, &piece);
+    }
+  }
+  for (const SeenTensor& view : tensors) {
+    for (SeenTensor& tensor : tensors) tensor.views += view.record.base == tensor.record.tensor ? 1 : 0;
+  }
+  for (const auto& [local, piece] : locals) {
+    for (SeenTensor& tensor : tensors) {
+      if (tensor.record.python_object == local.object && local.object != 0) ++tensor.names;
+    }
+  }
+
+  MarkRow mark;
+  mark.id = journal_.ids.mark++;
+  mark.kind = "census";
+  mark.thread = first.thread;
+  mark.graph = begin->graph;
+  mark.key = begin->key;
+  mark.storage = storage;
+  mark.bytes = static_cast<std::int64_t>(begin->bytes);
+  mark.ordinal = static_cast<std::int64_t>(begin->ordinal);
+  mark.trigger = trigger_text(begin->header.aux);
+  if (static_cast<wire::CensusTrigger>(begin->header.aux) == wire::CensusTrigger::kRelease) {
+    mark.parent = context_.latest_release(begin->graph, begin->key);
+  }
+  mark.operator_id = context_.running_operator();
+  Expected<RowId> stack = dictionary_.stack(begin->stack);
+  if (!stack.ok()) return stack.error();
+  mark.stack = *stack;
+  mark.span = {first.at, journal_.now};
+
+  bool too_many = false;
+  const auto equation = [&](std::string_view subject, RowId tensor, std::uint64_t count,
+                            std::uint64_t explained) -> Status {
+    // More holders than references: something changed while looking.
+    too_many = too_many || explained > count;
+    SampleRow row;
+    row.census = mark.id;
+    row.subject = subject;
+    row.storage = storage;
+    row.tensor = tensor;
+    return sample(row, count, explained);
+  };
+  const bool has_object = begin->python_object != 0;
+  DCMT_RETURN_IF_ERROR(equation("storage", 0, begin->count, tensors.size() + (has_object ? 1 : 0)));
+  for (const SeenTensor& tensor : tensors) {
+    DCMT_RETURN_IF_ERROR(
+        equation("tensor", tensor.row, tensor.record.count, tensor.views + (tensor.record.python_object != 0 ? 1 : 0)));
+    if (tensor.record.python_object != 0 && tensor.record.python_count != 0) {
+      DCMT_RETURN_IF_ERROR(
+          equation("object", tensor.row, tensor.record.python_count, tensor.names + (tensor.record.count > 1 ? 1 : 0)));
+    }
+  }
+  if (std::string flags = census_flags(end.header.aux, too_many); !flags.empty()) mark.flags = std::move(flags);
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
+  ++count_;
+
+  // The storage may have gone between begin and end, by another thread.
+  const bool gone = context_.storage(begin->storage) != storage;
+  const auto edge = [&](std::string_view held, std::string_view holder, RowId tensor, std::uint64_t object) {
+    OpenEdge result;
+    result.row.census = mark.id;
+    result.row.storage = storage;
+    result.row.held = held;
+    result.row.holder = holder;
+    result.row.tensor = tensor;
+    if (object != 0) result.row.object = static_cast<std::int64_t>(object);
+    result.row.confidence = "certain";
+    result.row.span.from = first.at;
+    if (gone) result.row.span.to = journal_.now;
+    return result;
+  };
+  for (const SeenTensor& tensor : tensors) {
+    OpenEdge held = edge("storage", "tensor", tensor.row, 0);
+    const Moment birth = context_.tensor_birth(tensor.record.tensor);
+    // The alias owns its reference from its birth on; in `lifetimes` that of a view is known from the gather on.
+    if (birth.set() && context_.tensor(tensor.record.tensor) == tensor.row) held.row.span.from = birth;
+    DCMT_RETURN_IF_ERROR(add_edge(std::move(held)));
+    if (tensor.record.python_object != 0) {
+      DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "python_object", tensor.row, tensor.record.python_object)));
+    }
+    for (const SeenTensor& view : tensors) {
+      if (view.record.base != tensor.record.tensor) continue;
+      DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "view", tensor.row, view.record.tensor)));
+    }
+  }
+  if (has_object) DCMT_RETURN_IF_ERROR(add_edge(edge("storage", "python_object", 0, begin->python_object)));
+  for (const auto& [local, piece] : locals) {
+    RowId tensor = 0;
+    for (const SeenTensor& seen : tensors) {
+      if (seen.record.python_object == local.object) tensor = seen.row;
+    }
+    OpenEdge named = edge("object", holder_text(local.header.aux), tensor, local.object);
+    named.row.thread = context_.thread(local.tid);
+    named.row.current_line = positive(local.line);
+    Expected<RowId> name = dictionary_.string(local.name);
+    if (!name.ok()) return name.error();
+    named.row.name = *name;
+    named.local = *piece;
+    named.resolved = false;
+    DCMT_RETURN_IF_ERROR(resolve(named));
+    DCMT_RETURN_IF_ERROR(add_edge(std::move(named)));
+  }
+  return {};
+}
+
+Status CensusBook::sample(SampleRow row, std::uint64_t count, std::uint64_t explained) {
+  row.id = journal_.ids.sample++;
+  // A garbled count must stay a count.
+  count = std::min(count, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+  row.count = static_cast<std::int64_t>(count);
+  row.explained = static_cast<std::int64_t>(std::min(explained, count));
+  row.unexplained = row.count - row.explained;
+  return journal_.rows.write(row);
+}
+
+void CensusBook::link(const OpenEdge& edge) {
+  if (edge.ended()) return;
+  if (edge.row.tensor != 0) edges_of_tensor_[edge.row.tensor].push_back(edge.row.id);
+  edges_of_storage_[edge.row.storage].push_back(edge.row.id);
+}
+
+Status CensusBook::add_edge(OpenEdge edge) {
+  edge.row.id = journal_.ids.edge++;
+  if (!edge.resolved) {
+    DCMT_RETURN_IF_ERROR(journal_.state.keep_record(edge.local.at, edge.local.thread, edge.row.id, edge.local.bytes));
+  }
+  link(edge);
+  new_edges_.push_back(edge.row.id);
+  edges_.emplace(edge.row.id, std::move(edge));
+  return {};
+}
+
+Status CensusBook::resolve(OpenEdge& edge) {
+  const auto local = view_as<wire::CensusLocalRecord>(edge.local.bytes);
+  const Code* code = dictionary_.code(local->code);
+  if (code == nullptr) return {};
+  edge.row.file = code->file;
+  edge.row.function = code->function;
+  DCMT_RETURN_IF_ERROR(sources_.see(code->file, dictionary_.text(code->file_wire)));
+  if (static_cast<wire::LocalKind>(local->header.aux) == wire::LocalKind::kEvalStack) {
+    edge.resolved = true;  // it has no name, so no assignment
+    return {};
+  }
+  return resolve_flow(edge, *local, *code);
+}
+
+Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& local, const Code& code) {
+  const auto known = bodies_.find(local.code);
+  if (known == bodies_.end()) return {};
+  const CodeBody body = known->second.code(code.first_line);
+  if (!body.complete()) return {};
+  edge.resolved = known->second.complete();
+  const Expected<VariableFlow> flow = variable_flow(body, local.index, local.offset);
+  if (!flow.ok()) {
+    if (!edge.resolved) return {};
+    return journal_.diagnose("bytecode", "no assignment of a holder is known: " + flow.error().message);
+  }
+  edge.row.line.reset();
+  for (const int line : flow.value().assignment_lines) {
+    if (edge.row.line && local.line > 0 && line > local.line) break;
+    edge.row.line = line;
+  }
+  // None of them lies before the current line: a loop brought the value around, from the last one.
+  if (edge.row.line && local.line > 0 && *edge.row.line > local.line)
+    edge.row.line = flow.value().assignment_lines.back();
+  edge.row.delete_line = flow.value().delete_line;
+  edge.row.return_line = flow.value().return_line;
+  edge.row.assignment = 0;
+  if (!edge.row.line) return {};
+  if (const auto text = sources_.line(code.file, *edge.row.line)) {
+    Expected<RowId> assignment = journal_.writer.intern(*text);
+    if (!assignment.ok()) return assignment.error();
+    edge.row.assignment = *assignment;
+  }
+  if (const auto model = sources_.model_of(code.file, *edge.row.line)) {
+    edge.row.model_file = model->file;
+    edge.row.model_line = model->line;
+    edge.row.model_text = model->text;
+  }
+  return {};
+}
+
+Status CensusBook::code_body(std::string_view bytes) {
+  const auto record = view_as<wire::CodeBodyRecord>(bytes);
+  const auto data = record ? tail_of<wire::CodeBodyRecord>(bytes, record->bytes) : std::nullopt;
+  const std::uint32_t part = record ? record->header.aux : 0;
+  if (!data || part < 1 || part > 4 || record->total > kMaxBodyPartBytes || record->offset > record->total ||
+      data->size() > record->total - record->offset) {
+    return journal_.bad_record("a piece of a code object");
+  }
+  const auto known = bodies_.find(record->code);
+  // The agent may publish a code object again when its table of what it has said is full.
+  if (known != bodies_.end() && known->second.parts[part - 1].seen &&
+      record->offset < known->second.parts[part - 1].bytes.size() + (record->bytes == 0 ? 1 : 0)) {
+    return {};
+  }
+  if (body_bytes_ + data->size() > kMaxBodyBytes) return journal_.bad_record("more code than there is room for");
+  if (record->offset != (known == bodies_.end() ? 0 : known->second.parts[part - 1].bytes.size())) {
+    return journal_.bad_record("a piece of a code object out of order");
+  }
+  learn_body(*record, *data);
+  return journal_.state.keep_record(journal_.now, journal_.thread, 0, bytes);
+}
+
+void CensusBook::learn_body(const wire::CodeBodyRecord& record, std::string_view data) {
+  Body& body = bodies_[record.code];
+  body.python = static_cast<int>(record.python & 0xffff);
+  Body::Part& part = body.parts[record.header.aux - 1];
+  part.seen = true;
+  part.total = record.total;
+  part.bytes += data;
+  body_bytes_ += data.size();
+  new_codes_.insert(record.code);
+}
+
+Status CensusBook::source_line(std::string_view bytes) {
+  const auto record = view_as<wire::SourceLineRecord>(bytes);
+  if (!record) return journal_.bad_record("a source line");
+  Expected<RowId> file = dictionary_.string(record->file);
+  if (!file.ok()) return file.error();
+  Expected<RowId> text = dictionary_.string(record->text);
+  if (!text.ok()) return text.error();
+  if (*file == 0 || *text == 0) return journal_.bad_record("a source line");
+  new_lines_.insert(*file);
+  return sources_.map_line(*file, record->header.aux, *text, dictionary_.text(record->text));
+}
+
+Status CensusBook::look_again() {
+  if (new_codes_.empty() && new_lines_.empty()) return {};
+  std::vector<RowId> done;
+  for (auto& [id, edge] : edges_) {
+    if (edge.local.bytes.empty()) continue;
+    const auto local = view_as<wire::CensusLocalRecord>(edge.local.bytes);
+    if (!(new_codes_.contains(local->code) && !edge.resolved) && !new_lines_.contains(edge.row.file)) continue;
+    const bool was_resolved = edge.resolved;
+    DCMT_RETURN_IF_ERROR(resolve(edge));
+    if (edge.resolved && !was_resolved) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(edge.local.at.seq));
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge.row));
+    edge.stored = true;
+    if (edge.resolved && edge.ended()) done.push_back(id);
+  }
+  for (const RowId id : done) edges_.erase(id);
+  new_codes_.clear();
+  new_lines_.clear();
+  return {};
+}
+
+Status CensusBook::end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, RowId held) {
+  const auto ids = by.find(held);
+  if (ids == by.end()) return {};
+  for (const RowId id : ids->second) {
+    const auto edge = edges_.find(id);
+    if (edge == edges_.end() || edge->second.ended()) continue;
+    edge->second.row.span.to = journal_.now;
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge->second.row));
+    edge->second.stored = true;
+    if (edge->second.resolved) edges_.erase(edge);
+  }
+  by.erase(ids);
+  return {};
+}
+
+std::vector<EdgeRow> CensusBook::names_of(RowId storage) const {
+  std::vector<EdgeRow> names;
+  RowId latest = 0;
+  const auto ids = edges_of_storage_.find(storage);
+  if (ids == edges_of_storage_.end()) return names;
+  for (const RowId id : ids->second) {
+    const auto edge = edges_.find(id);
+    if (edge == edges_.end() || edge->second.ended() || edge->second.row.census < latest) continue;
+    if (edge->second.row.census > latest) names.clear();
+    latest = edge->second.row.census;
+    if (edge->second.row.held == "object") names.push_back(edge->second.row);
+  }
+  return names;
+}
+
+Status CensusBook::tensor_ended(RowId tensor) { return end_edges(edges_of_tensor_, tensor); }
+
+Status CensusBook::storage_ended(RowId storage) { return end_edges(edges_of_storage_, storage); }
+
+Status CensusBook::commit() {
+  DCMT_RETURN_IF_ERROR(look_again());
+  for (const RowId id : new_edges_) {
+    const auto edge = edges_.find(id);
+    if (edge == edges_.end() || edge->second.stored) continue;
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(edge->second.row));
+    edge->second.stored = true;
+    if (edge->second.resolved && edge->second.ended()) edges_.erase(edge);
+  }
+  new_edges_.clear();
+  for (auto& [census, pieces] : pending_) {
+    for (Piece& piece : pieces) {
+      if (piece.kept) continue;
+      piece.kept = true;
+      DCMT_RETURN_IF_ERROR(journal_.state.keep_record(piece.at, piece.thread, piece.resolved, piece.bytes));
+    }
+  }
+  return {};
+}
+
+Status CensusBook::finish() {
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    DCMT_RETURN_IF_ERROR(journal_.bad_record("a census without an end"));
+  }
+  pending_.clear();
+  return commit();
+}
+
+Status CensusBook::replay(Piece piece) {
+  const auto header = view_as<wire::RecordHeader>(piece.bytes);
+  if (!header) return {};
+  piece.kept = true;
+  switch (header->type) {
+    case wire::RecordType::kCodeBody: {
+      const auto record = view_as<wire::CodeBodyRecord>(piece.bytes);
+      const auto data = tail_of<wire::CodeBodyRecord>(piece.bytes, record ? record->bytes : 0);
+      if (record && data) learn_body(*record, *data);
+      return {};
+    }
+    case wire::RecordType::kCensusBegin: {
+      const auto record = view_as<wire::CensusRecord>(piece.bytes);
+      if (record) pending_[record->census].push_back(std::move(piece));
+      return {};
+    }
+    case wire::RecordType::kCensusTensor: {
+      const auto record = view_as<wire::CensusTensorRecord>(piece.bytes);
+      if (record && pending_.contains(record->census)) pending_[record->census].push_back(std::move(piece));
+      return {};
+    }
+    case wire::RecordType::kCensusLocal: {
+      const auto record = view_as<wire::CensusLocalRecord>(piece.bytes);
+      if (!record) return {};
+      if (piece.resolved == 0) {
+        if (pending_.contains(record->census)) pending_[record->census].push_back(std::move(piece));
+      } else if (const auto edge = edges_.find(piece.resolved); edge != edges_.end()) {
+        edge->second.local = std::move(piece);
+        edge->second.resolved = false;
+      }
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Status CensusBook::load_edges() {
+  DCMT_RETURN_IF_ERROR(each_row(
+      journal_.writer.database(),
+      "SELECT id, census, storage, held, tensor, holder, object, thread, name, function, file, line, assignment,"
+      " current_line, delete_line, return_line, model_file, model_line, model_text, confidence, from_seq, from_ns,"
+      " to_seq, to_ns FROM edge WHERE to_seq IS NULL OR id IN (SELECT resolved FROM wire_record)",
+      [this](const Statement& row) {
+        OpenEdge edge;
+        EdgeRow& out = edge.row;
+        out.id = row.integer(0);
+        out.census = row.integer(1);
+        out.storage = row.integer(2);
+        out.held = static_text(row.text(3));
+        out.tensor = row.integer(4);
+        out.holder = static_text(row.text(5));
+        out.object = row.optional_integer(6);
+        out.thread = row.optional_integer(7);
+        out.name = row.integer(8);
+        out.function = row.integer(9);
+        out.file = row.integer(10);
+        out.line = row.optional_integer(11);
+        out.assignment = row.integer(12);
+        out.current_line = row.optional_integer(13);
+        out.delete_line = row.optional_integer(14);
+        out.return_line = row.optional_integer(15);
+        out.model_file = row.integer(16);
+        out.model_line = row.optional_integer(17);
+        out.model_text = row.integer(18);
+        out.confidence = static_text(row.text(19));
+        out.span.from = {row.integer(20), row.integer(21)};
+        out.span.to = {row.integer(22), row.integer(23)};
+        edge.stored = true;
+        link(edge);
+        edges_.emplace(out.id, std::move(edge));
+      }));
+  return {};
+}
+
+Status CensusBook::resume() {
+  DCMT_RETURN_IF_ERROR(sources_.resume());
+  DCMT_RETURN_IF_ERROR(load_edges());
+  DCMT_RETURN_IF_ERROR(journal_.state.each_record(
+      [this](const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
+        return replay({at, thread, resolved, std::string(bytes), true});
+      }));
+  new_codes_.clear();  // what was known at the commit was looked at
+  return {};
+}
+
+}  // namespace dcmt::recorder

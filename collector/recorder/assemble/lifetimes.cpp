@@ -1,0 +1,522 @@
+#include "collector/recorder/assemble/lifetimes.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "collector/recorder/keep/interval_sums.h"
+#include "trace/base/followed_bytes.h"
+
+namespace dcmt::recorder {
+namespace {
+
+std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+// What a device has in small blocks is a row without an address. Here it has one that is the kernel's, not a program's.
+constexpr std::uint64_t kNoProgramsAddress = std::uint64_t{1} << 63;
+
+std::uint64_t key_of_small_blocks(std::optional<std::int64_t> gpu) {
+  return kNoProgramsAddress + (gpu ? static_cast<std::uint64_t>(*gpu) + 1 : 0);
+}
+
+Place place_of(const Statement& row, int column) {
+  return {row.optional_integer(column), row.integer(column + 1), row.integer(column + 2)};
+}
+
+}  // namespace
+
+Status Lifetimes::resume() {
+  DCMT_RETURN_IF_ERROR(resume_streams());
+  Database& database = journal_.writer.database();
+  DCMT_RETURN_IF_ERROR(
+      each_row(database,
+               "SELECT id, address, bytes, thread, operator, stack, from_seq, from_ns, first_seen FROM storage"
+               " WHERE to_seq IS NULL",
+               [this](const Statement& row) {
+                 StorageRow storage;
+                 storage.id = row.integer(0);
+                 storage.address = row.integer(1);
+                 storage.bytes = row.integer(2);
+                 storage.first_seen = row.integer(8) != 0;
+                 storage.birth = place_of(row, 3);
+                 storage.span.from = {row.integer(6), row.integer(7)};
+                 storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
+               }));
+  DCMT_RETURN_IF_ERROR(each_row(database,
+                                "SELECT m.storage, m.bytes FROM mark m JOIN storage s ON s.id = m.storage"
+                                " WHERE m.kind = 'resize' AND s.to_seq IS NULL ORDER BY m.id",
+                                [this](const Statement& row) { resized_[row.integer(0)] = row.integer(1); }));
+  DCMT_RETURN_IF_ERROR(
+      each_row(database,
+               "SELECT id, object, address, storage, thread, operator, stack, from_seq, from_ns FROM tensor"
+               " WHERE to_seq IS NULL",
+               [this](const Statement& row) {
+                 TensorRow tensor;
+                 tensor.id = row.integer(0);
+                 tensor.object = row.integer(1);
+                 tensor.address = row.integer(2);
+                 tensor.storage = row.integer(3);
+                 tensor.birth = place_of(row, 4);
+                 tensor.span.from = {row.integer(7), row.integer(8)};
+                 tensors_.restore(static_cast<std::uint64_t>(tensor.address), tensor);
+               }));
+  return each_row(
+      database,
+      "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
+      " s.to_seq, b.gpu, b.stream, b.owner, b.to_seq, b.to_ns, b.free_thread, b.free_operator, b.free_stack"
+      " FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL OR b.wait_seq_length = 0",
+      [this](const Statement& row) {
+        BlockRow block;
+        block.id = row.integer(0);
+        block.address = row.integer(1);
+        block.bytes = row.integer(2);
+        block.storage = row.integer(3);
+        block.birth = place_of(row, 4);
+        block.span.from = {row.integer(7), row.integer(8)};
+        block.gpu = row.optional_integer(11);
+        block.stream = row.optional_integer(12);
+        block.owner = row.integer(13);
+        if (!row.is_null(14)) {
+          block.span.to = {row.integer(14), row.integer(15)};
+          block.free = place_of(row, 16);
+          block.waits = true;
+          waiting_.restore(static_cast<std::uint64_t>(block.address), block);
+          return;
+        }
+        if (block.address == 0) {
+          blocks_.restore(key_of_small_blocks(block.gpu), block);
+          return;
+        }
+        blocks_.restore(static_cast<std::uint64_t>(block.address), block);
+        if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
+        if (!row.is_null(9) && row.is_null(10)) {
+          block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
+        }
+      });
+}
+
+Status Lifetimes::resume_streams() {
+  for (const IntervalCurveRow& curve : journal_.rows.sums().curves) {
+    if (curve.active_end) traced_.insert(curve.device);
+  }
+  return journal_.state.each_id([this](WireIdKind kind, std::uint64_t wire, RowId number) {
+    if (kind == WireIdKind::kStream) streams_[wire] = number;
+  });
+}
+
+Expected<Place> Lifetimes::place(std::uint64_t stack) {
+  Expected<RowId> id = dictionary_.stack(stack);
+  if (!id.ok()) return id.error();
+  return Place{journal_.thread, operators_.running(), *id};
+}
+
+Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
+  char text[96];
+  std::snprintf(text, sizeof text, "a %s began at %#llx while one lived there: its death was lost", what,
+                static_cast<unsigned long long>(address));
+  return journal_.diagnose("lost_death", text);
+}
+
+std::uint64_t Lifetimes::block_at(std::uint64_t data) {
+  if (data == 0 || data >= kNoProgramsAddress) return 0;
+  if (blocks_.find(data) != nullptr) return data;
+  auto block = gpu_blocks_.upper_bound(data);
+  if (block == gpu_blocks_.begin()) return 0;
+  --block;
+  return data - block->first < static_cast<std::uint64_t>(block->second) ? block->first : 0;
+}
+
+void Lifetimes::give_block(std::uint64_t address, RowId storage) {
+  auto* block = blocks_.find(address);
+  block->row.storage = storage;
+  blocks_.touch(address, *block);
+}
+
+void Lifetimes::link_block(std::uint64_t data, RowId storage) {
+  const std::uint64_t address = block_at(data);
+  if (address == 0) return;
+  const RowId owner = blocks_.find(address)->row.storage;
+  if (owner == storage) return;
+  block_of_[storage] = address;
+  // Several storages can lie in one block; it stays with the first while that one lives.
+  if (const auto first = block_of_.find(owner); first == block_of_.end() || first->second != address) {
+    return give_block(address, storage);
+  }
+  std::vector<RowId>& others = sharers_[address];
+  if (std::find(others.begin(), others.end(), storage) == others.end()) others.push_back(storage);
+}
+
+void Lifetimes::unlink_block(RowId storage) {
+  const auto place = block_of_.find(storage);
+  if (place == block_of_.end()) return;
+  const std::uint64_t address = place->second;
+  block_of_.erase(place);
+  const auto others = sharers_.find(address);
+  if (others == sharers_.end()) return;
+  std::erase(others->second, storage);
+  const auto* block = blocks_.find(address);
+  if (block != nullptr && block->row.storage == storage && !others->second.empty()) {
+    give_block(address, others->second.front());
+    others->second.erase(others->second.begin());
+  }
+  if (others->second.empty()) sharers_.erase(others);
+}
+
+Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes,
+                                       std::uint64_t stack) {
+  if (address == 0) return RowId{0};
+  auto* live = storages_.find(address);
+  if (live == nullptr) {
+    Expected<Place> where = place(stack);
+    if (!where.ok()) return where.error();
+    StorageRow row;
+    row.id = journal_.now.seq;
+    row.address = as_signed(address);
+    row.bytes = as_signed(bytes);
+    row.first_seen = true;
+    row.birth = *where;
+    row.span.from = journal_.now;
+    live = &storages_.begin(address, row);
+    ++journal_.rows.sums().row.storages;
+  }
+  link_block(data, live->row.id);
+  return live->row.id;
+}
+
+RowId Lifetimes::storage(std::uint64_t address) {
+  const auto* live = storages_.find(address);
+  return live != nullptr ? live->row.id : 0;
+}
+
+RowId Lifetimes::tensor(std::uint64_t address) {
+  const auto* live = tensors_.find(address);
+  return live != nullptr ? live->row.id : 0;
+}
+
+Moment Lifetimes::tensor_from(std::uint64_t address) {
+  const auto* live = tensors_.find(address);
+  return live != nullptr ? live->row.span.from : Moment{};
+}
+
+Status Lifetimes::begin_tensor(std::uint64_t address, RowId object, RowId storage_row, const Place& where) {
+  TensorRow row;
+  row.id = journal_.now.seq;
+  row.object = object != 0 ? object : row.id;
+  row.address = as_signed(address);
+  row.storage = storage_row;
+  row.birth = where;
+  row.span.from = journal_.now;
+  tensors_.begin(address, row);
+  return {};
+}
+
+Status Lifetimes::end_tensor(std::uint64_t address) {
+  const RowId id = tensor(address);
+  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, address, journal_.now));
+  return censuses_.tensor_ended(id);
+}
+
+void Lifetimes::note_unseen_birth(std::unordered_set<std::uint64_t>& released, std::uint64_t address, bool is_death) {
+  if (!is_death || released.erase(address) == 0) ++unseen_births_;
+}
+
+Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
+  constexpr std::int64_t kMostTold = 10;
+  if (++unseen_changes_ > kMostTold) return {};
+  char text[128];
+  std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown moment: it was seen at its end only", what,
+                static_cast<unsigned long long>(address));
+  return journal_.diagnose("unseen_change", text);
+}
+
+Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
+  if (record.tensor == 0) return journal_.bad_record("a tensor's birth");
+  released_tensors_.erase(record.tensor);
+  if (tensors_.find(record.tensor) != nullptr) {
+    DCMT_RETURN_IF_ERROR(lost_death("tensor", record.tensor));
+    DCMT_RETURN_IF_ERROR(end_tensor(record.tensor));
+  }
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  ++journal_.rows.sums().row.tensors;
+  return begin_tensor(record.tensor, 0, *row, *where);
+}
+
+Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
+  auto* live = tensors_.find(record.tensor);
+  const TensorRow old = live->row;
+  if (old.storage == 0) {
+    // It was being made when it was seen first.
+    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+    if (!row.ok()) return row.error();
+    live->row.storage = *row;
+    return {};
+  }
+  Expected<Moment> left = journal_.rows.end_of_storage(old.storage);
+  if (!left.ok()) return left.error();
+  const Moment moved = left->set() ? *left : journal_.now;
+  DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, record.tensor, moved));
+  DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, old.object, *row, old.birth));
+  tensors_.find(record.tensor)->row.span.from = moved;
+  return {};
+}
+
+Status Lifetimes::tensor_end(const wire::TensorRecord& record) {
+  const bool is_death = record.header.type == wire::RecordType::kTensorDeath;
+  const auto* live = tensors_.find(record.tensor);
+  if (live == nullptr) {
+    note_unseen_birth(released_tensors_, record.tensor, is_death);
+    return {};
+  }
+  if (record.storage != 0 && storage(record.storage) != live->row.storage) {
+    DCMT_RETURN_IF_ERROR(unseen_change("the storage of the tensor", record.tensor));
+    DCMT_RETURN_IF_ERROR(move_tensor(record));
+  }
+  if (!is_death) released_tensors_.insert(record.tensor);
+  return end_tensor(record.tensor);
+}
+
+Expected<RowId> Lifetimes::repoint(const wire::RepointRecord& record) {
+  if (record.tensor == 0) {
+    DCMT_RETURN_IF_ERROR(journal_.bad_record("a tensor's change of storage"));
+    return RowId{0};
+  }
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  RowId object = 0;
+  RowId old_tensor = 0;
+  RowId old_storage = storage(record.old_storage);
+  if (const auto* live = tensors_.find(record.tensor); live != nullptr) {
+    object = live->row.object;
+    old_tensor = live->row.id;
+    if (old_storage == 0) old_storage = live->row.storage;
+    DCMT_RETURN_IF_ERROR(end_tensor(record.tensor));
+  }
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, object, *row, *where));
+
+  MarkRow mark;
+  mark.id = journal_.ids.mark++;
+  mark.kind = "repoint";
+  mark.thread = where->thread;
+  mark.tensor = old_tensor != 0 ? old_tensor : tensor(record.tensor);
+  mark.storage = old_storage;
+  mark.operator_id = where->operator_id;
+  mark.stack = where->stack;
+  mark.span = {journal_.now, journal_.now};
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
+  return old_storage;
+}
+
+std::int64_t Lifetimes::bytes_now(const StorageRow& storage) const {
+  const auto resized = resized_.find(storage.id);
+  return resized != resized_.end() ? resized->second : storage.bytes;
+}
+
+Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
+  if (record.storage == 0) return journal_.bad_record("a storage's birth");
+  if (storages_.find(record.storage) != nullptr) {
+    DCMT_RETURN_IF_ERROR(lost_death("storage", record.storage));
+    DCMT_RETURN_IF_ERROR(end_storage(record.storage));
+  }
+  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+  if (!row.ok()) return row.error();
+  storages_.find(record.storage)->row.first_seen = false;
+  return {};
+}
+
+Status Lifetimes::end_storage(std::uint64_t address) {
+  const RowId id = storage(address);
+  DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, address, journal_.now));
+  unlink_block(id);
+  resized_.erase(id);
+  return censuses_.storage_ended(id);
+}
+
+Status Lifetimes::storage_end(const wire::StorageRecord& record) {
+  if (record.storage == 0) return journal_.bad_record("a storage's end");
+  const bool is_death = record.header.type == wire::RecordType::kStorageDeath;
+  auto* live = storages_.find(record.storage);
+  if (live == nullptr) {
+    if (is_death && released_storages_.erase(record.storage) != 0) return {};
+    // Without bytes it is nothing that anyone asks for, and in `lifetimes` there are many whose birth was too small.
+    if (record.bytes == 0) return {};
+    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
+    if (!row.ok()) return row.error();
+    live = storages_.find(record.storage);
+  }
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  if (bytes_now(live->row) != as_signed(record.bytes)) {
+    DCMT_RETURN_IF_ERROR(unseen_change("the size of the storage", record.storage));
+    DCMT_RETURN_IF_ERROR(write_resize(live->row.id, record.bytes, *where));
+  }
+  live->row.end = *where;
+  live->row.end_ordinal = record.header.aux;
+  if (!is_death) released_storages_.insert(record.storage);
+  return end_storage(record.storage);
+}
+
+Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
+  if (record.storage == 0) return journal_.bad_record("a storage's change of size");
+  Expected<RowId> row = see_storage(record.storage, 0, record.old_bytes, record.stack);
+  if (!row.ok()) return row.error();
+  link_block(record.data, *row);
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  return write_resize(*row, record.bytes, *where);
+}
+
+Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& where) {
+  resized_[storage] = as_signed(bytes);
+  MarkRow mark;
+  mark.id = journal_.ids.mark++;
+  mark.kind = "resize";
+  mark.thread = where.thread;
+  mark.storage = storage;
+  mark.bytes = as_signed(bytes);
+  mark.operator_id = where.operator_id;
+  mark.stack = where.stack;
+  mark.span = {journal_.now, journal_.now};
+  return journal_.rows.write(mark);
+}
+
+Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
+  std::optional<BlockRow> row = blocks_.take(address);
+  row->free = where;
+  row->span.to = journal_.now;
+  row->waits = waits && row->gpu;
+  if (const auto device = Device::from_row(row->gpu)) {
+    journal_.rows.sums().free(*device, row->bytes, journal_.now, row->waits);
+  }
+  if (row->gpu) gpu_blocks_.erase(address);
+  sharers_.erase(address);
+  if (!row->waits) return journal_.rows.write(*row);
+  waiting_.begin(address, *row);
+  return {};
+}
+
+Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || record.address == 0 || record.address >= kNoProgramsAddress || record.bytes > kMostDeviceBytes) {
+    return journal_.bad_record("a block's allocation");
+  }
+  if (blocks_.find(record.address) != nullptr) {
+    DCMT_RETURN_IF_ERROR(lost_death("block", record.address));
+    DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
+  }
+  DCMT_RETURN_IF_ERROR(end_waiting(record.address));  // or it could not be handed out
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  BlockRow row;
+  row.id = journal_.now.seq;
+  row.address = as_signed(record.address);
+  row.bytes = as_signed(record.bytes);
+  row.gpu = device->gpu();
+  if (traced_.contains(device->name())) row.stream = 0;
+  row.birth = *where;
+  row.span.from = journal_.now;
+  blocks_.begin(record.address, row);
+  if (row.gpu) gpu_blocks_[record.address] = row.bytes;
+  peak_ = std::max(peak_, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
+  return {};
+}
+
+Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || record.bytes > kMostDeviceBytes) {
+    DCMT_RETURN_IF_ERROR(journal_.bad_record("a sum of small blocks"));
+    return false;
+  }
+  const std::uint64_t key = key_of_small_blocks(device->gpu());
+  std::int64_t before = 0;
+  if (std::optional<BlockRow> row = blocks_.take(key)) {
+    before = row->bytes;
+    row->span.to = journal_.now;
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(*row));
+  }
+  const std::int64_t more = as_signed(record.bytes) - before;
+  if (record.bytes != 0) {
+    Expected<RowId> owner = journal_.writer.intern(kSmallBlocks);
+    if (!owner.ok()) return owner.error();
+    BlockRow row;
+    // A thread that allocates is at work; one that only gives back may be on an error's way out.
+    if (more > 0) row.birth.thread = journal_.thread;
+    row.id = journal_.now.seq;
+    row.bytes = as_signed(record.bytes);
+    row.gpu = device->gpu();
+    row.owner = *owner;
+    row.span.from = journal_.now;
+    blocks_.begin(key, row);
+  }
+  peak_ = std::max(peak_, journal_.rows.sums().change(*device, more, journal_.now));
+  return more > 0;
+}
+
+Status Lifetimes::block_free(const wire::BlockRecord& record) {
+  if (record.address >= kNoProgramsAddress) return journal_.bad_record("a block's free");
+  if (blocks_.find(record.address) == nullptr) {
+    ++unseen_births_;
+    return {};
+  }
+  Expected<Place> where = place(record.stack);
+  if (!where.ok()) return where.error();
+  return end_block(record.address, *where, record.bytes == wire::kFreeAwaitsStream);
+}
+
+Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr) return {};
+  const auto [stream, is_new] = streams_.try_emplace(record.stream, std::ssize(streams_) + 1);
+  if (is_new) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kStream, record.stream, stream->second));
+  live->row.stream = stream->second;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
+  auto* live = blocks_.find(record.address);
+  if (live == nullptr) return {};
+  Expected<RowId> owner = dictionary_.string(record.owner);
+  if (!owner.ok()) return owner.error();
+  live->row.owner = *owner;
+  blocks_.touch(record.address, *live);
+  return {};
+}
+
+Status Lifetimes::end_waiting(std::uint64_t address) {
+  std::optional<BlockRow> row = waiting_.take(address);
+  if (!row) return {};
+  if (const auto device = Device::from_row(row->gpu)) {
+    journal_.rows.sums().free_done(*device, row->bytes, journal_.now);
+  }
+  row->done = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+Status Lifetimes::block_free_done(const wire::BlockFreeDoneRecord& record) { return end_waiting(record.address); }
+
+Status Lifetimes::reserved(const wire::ReservedRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  if (!device || !device->gpu() || record.reserved > kMostDeviceBytes)
+    return journal_.bad_record("an allocator's reserve");
+  const bool traced = record.traced == 1;
+  if (traced) traced_.insert(device->name());
+  journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);
+  return {};
+}
+
+Status Lifetimes::commit() {
+  DCMT_RETURN_IF_ERROR(storages_.commit(journal_.rows));
+  DCMT_RETURN_IF_ERROR(tensors_.commit(journal_.rows));
+  DCMT_RETURN_IF_ERROR(waiting_.commit(journal_.rows));
+  return blocks_.commit(journal_.rows);
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,124 @@
+// Storages, tensors and blocks from their births to their deaths. Identity is (address, birth): a birth at a live
+// address means that a death was lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/live_table.h"
+#include "collector/recorder/assemble/operators.h"
+#include "collector/recorder/decode/dictionary.h"
+#include "collector/recorder/keep/device.h"
+#include "collector/recorder/keep/journal.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Lifetimes {
+ public:
+  Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses)
+      : journal_(journal), dictionary_(dictionary), operators_(operators), censuses_(censuses) {}
+
+  Status resume();
+
+  Status tensor_birth(const wire::TensorRecord& record);
+  /// A release or a death. Of what is not known to live: nothing to end, but it is counted.
+  Status tensor_end(const wire::TensorRecord& record);
+  /// The row of the storage that the tensor left, 0 if unknown.
+  Expected<RowId> repoint(const wire::RepointRecord& record);
+  Status storage_birth(const wire::StorageRecord& record);
+  /// A release or a death. A storage that no tensor has ever shown is seen here first, and its row is a moment.
+  Status storage_end(const wire::StorageRecord& record);
+  Status storage_resize(const wire::ResizeRecord& record);
+  Status block_alloc(const wire::BlockRecord& record);
+  Status block_free(const wire::BlockRecord& record);
+  Status block_stream(const wire::BlockStreamRecord& record);
+  Status block_owner(const wire::BlockOwnerRecord& record);
+  /// True if they have become more.
+  Expected<bool> small_blocks(const wire::SmallBlocksRecord& record);
+  Status block_free_done(const wire::BlockFreeDoneRecord& record);
+  Status reserved(const wire::ReservedRecord& record);
+
+  /// The row of the storage at this address; one begins if none lives there. 0 for address 0.
+  Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
+  [[nodiscard]] RowId storage(std::uint64_t address);
+  [[nodiscard]] RowId tensor(std::uint64_t address);
+  [[nodiscard]] Moment tensor_from(std::uint64_t address);
+  /// Where the current record was made.
+  Expected<Place> place(std::uint64_t stack);
+
+  /// Calls `visit(row)` for every block that is alive.
+  template <class Visit>
+  void each_block(Visit&& visit) const {
+    blocks_.each(visit);
+  }
+
+  Status commit();
+
+  [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }
+  /// Highest allocated bytes of any device.
+  [[nodiscard]] std::int64_t peak() const { return peak_; }
+  /// Ends of what had not been seen to begin: in detail `full` there is none.
+  [[nodiscard]] std::int64_t unseen_births() const { return unseen_births_; }
+  /// Tensors that ended on another storage, and storages that ended with other bytes, than had been seen last.
+  [[nodiscard]] std::int64_t unseen_changes() const { return unseen_changes_; }
+
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("blocks.peak", peak_);
+    visit("unseen.births", unseen_births_);
+    visit("unseen.changes", unseen_changes_);
+  }
+
+ private:
+  Status lost_death(const char* what, std::uint64_t address);
+  Status end_tensor(std::uint64_t address);
+  Status end_storage(std::uint64_t address);
+  /// The tensor ends on another storage than it was seen on: it moved when that one ended, at the latest.
+  Status move_tensor(const wire::TensorRecord& record);
+  Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
+  /// The address of the block that has this byte, 0 if none.
+  [[nodiscard]] std::uint64_t block_at(std::uint64_t data);
+  void link_block(std::uint64_t data, RowId storage);
+  void give_block(std::uint64_t address, RowId storage);
+  /// A storage ends: its block goes to another one that lies in it.
+  void unlink_block(RowId storage);
+  Status end_block(std::uint64_t address, const Place& place, bool waits = false);
+  Status end_waiting(std::uint64_t address);
+  Status resume_streams();
+  Status unseen_change(const char* what, std::uint64_t address);
+  Status write_resize(RowId storage, std::uint64_t bytes, const Place& where);
+  [[nodiscard]] std::int64_t bytes_now(const StorageRow& storage) const;
+  void note_unseen_birth(std::unordered_set<std::uint64_t>& released, std::uint64_t address, bool is_death);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Operators& operators_;
+  CensusBook& censuses_;
+  LiveTable<StorageRow> storages_;
+  LiveTable<TensorRow> tensors_;
+  LiveTable<BlockRow> blocks_;
+  std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block in which a live storage lies
+  std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block besides its own
+  std::map<std::uint64_t, std::int64_t> gpu_blocks_;               ///< bytes by address: a storage can begin within one
+  /// Freed blocks that streams still use: their rows stay open. At most one an address, since none is handed out again
+  /// before its wait is over.
+  LiveTable<BlockRow> waiting_;
+  std::unordered_set<std::string_view> traced_;              ///< devices whose allocator tells of streams
+  std::unordered_map<std::uint64_t, std::int64_t> streams_;  ///< numbers of CUDA's handles, from 1
+  std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
+  std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
+  std::unordered_set<std::uint64_t> released_storages_;  ///< the same
+  std::int64_t unseen_births_ = 0;
+  std::int64_t unseen_changes_ = 0;
+  std::int64_t peak_ = 0;
+};
+
+}  // namespace dcmt::recorder

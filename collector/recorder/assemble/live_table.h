@@ -1,0 +1,85 @@
+// What lives at which address: rows that have begun and not ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/recorder/keep/row_keeper.h"
+#include "trace/base/status.h"
+#include "trace/sql/rows.h"
+
+namespace dcmt::recorder {
+
+/// `Row` is one of the lifetime rows with `id` and `span`. A row is written once when its lifetime ends, and before
+/// that only if a commit found it alive or changed.
+/// Thread-safety: none.
+template <class Row>
+class LiveTable {
+ public:
+  struct Entry {
+    Row row;
+    bool stored = false;  ///< the trace has this state of the row
+  };
+
+  /// nullptr if nothing lives there. Valid until the next begin() or end().
+  Entry* find(std::uint64_t address) {
+    const auto entry = entries_.find(address);
+    return entry != entries_.end() ? &entry->second : nullptr;
+  }
+
+  Entry& begin(std::uint64_t address, Row row) {
+    Entry& entry = entries_[address];
+    entry = Entry{std::move(row), false};
+    fresh_.push_back(address);
+    return entry;
+  }
+
+  /// A row that is in the trace already.
+  void restore(std::uint64_t address, Row row) { entries_[address] = Entry{std::move(row), true}; }
+
+  /// The row changed while it lasts.
+  void touch(std::uint64_t address, Entry& entry) {
+    if (entry.stored) fresh_.push_back(address);
+    entry.stored = false;
+  }
+
+  Status end(RowKeeper& rows, std::uint64_t address, const Moment& at) {
+    const auto entry = entries_.find(address);
+    if (entry == entries_.end()) return {};
+    entry->second.row.span.to = at;
+    DCMT_RETURN_IF_ERROR(rows.write(entry->second.row));
+    entries_.erase(entry);
+    return {};
+  }
+
+  /// Nothing lives there any more; what becomes of the row is the caller's to say.
+  std::optional<Row> take(std::uint64_t address) {
+    const auto entry = entries_.extract(address);
+    return entry.empty() ? std::nullopt : std::optional(entry.mapped().row);
+  }
+
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [address, entry] : entries_) visit(entry.row);
+  }
+
+  Status commit(RowKeeper& rows) {
+    for (const std::uint64_t address : fresh_) {
+      Entry* entry = find(address);
+      if (entry == nullptr || entry->stored) continue;
+      DCMT_RETURN_IF_ERROR(rows.write_open(entry->row));
+      entry->stored = true;
+    }
+    fresh_.clear();
+    return {};
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, Entry> entries_;
+  std::vector<std::uint64_t> fresh_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,440 @@
+#include "collector/recorder/assemble/marks.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "collector/recorder/decode/dtypes.h"
+#include "collector/recorder/keep/saturating_sum.h"
+#include "trace/sql/limits.h"
+
+namespace dcmt::recorder {
+namespace {
+
+std::string_view kind_text(std::uint32_t kind) {
+  switch (static_cast<wire::MarkKind>(kind)) {
+    case wire::MarkKind::kUser:
+      return "user";
+    case wire::MarkKind::kStep:
+      return "step";
+    case wire::MarkKind::kPhase:
+      return "phase";
+  }
+  return {};
+}
+
+std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
+  std::string text;
+  const auto add = [&](bool set, std::string_view name) {
+    if (set) (text += text.empty() ? "" : ",") += name;
+  };
+  add((flags & wire::kKeyFinal) != 0, "final");
+  add((flags & wire::kKeyPersistent) != 0, "persistent");
+  add((flags & wire::kKeyMismatch) != 0, "mismatch");
+  add((flags & wire::kKeyNoGather) != 0, "no_gather");
+  add((flags & wire::kKeyExplicit) != 0, "explicit");
+  add((flags & wire::kKeyUnwound) != 0, "unwound");
+  add((flags & wire::kKeyFunction) != 0, "function");
+  add((flags & wire::kKeyNotSettled) != 0, "not_settled");
+  add(metadata_only, "metadata_only");
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+/// Bytes that the key's storage has; a dead one has none.
+std::int64_t bytes_now(const wire::KeyRecord& record) {
+  return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
+}
+
+/// Empty: not known.
+std::string_view dtype_of(const wire::KeyRecord& record) {
+  const std::uint32_t number = record.header.aux >> wire::kKeyDtypeShift;
+  return number != 0 ? dtype_name(number - 1) : std::string_view();
+}
+
+/// A release that should have ended the storage.
+bool is_final(const MarkRow& release) {
+  const auto has = [&](std::string_view flag) {
+    return release.flags && release.flags->find(flag) != std::string::npos;
+  };
+  return has("final") && !has("persistent") && !has("no_gather");
+}
+
+constexpr char kReleaseColumns[] =
+    "SELECT id, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after, declared, remaining, flags,"
+    " ordinal, operator, stack, from_seq, from_ns, to_seq, to_ns, settled_seq, kind, value FROM mark ";
+
+MarkRow read_row(const Statement& row) {
+  MarkRow mark;
+  mark.id = row.integer(0);
+  mark.name = row.integer(1);
+  mark.thread = row.optional_integer(2);
+  mark.graph = row.optional_integer(3);
+  mark.key = row.optional_integer(4);
+  mark.cycle = row.optional_integer(5);
+  mark.storage = row.integer(6);
+  mark.tensor = row.integer(7);
+  mark.bytes = row.optional_integer(8);
+  mark.bytes_after = row.optional_integer(9);
+  mark.declared = row.optional_integer(10);
+  mark.remaining = row.optional_integer(11);
+  if (!row.is_null(12)) mark.flags = std::string(row.text(12));
+  mark.ordinal = row.optional_integer(13);
+  mark.operator_id = row.integer(14);
+  mark.stack = row.integer(15);
+  mark.span.from = {row.integer(16), row.integer(17)};
+  mark.span.to = {row.integer(18), row.integer(19)};
+  for (const std::string_view kind : {"release", "user", "step", "phase"}) {
+    if (row.text(21) == kind) mark.kind = kind;
+  }
+  mark.value = row.optional_integer(22);
+  return mark;
+}
+
+}  // namespace
+
+Status Marks::resume() {
+  Database& database = journal_.writer.database();
+  DCMT_RETURN_IF_ERROR(key_sums_.resume(journal_.writer));
+  DCMT_RETURN_IF_ERROR(each_row(
+      database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
+        Open open{read_row(row), false, true};
+        const MarkRow& mark = open.row;
+        const ReleaseKey key{mark.thread.value_or(0), mark.graph.value_or(0), mark.key.value_or(0)};
+        latest_[{mark.graph.value_or(0), mark.key.value_or(0)}] = mark.id;
+        if (!mark.span.to.set()) {
+          running_.insert_or_assign(key, std::move(open));
+        } else if (row.is_null(20)) {
+          unsettled_.insert_or_assign(key, std::move(open));
+        } else {
+          unsettled_.erase(key);
+        }
+      }));
+  for (auto& [key, open] : running_) {
+    DCMT_RETURN_IF_ERROR(
+        each_row(database,
+                 "SELECT count(*) FROM mark WHERE kind = 'repoint' AND thread = " + std::to_string(std::get<0>(key)) +
+                     " AND storage = " + std::to_string(open.row.storage) + " AND from_seq > " +
+                     std::to_string(open.row.span.from.seq),
+                 [&open = open](const Statement& row) { open.repointed = row.integer(0) > 0; }));
+  }
+  std::unordered_map<RowId, std::uint64_t> wires;
+  DCMT_RETURN_IF_ERROR(journal_.state.each_id([&](WireIdKind kind, std::uint64_t wire, RowId id) {
+    if (kind == WireIdKind::kMark) wires.emplace(id, wire);
+  }));
+  if (wires.empty()) return {};
+  return each_row(database, std::string(kReleaseColumns) + "WHERE to_seq IS NULL", [&](const Statement& row) {
+    if (const auto wire = wires.find(row.integer(0)); wire != wires.end()) {
+      marks_.emplace(wire->second, Open{read_row(row), false, true});
+    }
+  });
+}
+
+Expected<MarkRow> Marks::row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack) {
+  Expected<RowId> name_row = dictionary_.string(name);
+  if (!name_row.ok()) return name_row.error();
+  Expected<Place> place = lifetimes_.place(stack);
+  if (!place.ok()) return place.error();
+  MarkRow row;
+  row.kind = kind;
+  row.name = *name_row;
+  row.thread = place->thread;
+  row.operator_id = place->operator_id;
+  row.stack = place->stack;
+  row.span.from = journal_.now;
+  return row;
+}
+
+Expected<MarkRow> Marks::mark_row(const wire::MarkRecord& record) {
+  Expected<MarkRow> row = row_here(kind_text(record.header.aux), record.name, record.stack);
+  if (!row.ok()) return row;
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) row->value = record.value;
+  return row;
+}
+
+Status Marks::begin(const wire::MarkRecord& record) {
+  constexpr std::size_t kMaxOpenMarks = 65536;
+  if (kind_text(record.header.aux).empty() || record.id == 0 || marks_.contains(record.id) ||
+      marks_.size() >= kMaxOpenMarks) {
+    return journal_.bad_record("a mark's begin");
+  }
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
+    DCMT_RETURN_IF_ERROR(phases_.explicit_steps_only());
+    DCMT_RETURN_IF_ERROR(journal_.rows.end_interval(std::nullopt, journal_.now));
+  }
+  Expected<MarkRow> row = mark_row(record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  marks_.emplace(record.id, Open{std::move(*row), false, false});
+  return {};
+}
+
+Status Marks::end(const wire::MarkRecord& record) {
+  const auto mark = marks_.find(record.id);
+  if (mark == marks_.end()) return {};
+  Open& open = mark->second;
+  open.row.span.to = journal_.now;
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(open.row));
+  if (open.stored) DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMark, record.id, open.row.id));
+  const std::optional<std::int64_t> step = open.row.kind == "step" ? open.row.value : std::nullopt;
+  marks_.erase(mark);
+  return step ? journal_.rows.end_interval(step, journal_.now) : Status{};
+}
+
+Status Marks::point(const wire::MarkRecord& record) {
+  if (kind_text(record.header.aux).empty()) return journal_.bad_record("a mark");
+  Expected<MarkRow> row = mark_row(record);
+  if (!row.ok()) return row.error();
+  if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
+    return phases_.explicit_step(record.value, row->name, row->stack, row->operator_id);
+  }
+  row->id = journal_.ids.mark++;
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
+  const std::string text(dictionary_.text(wire));
+  if (!text.starts_with("_Z")) return dictionary_.string(wire);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? journal_.writer.intern(name.get()) : dictionary_.string(wire);
+}
+
+Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
+  const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
+  Expected<RowId> storage = lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
+  if (!storage.ok()) return storage.error();
+  Expected<MarkRow> row = row_here(kind, record.op, record.stack);
+  if (!row.ok()) return row;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->cycle = static_cast<std::int64_t>(record.cycle);
+  row->storage = *storage;
+  row->tensor = lifetimes_.tensor(record.tensor);
+  row->bytes = bytes_now(record);
+  if (const std::string_view dtype = dtype_of(record); !dtype.empty()) {
+    Expected<RowId> name = journal_.writer.intern(dtype);
+    if (!name.ok()) return name.error();
+    row->dtype = *name;
+  }
+  row->flags = flags_text(record.header.aux, false);
+  row->ordinal = static_cast<std::int64_t>(record.ordinal);
+  return row;
+}
+
+Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
+  Expected<MarkRow> row = key_row(kind, record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+Status Marks::parameter(const wire::ParameterRecord& record) {
+  if (record.mechanism == 0) return journal_.bad_record("a parameter");
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Expected<RowId> mechanism = dictionary_.string(record.mechanism);
+  if (!mechanism.ok()) return mechanism.error();
+  return journal_.writer.write(ParameterRow{record.graph, record.key, *name, *mechanism});
+}
+
+Status Marks::operator_alias(const wire::OperatorAliasRecord& record) {
+  if (record.name == 0 || record.schema == 0) return journal_.bad_record("an operator's aliases");
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Expected<RowId> schema = dictionary_.string(record.schema);
+  if (!schema.ok()) return schema.error();
+  return journal_.writer.write(OperatorAliasRow{static_cast<RowId>(record.header.seq), *name, *schema,
+                                                static_cast<std::int64_t>(record.declared),
+                                                static_cast<std::int64_t>(record.observed)});
+}
+
+Status Marks::gather(const wire::KeyRecord& record) {
+  ++key_sums_.of(record.graph, record.key).gathers;
+  residual_.erase({record.graph, record.key});
+  return key_point("gather", record);
+}
+
+Status Marks::wait(const wire::KeyRecord& record) {
+  residual_.erase({record.graph, record.key});
+  return key_point("wait", record);
+}
+
+Status Marks::persist(const wire::KeyRecord& record) { return key_point("persist", record); }
+
+Status Marks::drop(Releases& releases, Releases::iterator release) {
+  Open open = std::move(release->second);
+  releases.erase(release);
+  if (open.stored) return {};
+  return journal_.rows.write(open.row);
+}
+
+Status Marks::release_begin(const wire::KeyRecord& record) {
+  if (const auto before = running_.find(release_key(record)); before != running_.end()) {
+    // Its end was lost.
+    before->second.row.span.to = journal_.now;
+    before->second.stored = false;
+    DCMT_RETURN_IF_ERROR(drop(running_, before));
+  }
+  Expected<MarkRow> row = key_row("release", record);
+  if (!row.ok()) return row.error();
+  row->id = journal_.ids.mark++;
+  row->declared = record.declared;
+  latest_[{record.graph, record.key}] = row->id;
+  running_.emplace(release_key(record), Open{std::move(*row), false, false});
+  return {};
+}
+
+Status Marks::release(const wire::KeyRecord& record) {
+  const ReleaseKey key = release_key(record);
+  if (!running_.contains(key)) {
+    // The begin was lost: what the storage had before is not known.
+    DCMT_RETURN_IF_ERROR(release_begin(record));
+    running_[key].row.bytes.reset();
+  }
+  Open open = std::move(running_[key]);
+  running_.erase(key);
+  MarkRow& row = open.row;
+  row.span.to = journal_.now;
+  row.bytes_after = bytes_now(record);
+  row.declared = record.declared;
+  row.remaining = record.remaining;
+  row.cycle = static_cast<std::int64_t>(record.cycle);
+  row.flags =
+      flags_text(record.header.aux, open.repointed && row.bytes && *row.bytes > 0 && row.bytes_after == row.bytes);
+  open.stored = false;
+  KeySumRow& sum = key_sums_.of(record.graph, record.key);
+  ++sum.releases;
+  if (is_final(row)) {
+    ++sum.final;
+    ++journal_.rows.sums().row.releases;
+  }
+  if (const auto before = unsettled_.find(key); before != unsettled_.end()) {
+    DCMT_RETURN_IF_ERROR(drop(unsettled_, before));
+  }
+  unsettled_.emplace(key, std::move(open));
+  return {};
+}
+
+Status Marks::release_settled(const wire::KeyRecord& record) {
+  const auto release = unsettled_.find(release_key(record));
+  if (release == unsettled_.end()) return {};
+  MarkRow& row = release->second.row;
+  row.bytes_settled = bytes_now(record);
+  row.settled = journal_.now;
+  const bool shared = (record.header.aux & wire::kKeyShared) != 0;
+  if (shared) row.flags = row.flags.value_or("") + (row.flags ? ",shared" : "shared");
+  if (is_final(row) && !shared && *row.bytes_settled > 0) {
+    KeySumRow& sum = key_sums_.of(record.graph, record.key);
+    ++sum.residual;
+    sum.residual_bytes = saturating_sum(sum.residual_bytes, *row.bytes_settled);
+    IntervalRow& interval = journal_.rows.sums().row;
+    ++interval.residual;
+    interval.residual_bytes = saturating_sum(interval.residual_bytes, *row.bytes_settled);
+    journal_.rows.see_finding(FindingKind::kResidual, record.graph, record.key);
+    residual_[{record.graph, record.key}] = row.storage;
+  }
+  release->second.stored = false;
+  return drop(unsettled_, release);
+}
+
+Status Marks::read(const wire::ReadRecord& record) {
+  Expected<MarkRow> row = row_here("read", record.op, record.stack);
+  if (!row.ok()) return row.error();
+  const bool by_kernel = (record.header.aux & wire::kReadByKernel) != 0;
+  KeySumRow& sum = key_sums_.of(record.graph, record.key);
+  if (by_kernel) {
+    const Expected<RowId> name = kernel_name(record.op);
+    if (!name.ok()) return name.error();
+    row->name = *name;
+    row->flags = "kernel";
+    ++sum.kernel_reads;
+  } else {
+    ++sum.reads;
+    if (record.bytes == 0) ++sum.empty_reads;
+  }
+  residual_.erase({record.graph, record.key});
+  journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
+  row->id = journal_.ids.mark++;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->storage = lifetimes_.storage(record.storage);
+  row->tensor = lifetimes_.tensor(record.tensor);
+  row->bytes = static_cast<std::int64_t>(record.bytes);
+  row->ordinal = static_cast<std::int64_t>(record.ordinal);
+  row->parent = latest_release(record.graph, record.key);
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+Status Marks::launches(const wire::LaunchesRecord& record) {
+  constexpr auto kMost = static_cast<std::uint64_t>(kLargest);
+  if (std::max({record.calls, record.graphs, record.nccl, record.unknown, record.copies}) > kMost) {
+    return journal_.bad_record("a count of launches");
+  }
+  const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  return journal_.rows.write(LaunchesRow{journal_.now.seq, journal_.now.ns, record.header.aux != 0,
+                                         number(record.calls), number(record.graphs), number(record.nccl),
+                                         number(record.unknown), number(record.copies)});
+}
+
+Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
+  if (record.touches > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a last touch");
+  Expected<MarkRow> row = row_here("touch", record.op, 0);
+  if (!row.ok()) return row.error();
+  const Expected<RowId> name = kernel_name(record.op);
+  if (!name.ok()) return name.error();
+  row->id = journal_.ids.mark++;
+  row->name = *name;
+  row->graph = record.graph;
+  row->key = record.key;
+  row->storage = lifetimes_.storage(record.storage);
+  row->value = static_cast<std::int64_t>(record.touches);
+  row->span.from.ns = std::clamp<std::int64_t>(ns, 0, journal_.now.ns);
+  row->span.to = journal_.now;
+  return journal_.rows.write(*row);
+}
+
+void Marks::repointed(RowId old_storage) {
+  if (old_storage == 0) return;
+  for (auto& [key, open] : running_) {
+    if (std::get<0>(key) == journal_.thread && open.row.storage == old_storage) open.repointed = true;
+  }
+}
+
+std::set<RowId> Marks::residual_storages() const {
+  std::set<RowId> storages;
+  for (const auto& [key, storage] : residual_) {
+    if (storage != 0) storages.insert(storage);
+  }
+  return storages;
+}
+
+RowId Marks::latest_release(std::int64_t graph, std::int64_t key) const {
+  const auto latest = latest_.find({graph, key});
+  return latest != latest_.end() ? latest->second : 0;
+}
+
+Status Marks::commit_open(Open& open) {
+  if (open.stored) return {};
+  open.stored = true;
+  return open.row.kind == "release" ? journal_.rows.write(open.row) : journal_.rows.write_open(open.row);
+}
+
+Status Marks::commit() {
+  for (auto& [wire, open] : marks_) {
+    if (!open.stored) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kMark, wire, open.row.id));
+    DCMT_RETURN_IF_ERROR(commit_open(open));
+  }
+  for (auto& [key, open] : running_) DCMT_RETURN_IF_ERROR(commit_open(open));
+  for (auto& [key, open] : unsettled_) DCMT_RETURN_IF_ERROR(commit_open(open));
+  return key_sums_.commit(journal_.writer);
+}
+
+}  // namespace dcmt::recorder

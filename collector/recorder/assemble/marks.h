@@ -1,0 +1,91 @@
+// Marks: the user's own, and the cycles of parameters: gather, wait, persist, release, read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/recorder/assemble/lifetimes.h"
+#include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/decode/dictionary.h"
+#include "collector/recorder/keep/journal.h"
+#include "collector/recorder/keep/key_sums.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Marks {
+ public:
+  Marks(Journal& journal, Dictionary& dictionary, Lifetimes& lifetimes, Phases& phases)
+      : journal_(journal), dictionary_(dictionary), lifetimes_(lifetimes), phases_(phases) {}
+
+  Status resume();
+
+  Status begin(const wire::MarkRecord& record);
+  Status end(const wire::MarkRecord& record);
+  Status point(const wire::MarkRecord& record);
+
+  Status parameter(const wire::ParameterRecord& record);
+  Status operator_alias(const wire::OperatorAliasRecord& record);
+  Status gather(const wire::KeyRecord& record);
+  Status wait(const wire::KeyRecord& record);
+  Status persist(const wire::KeyRecord& record);
+  Status release_begin(const wire::KeyRecord& record);
+  Status release(const wire::KeyRecord& record);
+  Status release_settled(const wire::KeyRecord& record);
+  Status read(const wire::ReadRecord& record);
+  Status launches(const wire::LaunchesRecord& record);
+  /// @param ns  when the touch was
+  Status last_touch(const wire::LastTouchRecord& record, std::int64_t ns);
+
+  /// A tensor left this storage: if a release of it runs on this thread, that is what the release did.
+  void repointed(RowId old_storage);
+
+  /// The latest release of a key, 0 if there was none.
+  [[nodiscard]] RowId latest_release(std::int64_t graph, std::int64_t key) const;
+
+  /// Storages whose final release left bytes, and which have not been read or given again since.
+  [[nodiscard]] std::set<RowId> residual_storages() const;
+  [[nodiscard]] bool has_releases() const { return !latest_.empty(); }
+
+  Status commit();
+
+ private:
+  struct Open {
+    MarkRow row;
+    bool repointed = false;
+    bool stored = false;
+  };
+  using ReleaseKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< thread, graph, key
+  using Releases = std::map<ReleaseKey, Open>;
+
+  /// Of the current moment, thread and operator. `name` and `stack` are the wire's.
+  Expected<MarkRow> row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack);
+  Expected<MarkRow> mark_row(const wire::MarkRecord& record);
+  Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
+  Status key_point(std::string_view kind, const wire::KeyRecord& record);
+  /// The string row of a kernel's name as its author wrote it.
+  Expected<RowId> kernel_name(std::uint64_t wire);
+  ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
+  /// Writes a release that nothing more will be known of, and forgets it.
+  Status drop(Releases& releases, Releases::iterator release);
+  Status commit_open(Open& open);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Lifetimes& lifetimes_;
+  Phases& phases_;
+  std::unordered_map<std::uint64_t, Open> marks_;  ///< running spans by wire id
+  Releases running_;
+  Releases unsettled_;  ///< ended, and the thread has not come to its next operator
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of the keys whose release left bytes
+  KeySums key_sums_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,148 @@
+#include "collector/recorder/assemble/operator_toml.h"
+
+#include <toml++/toml.h>
+#include <fstream>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "collector/agent/environment.h"
+
+namespace dcmt::recorder {
+namespace {
+
+Error bad(const std::string& path, const toml::source_region& where, const std::string& what) {
+  return {ErrorCode::kBadInput, path + ":" + std::to_string(where.begin.line) + ": " + what};
+}
+
+using Fields = std::set<std::string_view>;
+
+/// Fails unless every field of the row is known and a text.
+Status check_fields(const std::string& path, const toml::table& row, const Fields& known) {
+  for (const auto& [name, value] : row) {
+    if (!known.contains(name.str())) {
+      return bad(path, name.source(), "unknown field '" + std::string(name.str()) + "'");
+    }
+    if (!value.is_string()) return bad(path, value.source(), "'" + std::string(name.str()) + "' must be a string");
+    const auto& text = value.as_string()->get();
+    if (text.empty() || text.find_first_of("\t\n") != std::string::npos) {
+      return bad(path, value.source(), "'" + std::string(name.str()) + "' is empty or has a tab or line break");
+    }
+  }
+  return {};
+}
+
+std::string field(const toml::table& row, std::string_view name) { return row[name].value_or(std::string()); }
+
+std::string line_of(const toml::table& row, std::initializer_list<const char*> names) {
+  std::string line;
+  for (const char* name : names) line += field(row, name) + '\t';
+  line.back() = '\n';
+  return line;
+}
+
+Status add_operator(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"pattern", "role", "graph", "key", "count", "tensor"}));
+  const std::string role = field(row, "role");
+  if (field(row, "pattern").find("::") == std::string::npos) {
+    return bad(path, row.source(), "'pattern' must be namespace::name, for example \"dc::release_param\"");
+  }
+  if (role != "gather" && role != "wait" && role != "persist" && role != "release" && role != "observe") {
+    return bad(path, row.source(), "'role' must be gather, wait, persist, release or observe");
+  }
+  if (role != "observe" && field(row, "key").empty()) {
+    return bad(path, row.source(), "'key' (the argument that names the parameter) is missing");
+  }
+  if (role != "release" && !field(row, "count").empty()) return bad(path, row.source(), "only a release has a 'count'");
+  tables.agent += line_of(row, {"pattern", "role", "graph", "key", "count", "tensor"});
+  if (role == "wait" || role == "release") tables.waits_and_releases.push_back(field(row, "pattern"));
+  return {};
+}
+
+Status add_function(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(
+      path, row, {"file", "function", "role", "event", "mechanism", "key", "persistent", "owner", "name"}));
+  const std::string role = field(row, "role");
+  const std::string event = field(row, "event");
+  for (const char* name : {"file", "function", "mechanism"}) {
+    if (field(row, name).empty()) return bad(path, row.source(), "'" + std::string(name) + "' is missing");
+  }
+  if (role != "gather" && role != "release") return bad(path, row.source(), "'role' must be gather or release");
+  if (event != "move" && event != "resize" && event != "birth") {
+    return bad(path, row.source(), "'event' must be move, resize or birth");
+  }
+  if (event == "birth" && role == "release") return bad(path, row.source(), "a birth releases nothing");
+  if (event == "move" && field(row, "key").empty()) {
+    return bad(path, row.source(), "'key' (the tensor's attribute that numbers the parameter) is missing");
+  }
+  if (field(row, "owner").empty() != field(row, "name").empty()) {
+    return bad(path, row.source(), "'owner' (a variable) and 'name' (its attribute) come together");
+  }
+  ++tables.functions;
+  tables.agent += "function\t" + line_of(row, {"file", "function", "role", "event", "mechanism", "key", "persistent",
+                                               "owner", "name"});
+  return {};
+}
+
+Status add_origin(const std::string& path, const toml::table& row, OperatorTables& tables) {
+  DCMT_RETURN_IF_ERROR(check_fields(path, row, {"origin", "operator", "file", "function", "purpose"}));
+  if (field(row, "origin").empty()) return bad(path, row.source(), "'origin' (what it is called) is missing");
+  if (field(row, "operator").empty() == field(row, "file").empty()) {
+    return bad(path, row.source(), "an origin is known by its 'operator' or by a 'file'");
+  }
+  if (field(row, "file").empty() && !field(row, "function").empty()) {
+    return bad(path, row.source(), "'function' needs its 'file'");
+  }
+  if (const std::string purpose = field(row, "purpose"); !purpose.empty() && purpose != "trial") {
+    return bad(path, row.source(), "'purpose' must be trial, or be left out");
+  }
+  tables.origins += line_of(row, {"origin", "operator", "file", "function", "purpose"});
+  return {};
+}
+
+/// What does not fit would not be followed, and nobody would be told.
+Status check_fits(const std::string& path, const OperatorTables& tables) {
+  if (tables.functions <= agent::kMaxTableFunctions && tables.agent.size() <= agent::kMaxTableBytes) return {};
+  return Error{ErrorCode::kBadInput, path + ": too many rows, with those known out of the box: at most " +
+                                         std::to_string(agent::kMaxTableFunctions) + " functions and " +
+                                         std::to_string(agent::kMaxTableBytes) +
+                                         " bytes of operators and functions are taken"};
+}
+
+using AddRow = Status (*)(const std::string&, const toml::table&, OperatorTables&);
+const std::map<std::string_view, AddRow> kKinds = {
+    {"operator", add_operator}, {"function", add_function}, {"origin", add_origin}};
+
+}  // namespace
+
+Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>& paths) {
+  OperatorTables tables;
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    if (!file) return Error{ErrorCode::kBadInput, path + ": the table of operators cannot be read"};
+    std::stringstream text;
+    text << file.rdbuf();
+    toml::table document;
+    try {
+      document = toml::parse(text.str(), path);
+    } catch (const toml::parse_error& error) {
+      return bad(path, error.source(), std::string(error.description()));
+    }
+    for (const auto& [name, value] : document) {
+      const auto kind = kKinds.find(name.str());
+      if (kind == kKinds.end() || !value.is_array_of_tables()) {
+        return bad(path, name.source(),
+                   "expected [[operator]], [[function]] or [[origin]] tables, found '" + std::string(name.str()) + "'");
+      }
+      for (const auto& row : *value.as_array()) {
+        DCMT_RETURN_IF_ERROR(kind->second(path, *row.as_table(), tables));
+      }
+    }
+  }
+  if (!paths.empty()) DCMT_RETURN_IF_ERROR(check_fits(paths.front(), tables));
+  return tables;
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,124 @@
+#include "collector/recorder/assemble/operators.h"
+
+#include <algorithm>
+
+namespace dcmt::recorder {
+namespace {
+
+// Real programs nest some dozens; beyond this the ends are missing.
+constexpr std::size_t kMaxDepth = 4096;
+
+std::string_view scope_text(wire::OpScope scope) {
+  switch (scope) {
+    case wire::OpScope::kFunction:
+      return "function";
+    case wire::OpScope::kBackward:
+      return "backward";
+    case wire::OpScope::kUser:
+      return "user";
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Operators::resume() {
+  return each_row(journal_.writer.database(),
+                  "SELECT o.id, o.thread, o.parent, o.name, o.scope, o.ordinal, o.from_seq, o.from_ns, s.text"
+                  " FROM operator o LEFT JOIN string s ON s.id = o.name WHERE o.to_seq IS NULL ORDER BY o.from_seq",
+                  [this](const Statement& row) {
+                    wire::OpScope scope = wire::OpScope::kFunction;
+                    if (row.text(4) == "backward") scope = wire::OpScope::kBackward;
+                    if (row.text(4) == "user") scope = wire::OpScope::kUser;
+                    Open open;
+                    open.row.id = row.integer(0);
+                    open.row.thread = row.integer(1);
+                    open.row.parent = row.integer(2);
+                    open.row.name = row.integer(3);
+                    open.row.scope = scope_text(scope);
+                    open.row.ordinal = row.integer(5);
+                    open.row.span.from = {row.integer(6), row.integer(7)};
+                    open.role = role_of(scope, row.text(8));
+                    open.stored = true;
+                    threads_[static_cast<std::uint32_t>(open.row.thread)].push_back(open);
+                  });
+}
+
+Status Operators::begin(const wire::OpRecord& record) {
+  const auto scope = static_cast<wire::OpScope>(record.header.aux);
+  if (scope_text(scope).empty()) return journal_.bad_record("an operator's begin");
+  const auto ordinal = static_cast<std::int64_t>(record.ordinal);
+  Stack& stack = threads_[journal_.thread];
+  // Ordinals grow with the depth: whatever is not smaller has ended, and its end was lost.
+  while (!stack.empty() && stack.back().row.ordinal >= ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
+  if (stack.size() >= kMaxDepth) return journal_.bad_record("an operator nested too deep");
+
+  Expected<RowId> name = dictionary_.string(record.name);
+  if (!name.ok()) return name.error();
+  Open open;
+  open.row.id = journal_.now.seq;
+  open.row.thread = journal_.thread;
+  open.row.parent = stack.empty() ? 0 : stack.back().row.id;
+  open.row.name = *name != 0 ? *name : dictionary_.unknown();
+  open.row.scope = scope_text(scope);
+  open.row.ordinal = ordinal;
+  open.row.span.from = journal_.now;
+  const std::string_view text = dictionary_.text(record.name);
+  open.role = role_of(scope, text);
+  open.is_plain = scope == wire::OpScope::kFunction && !text.starts_with("autograd::engine::");
+  open.names_itself = text.find("::") != std::string_view::npos;
+  DCMT_RETURN_IF_ERROR(phases_.op_begin(open.role, open.row.id, stack.size()));
+  stack.push_back(open);
+  ++journal_.rows.sums().row.operators;
+  return {};
+}
+
+Status Operators::pop(Stack& stack) {
+  Open& top = stack.back();
+  top.row.span.to = journal_.now;
+  DCMT_RETURN_IF_ERROR(journal_.rows.write(top.row));
+  DCMT_RETURN_IF_ERROR(phases_.op_end(top.role, top.row.id));
+  stack.pop_back();
+  return {};
+}
+
+Status Operators::end(const wire::OpRecord& record) {
+  const auto ordinal = static_cast<std::int64_t>(record.ordinal);
+  const auto thread = threads_.find(journal_.thread);
+  if (thread == threads_.end()) return {};
+  Stack& stack = thread->second;
+  // An end without a begin is older than the recording.
+  if (std::none_of(stack.begin(), stack.end(), [&](const Open& open) { return open.row.ordinal == ordinal; }))
+    return {};
+  while (stack.back().row.ordinal != ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
+  return pop(stack);
+}
+
+Status Operators::commit() {
+  for (auto& [thread, stack] : threads_) {
+    for (Open& open : stack) {
+      if (open.stored) continue;
+      DCMT_RETURN_IF_ERROR(journal_.rows.write_open(open.row));
+      open.stored = true;
+    }
+  }
+  return {};
+}
+
+RowId Operators::running() const {
+  const auto thread = threads_.find(journal_.thread);
+  return thread == threads_.end() || thread->second.empty() ? 0 : thread->second.back().row.id;
+}
+
+RowId Operators::running_name() const {
+  RowId name = 0;
+  const auto thread = threads_.find(journal_.thread);
+  if (thread == threads_.end()) return name;
+  const Stack& stack = thread->second;
+  for (auto open = stack.rbegin(); open != stack.rend() && open->is_plain; ++open) {
+    if (open->names_itself || name == 0) name = open->row.name;
+  }
+  return name;
+}
+
+}  // namespace dcmt::recorder

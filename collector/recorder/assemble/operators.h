@@ -1,0 +1,51 @@
+// Operators: the stack of those that run, per thread, and a row for each.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/decode/dictionary.h"
+#include "collector/recorder/keep/journal.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class Operators {
+ public:
+  Operators(Journal& journal, Dictionary& dictionary, Phases& phases)
+      : journal_(journal), dictionary_(dictionary), phases_(phases) {}
+
+  Status resume();
+  Status begin(const wire::OpRecord& record);
+  /// Ends the operator with this ordinal and those inside of it whose own ends were lost.
+  Status end(const wire::OpRecord& record);
+  Status commit();
+
+  /// The innermost operator that runs on the current record's thread, 0 if none.
+  [[nodiscard]] RowId running() const;
+  /// The string of the name that a person would give it: of the outermost plain operator around it; 0 if none.
+  [[nodiscard]] RowId running_name() const;
+
+ private:
+  struct Open {
+    OperatorRow row;
+    OpRole role = OpRole::kPlain;
+    bool names_itself = false;  ///< library::name, as operators are called; compiled regions around them are not
+    bool is_plain = false;      ///< neither backward node nor range nor the engine
+    bool stored = false;
+  };
+  using Stack = std::vector<Open>;
+
+  Status pop(Stack& stack);
+
+  Journal& journal_;
+  Dictionary& dictionary_;
+  Phases& phases_;
+  std::unordered_map<std::uint32_t, Stack> threads_;
+};
+
+}  // namespace dcmt::recorder

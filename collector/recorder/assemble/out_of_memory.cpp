@@ -1,0 +1,205 @@
+#include "collector/recorder/assemble/out_of_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "collector/recorder/keep/device.h"
+#include "trace/base/code_path.h"
+#include "trace/base/followed_bytes.h"
+#include "trace/sql/limits.h"
+
+namespace dcmt::recorder {
+namespace {
+
+/// A job may search for the largest batch that fits; what is alive is told of the first ones only.
+constexpr std::int64_t kMostLooked = 3;
+/// A garbled spool must not fill the disk.
+constexpr std::int64_t kMostRows = 10'000;
+/// Places are looked up for the stacks with most bytes.
+constexpr std::size_t kMostStacks = 300;
+
+/// Zero stands for what nobody said.
+std::optional<std::int64_t> known(std::uint64_t bytes) {
+  return bytes != 0 ? std::optional(static_cast<std::int64_t>(bytes)) : std::nullopt;
+}
+
+template <class Group>
+void sort_by_bytes(std::vector<Group>& groups) {
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+}
+
+}  // namespace
+
+Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
+  const std::optional<Device> device = Device::from_wire(record.header.aux);
+  const auto figures = {record.allocated, record.reserved, record.free, record.total};
+  if (!device || record.requested > static_cast<std::uint64_t>(kLargest) ||
+      std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostDeviceBytes; })) {
+    return journal_.bad_record("an out-of-memory error");
+  }
+  if (++count_ > kMostRows) return {};
+  Expected<Place> where = lifetimes_.place(record.stack);
+  if (!where.ok()) return where.error();
+  OutOfMemoryRow row;
+  row.id = journal_.now.seq;
+  row.gpu = device->gpu();
+  row.requested = static_cast<std::int64_t>(record.requested);
+  if (device->gpu()) {
+    row.allocated = static_cast<std::int64_t>(record.allocated);
+    row.reserved = static_cast<std::int64_t>(record.reserved);
+  }
+  if (record.total != 0) row.free = static_cast<std::int64_t>(record.free);
+  row.total = known(record.total);
+  row.where = *where;
+  row.ns = journal_.now.ns;
+  DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
+  journal_.rows.see_finding(FindingKind::kOutOfMemory, record.header.aux, 0);
+  return count_ <= kMostLooked ? look(row) : Status{};
+}
+
+Status OutOfMemory::look(const OutOfMemoryRow& row) {
+  Pending error;
+  error.thread = journal_.thread;
+  OomFacts& facts = error.facts;
+  facts.device = Device::from_row(row.gpu)->name();
+  facts.number = count_;
+  facts.figures = {row.requested, row.allocated, row.reserved, row.free};
+  facts.total = row.total;
+  Expected<std::string> name = text(operators_.running_name());
+  if (!name.ok()) return name.error();
+  facts.operator_name = std::move(*name);
+  Expected<std::string> place = site(row.where.stack);
+  if (!place.ok()) return place.error();
+  facts.site = std::move(*place);
+  DCMT_RETURN_IF_ERROR(find_alive(row, error));
+  if (error.held.empty() || operators_.running() == 0) return complete(error);
+  pending_.push_back(std::move(error));
+  return {};
+}
+
+Status OutOfMemory::operator_ended() {
+  for (auto error = pending_.begin(); error != pending_.end();) {
+    if (error->thread != journal_.thread) {
+      ++error;
+      continue;
+    }
+    DCMT_RETURN_IF_ERROR(complete(*error));
+    error = pending_.erase(error);
+  }
+  return {};
+}
+
+Status OutOfMemory::finish() {
+  for (Pending& error : std::exchange(pending_, {})) DCMT_RETURN_IF_ERROR(complete(error));
+  return {};
+}
+
+Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
+  OomFacts& facts = error.facts;
+  std::map<RowId, OomGroup> by_stack;
+  std::vector<OomGroup> small;
+  std::map<RowId, std::int64_t> held_by_storage;
+  const std::set<RowId> residual = marks_.residual_storages();
+  facts.has_releases = marks_.has_releases();
+  lifetimes_.each_block([&](const BlockRow& block) {
+    if (block.gpu != row.gpu) return;
+    facts.alive += block.bytes;
+    if (block.address == 0) return small.push_back({block.bytes, 0, kSmallBlocks});
+    OomGroup& group = by_stack[block.birth.stack];
+    group.bytes += block.bytes;
+    ++group.blocks;
+    if (residual.contains(block.storage)) held_by_storage[block.storage] += block.bytes;
+  });
+  std::vector<std::pair<RowId, OomGroup>> stacks(by_stack.begin(), by_stack.end());
+  std::stable_sort(stacks.begin(), stacks.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  // Stacks that differ in their callers only are one place.
+  std::map<std::string, OomGroup> by_site;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    const auto& [stack, part] = stacks[i];
+    Expected<std::string> name = i < kMostStacks ? site(stack) : std::string("other places");
+    if (!name.ok()) return name.error();
+    OomGroup& group = by_site[*name];
+    group.bytes += part.bytes;
+    group.blocks += part.blocks;
+  }
+  for (auto& [name, group] : by_site) {
+    group.site = name.empty() ? "no Python frame, or blocks too small to be followed" : name;
+    facts.groups.push_back(std::move(group));
+  }
+  facts.groups.insert(facts.groups.end(), small.begin(), small.end());
+  sort_by_bytes(facts.groups);
+  error.held.assign(held_by_storage.begin(), held_by_storage.end());
+  return {};
+}
+
+Status OutOfMemory::complete(Pending& error) {
+  OomFacts& facts = error.facts;
+  std::map<std::pair<RowId, RowId>, OomHolder> by_function;
+  for (const auto& [storage, bytes] : error.held) {
+    facts.held += bytes;
+    ++facts.held_storages;
+    const std::vector<EdgeRow> names = censuses_.names_of(storage);
+    const EdgeRow first = names.empty() ? EdgeRow{} : names.front();
+    OomHolder& holder = by_function[{first.function, first.file}];
+    holder.bytes += bytes;
+    ++holder.storages;
+    if (names.empty() || !holder.names.empty()) continue;
+    Expected<std::string> function = text(first.function);
+    if (!function.ok()) return function.error();
+    holder.function = function->empty() ? "a frame" : std::move(*function);
+    for (const EdgeRow& name : names) {
+      if (name.function != first.function || name.file != first.file) continue;
+      Expected<std::string> variable = text(name.name);
+      if (!variable.ok()) return variable.error();
+      holder.names.push_back(variable->empty() ? "(evaluation stack)" : std::move(*variable));
+      if (!holder.place.empty() || !name.line) continue;
+      Expected<std::string> file = text(name.file);
+      if (!file.ok()) return file.error();
+      Expected<std::string> assignment = text(name.assignment);
+      if (!assignment.ok()) return assignment.error();
+      holder.place = std::string(short_path(*file)) + ":" + std::to_string(*name.line);
+      holder.assignment = std::move(*assignment);
+      holder.kept_by_generated_code = !name.delete_line && is_compiler_output(*file);
+    }
+  }
+  for (auto& [function, holder] : by_function) facts.holders.push_back(std::move(holder));
+  sort_by_bytes(facts.holders);
+  seen_.push_back(std::move(facts));
+  return {};
+}
+
+Expected<std::string> OutOfMemory::text(RowId string) {
+  std::string found;
+  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
+                                "SELECT text FROM string WHERE id = " + std::to_string(string),
+                                [&](const Statement& row) { found = row.text(0); }));
+  return found;
+}
+
+Expected<std::string> OutOfMemory::site(RowId stack) {
+  std::string innermost;
+  std::string own;
+  DCMT_RETURN_IF_ERROR(
+      each_row(journal_.writer.database(),
+               "WITH RECURSIVE up(parent, frame, depth) AS (SELECT parent, frame, 0 FROM stack WHERE id = " +
+                   std::to_string(stack) +
+                   " UNION ALL SELECT s.parent, s.frame, depth + 1 FROM stack s JOIN up ON s.id = up.parent)"
+                   " SELECT file.text, line, function.text FROM up JOIN frame ON frame.id = up.frame"
+                   " JOIN string file ON file.id = file JOIN string function ON function.id = function ORDER BY depth",
+               [&](const Statement& row) {
+                 if (!own.empty()) return;
+                 const std::string_view file = row.text(0);
+                 std::string place(short_path(file));
+                 place += ":" + std::to_string(row.integer(1)) + " ";
+                 place += row.text(2);
+                 if (innermost.empty()) innermost = place;
+                 if (is_compiler_output(file) || !is_library_file(file)) own = std::move(place);
+               }));
+  return own.empty() ? innermost : own;
+}
+
+std::vector<OomFacts> OutOfMemory::take() { return std::exchange(seen_, {}); }
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,66 @@
+// Requests that an allocator gave up: their rows, and what was alive at that moment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/lifetimes.h"
+#include "collector/recorder/assemble/marks.h"
+#include "collector/recorder/assemble/operators.h"
+#include "collector/recorder/console/oom_lines.h"
+#include "collector/recorder/keep/journal.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class OutOfMemory {
+ public:
+  OutOfMemory(Journal& journal, const Operators& operators, Lifetimes& lifetimes, const Marks& marks,
+              const CensusBook& censuses)
+      : journal_(journal), operators_(operators), lifetimes_(lifetimes), marks_(marks), censuses_(censuses) {}
+
+  Status apply(const wire::OutOfMemoryRecord& record);
+  /// An operator of the current record's thread has ended. At the end of one whose memory was refused, the agent has
+  /// looked at who holds what was released.
+  Status operator_ended();
+  Status finish();
+
+  /// What was alive at those that are complete since the last call. Of a process only the first few are looked at.
+  std::vector<OomFacts> take();
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("oom.count", count_);
+  }
+
+ private:
+  /// Complete but for who holds what was released.
+  struct Pending {
+    std::uint32_t thread = 0;
+    OomFacts facts;
+    std::vector<std::pair<RowId, std::int64_t>> held;  ///< storages and their bytes
+  };
+
+  Status look(const OutOfMemoryRow& row);
+  Status find_alive(const OutOfMemoryRow& row, Pending& error);
+  Status complete(Pending& error);
+  Expected<std::string> site(RowId stack);
+  Expected<std::string> text(RowId string);
+
+  Journal& journal_;
+  const Operators& operators_;
+  Lifetimes& lifetimes_;
+  const Marks& marks_;
+  const CensusBook& censuses_;
+  std::int64_t count_ = 0;
+  std::vector<Pending> pending_;
+  std::vector<OomFacts> seen_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,196 @@
+#include "collector/recorder/assemble/out_of_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/testing/test_stream.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+using testing::TestRecord;
+using testing::TestStream;
+using wire::RecordType;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint32_t kGpu = wire::cuda_device(0);
+
+class OutOfMemoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "dcmt_oom_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    start({});
+  }
+  void start(const RetentionOptions& retention) {
+    assembler_.reset();
+    Expected<Database> database = create_trace((folder_ / ("t" + std::to_string(traces_++))).string());
+    ASSERT_TRUE(database.ok());
+    Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
+    ASSERT_TRUE(writer.ok());
+    writer_ = std::make_unique<TraceWriter>(std::move(*writer));
+    Expected<std::unique_ptr<Assembler>> assembler = Assembler::start(*writer_, {1'000'000'000, 0, 0}, retention);
+    ASSERT_TRUE(assembler.ok());
+    assembler_ = std::move(*assembler);
+  }
+  void TearDown() override {
+    assembler_.reset();
+    writer_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  /// What was added to the test's stream since the last call.
+  void apply(const TestStream& stream) {
+    for (; applied_ < stream.records.size(); ++applied_) {
+      const TestRecord& record = stream.records[applied_];
+      ASSERT_TRUE(assembler_->apply(record.header(), record.thread).ok());
+    }
+  }
+  std::int64_t integer(const std::string& sql) {
+    Expected<Statement> query = writer_->database().prepare(sql);
+    EXPECT_TRUE(query.ok() && *query->step()) << sql;
+    return query->integer(0);
+  }
+
+  std::filesystem::path folder_;
+  int traces_ = 0;
+  std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<Assembler> assembler_;
+  std::size_t applied_ = 0;
+};
+
+/// Two gathered parameters of 64 MiB, released and kept; a local of the user's names the first. Another block of
+/// 32 MiB, and one of the CPU.
+void two_held(TestStream& s) {
+  s.named_thread(100, "python");
+  s.code(0xC0, "/home/u/app/train.py", "main");
+  s.code(0xC1, "/v/lib/python3.12/site-packages/torch/nn/functional.py", "linear");
+  s.stack(0x51, {{0xC1, 0, 900}, {0xC0, 0, 12}});
+  s.stack(0x52, {{0xC0, 0, 13}});
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const auto key = static_cast<std::int64_t>(i);
+    const std::uint64_t storage = 0xB0 + i;
+    s.cuda_alloc(0x1000 + i, 64 * kMiB, 0x51);
+    s.birth(0xA0 + i, storage, 0x1000 + i, 64 * kMiB, 0x51);
+    s.key(RecordType::kGather, key, storage, 64 * kMiB);
+    s.key(RecordType::kReleaseBegin, key, storage, 64 * kMiB);
+    s.key(RecordType::kRelease, key, storage, 64 * kMiB, wire::kKeyFinal);
+    s.key(RecordType::kReleaseSettled, key, storage, 64 * kMiB);
+  }
+  s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 1);
+  s.census_tensor(1, 0xA0, 1, 0x90, 1);
+  s.census_local(1, 0x90, 0xC0, 0, 4, 12, "kept");
+  s.census(RecordType::kCensusEnd, 1, 0xB0, 1, 0);
+  s.cuda_alloc(0x2000, 32 * kMiB, 0x52);
+  s.alloc(0x3000, 1 * kMiB);
+}
+
+TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatMoment) {
+  TestStream s;
+  two_held(s);
+  s.op_begin("ProfilerStep", 1, wire::OpScope::kUser);
+  s.op_begin("aten::addmm", 2);
+  s.op_begin("aten::empty", 3);
+  const auto at = s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB, 0x52);
+  s.op_end(3);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  const OomFacts& facts = seen.front();
+  EXPECT_EQ(facts.number, 1);
+  EXPECT_EQ(facts.device, "cuda:0");
+  EXPECT_EQ(facts.operator_name, "aten::addmm");
+  EXPECT_EQ(facts.site, "app/train.py:13 main");
+  EXPECT_EQ(facts.alive, static_cast<std::int64_t>(160 * kMiB)) << "the CPU's block is none of it";
+  ASSERT_EQ(facts.groups.size(), 2u);
+  EXPECT_EQ(facts.groups[0].site, "app/train.py:12 main") << "the user's frame, not torch's";
+  EXPECT_EQ(facts.groups[0].bytes, static_cast<std::int64_t>(128 * kMiB));
+  EXPECT_EQ(facts.groups[0].blocks, 2);
+  EXPECT_TRUE(facts.has_releases);
+  EXPECT_EQ(facts.held, static_cast<std::int64_t>(128 * kMiB));
+  EXPECT_EQ(facts.held_storages, 2);
+  ASSERT_EQ(facts.holders.size(), 2u);
+  const OomHolder& named = facts.holders[facts.holders[0].function.empty() ? 1 : 0];
+  EXPECT_EQ(named.function, "main");
+  EXPECT_EQ(named.names, (std::vector<std::string>{"kept"}));
+  EXPECT_EQ(named.bytes, static_cast<std::int64_t>(64 * kMiB));
+  EXPECT_TRUE(assembler_->take_out_of_memory().empty()) << "each is told once";
+  EXPECT_EQ(assembler_->totals().out_of_memory, 1);
+  EXPECT_EQ(integer("SELECT id FROM oom WHERE device = 'cuda:0' AND reserved = 178257920"),
+            static_cast<std::int64_t>(at));
+}
+
+TEST_F(OutOfMemoryTest, WhoHoldsItThenIsToldOnceTheOperatorHasEnded) {
+  TestStream s;
+  two_held(s);
+  s.op_begin("aten::empty", 3);
+  s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB);
+  apply(s);
+  EXPECT_TRUE(assembler_->take_out_of_memory().empty()) << "its census is still to come";
+  s.census(RecordType::kCensusBegin, 2, 0xB0, 1, 2);
+  s.census_tensor(2, 0xA0, 1, 0x90, 1);
+  s.census_local(2, 0x90, 0xC0, 0, 5, 12, "later");
+  s.census(RecordType::kCensusEnd, 2, 0xB0, 1, 0);
+  s.op_end(3);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  const std::vector<OomHolder>& holders = seen.front().holders;
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_EQ(holders[holders[0].function.empty() ? 1 : 0].names, (std::vector<std::string>{"later"}));
+}
+
+TEST_F(OutOfMemoryTest, WhatIsReadGatheredAgainOrGoneIsNotHeld) {
+  TestStream s;
+  two_held(s);
+  s.read(0, 0xB0, 0xA0, 64 * kMiB);
+  s.key(RecordType::kGather, 1, 0xB1, 64 * kMiB, 0, 0, 2);
+  s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen.front().held, 0);
+  EXPECT_TRUE(seen.front().holders.empty());
+}
+
+TEST_F(OutOfMemoryTest, OnlyTheFirstAreLookedAtAndAllHaveARow) {
+  TestStream s;
+  for (int i = 0; i < 5; ++i) s.out_of_memory(wire::kCpuDevice, 512 * kMiB);
+  apply(s);
+  EXPECT_EQ(assembler_->take_out_of_memory().size(), 3u);
+  EXPECT_EQ(assembler_->totals().out_of_memory, 5);
+  EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE gpu IS NULL AND allocated IS NULL AND total IS NULL"), 5);
+}
+
+TEST_F(OutOfMemoryTest, TheStepInWhichMemoryRanOutIsKept) {
+  start({.steps = {{100, 100}}, .every = 0, .last = 0});
+  TestStream s;
+  for (int step = 1; step <= 4; ++step) {
+    s.op("aten::relu");
+    if (step == 2) s.out_of_memory(kGpu, kMiB);
+    s.mark(RecordType::kMarkPoint, wire::MarkKind::kStep, "step", 0, step);
+  }
+  apply(s);
+  ASSERT_TRUE(assembler_->finish().ok());
+  EXPECT_EQ(integer("SELECT step FROM interval WHERE kept = 'finding'"), 2);
+  EXPECT_EQ(integer("SELECT count(*) FROM interval WHERE step IN (1, 3, 4) AND kept IS NULL"), 3);
+}
+
+TEST_F(OutOfMemoryTest, NonsenseIsSkipped) {
+  TestStream s;
+  s.out_of_memory(200, kMiB);
+  s.out_of_memory(kGpu, ~std::uint64_t{0});
+  s.out_of_memory(kGpu, kMiB, ~std::uint64_t{0});
+  apply(s);
+  EXPECT_TRUE(assembler_->take_out_of_memory().empty());
+  EXPECT_EQ(integer("SELECT count(*) FROM oom"), 0);
+  EXPECT_EQ(integer("SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), 3);
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,119 @@
+// Phases and steps, told from the operators alone: the user's script is not changed for them.
+//
+// - optimizer: a user scope named "Optimizer.step#…".
+// - backward: from the first autograd node (or its engine, which runs them) until the next top-level operator that is
+//   none, on the backward's thread or the forward's; it ends with the end of its last node.
+// - memory taken outside of all operators counts as one: not every operator is observed.
+// - forward: from a step's first operator until backward or optimizer begins. After a backward, operators are a forward
+//   only if another backward follows (gradient clipping is none).
+// - step: ends with the optimizer phase that follows a backward; another optimizer phase with no backward in between
+//   extends it. Explicit step marks replace all of this from the first one on.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "collector/recorder/keep/journal.h"
+#include "trace/base/status.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+enum class OpRole : std::uint8_t { kPlain, kNode, kOptimizer };
+
+OpRole role_of(wire::OpScope scope, std::string_view name);
+
+/// Thread-safety: none.
+class Phases {
+ public:
+  explicit Phases(Journal& journal) : journal_(journal) {}
+
+  /// Call first, with or without a resume.
+  Status start();
+  /// Loads the rest of what visit() does not.
+  void resume();
+
+  /// The first record of the process: the first step begins here.
+  void first_record();
+  /// @param op  row id of the operator  @param depth  operators running on the thread outside of it
+  Status op_begin(OpRole role, RowId op, std::size_t depth);
+  Status op_end(OpRole role, RowId op);
+  /// A tensor, a storage or a block began while no operator was running on the thread.
+  Status memory_taken() { return op_begin(OpRole::kPlain, 0, 0); }
+  /// The running step ends here and had this number.
+  Status explicit_step(std::int64_t number, RowId name, RowId stack, RowId op);
+  /// An explicit span of kind step began: automatic steps are off.
+  Status explicit_steps_only();
+
+  /// Writes the running phase's row if it was not written yet.
+  Status commit();
+  /// Ends a backward phase whose nodes have all ended.
+  Status finish();
+
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+  /// Hands every member to `visit(name, value)`, to be saved or loaded.
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("phase.kind", phase_);
+    visit("phase.row", phase_row_);
+    visit("phase.from_seq", phase_from_.seq);
+    visit("phase.from_ns", phase_from_.ns);
+    visit("phase.thread", phase_thread_);
+    visit("phase.forward_thread", forward_thread_);
+    visit("phase.optimizer", optimizer_);
+    visit("phase.nodes", nodes_);
+    visit("phase.node_end_seq", node_end_.seq);
+    visit("phase.node_end_ns", node_end_.ns);
+    visit("phase.later_seq", later_forward_.seq);
+    visit("phase.later_ns", later_forward_.ns);
+    visit("phase.fresh", fresh_step_);
+    visit("step.first_seq", first_.seq);
+    visit("step.first_ns", first_.ns);
+    visit("step.begin_seq", step_begin_.seq);
+    visit("step.begin_ns", step_begin_.ns);
+    visit("step.before_seq", last_step_from_.seq);
+    visit("step.before_ns", last_step_from_.ns);
+    visit("step.last_row", last_step_row_);
+    visit("step.number", next_step_);
+    visit("step.count", steps_);
+    visit("step.explicit", explicit_);
+    visit("step.backward", backward_seen_);
+  }
+
+ private:
+  enum Kind : std::int64_t { kNone, kForward, kBackward, kOptimizer };
+
+  void open(Kind kind, const Moment& from, std::int64_t thread);
+  Status close(const Moment& to);
+  Status close_running();
+  Status write_phase(const Moment& to);
+  Status optimizer_ended();
+  Status write_step(RowId row, std::int64_t number, const Moment& from);
+
+  Journal& journal_;
+  RowId names_[4] = {};  ///< strings by Kind
+
+  std::int64_t phase_ = kNone;
+  RowId phase_row_ = 0;
+  Moment phase_from_;
+  std::int64_t phase_thread_ = 0;
+  std::int64_t forward_thread_ = -1;
+  RowId optimizer_ = 0;     ///< operator row of the running optimizer phase
+  std::int64_t nodes_ = 0;  ///< running autograd nodes of the running backward
+  Moment node_end_;         ///< of the last node that ended
+  Moment later_forward_;    ///< where a forward began, if a backward follows
+  std::int64_t fresh_step_ = 1;
+  bool stored_ = false;  ///< the running phase's row is in the trace
+
+  Moment first_;
+  Moment step_begin_;
+  Moment last_step_from_;
+  RowId last_step_row_ = 0;  ///< of the last automatic step
+  std::int64_t next_step_ = 0;
+  std::int64_t steps_ = 0;
+  std::int64_t explicit_ = 0;
+  std::int64_t backward_seen_ = 0;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,20 @@
+// The recorder's own look at the clocks of the machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "collector/agent/clock.h"
+#include "collector/recorder/assemble/assembler.h"
+
+namespace dcmt::recorder {
+
+/// All clocks at one moment, or nothing if this thread was interrupted while it looked.
+inline std::optional<ClockTriple> read_own_clock() {
+  constexpr std::uint64_t kMaxCycles = 20'000;
+  const agent::ClockLook look = agent::look_at_clock();
+  if (look.apart > kMaxCycles) return std::nullopt;
+  return ClockTriple{look.tsc, look.monotonic_ns, agent::nanoseconds(CLOCK_REALTIME)};
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,210 @@
+#include "collector/recorder/job/process_recorder.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "collector/recorder/job/own_clock.h"
+#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/job/version.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr auto kCommitEvery = std::chrono::milliseconds(500);
+/// A spool this full is committed at once.
+constexpr double kPressure = 0.5;
+/// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
+constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
+
+/// Quoted so that a shell reads it back as the same words.
+std::string shell_quote(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-./=:,@%+") == std::string::npos;
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+std::int64_t cpu_nanoseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& t) { return (static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_usec) * 1000; };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+/// What ends every trace, with its spool or without.
+Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string& exit, const std::string& state) {
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kExit, exit));
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kRecorderCpuNs, cpu_nanoseconds()));
+  DCMT_RETURN_IF_ERROR(assembler.finish());
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kState, state));
+  return finish_trace(writer.database());
+}
+
+Expected<bool> is_unfinished(const std::string& trace_path) {
+  Expected<Database> database = open_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<Statement> query = database->prepare("SELECT 1 FROM meta WHERE key = ? AND value = 'recording'");
+  if (!query.ok()) return query.error();
+  query->bind(1, std::string_view(meta::kState));
+  return query->step();
+}
+
+}  // namespace
+
+ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path)
+    : reader_(std::move(reader)),
+      writer_(std::move(writer)),
+      trace_path_(std::move(trace_path)),
+      last_commit_(std::chrono::steady_clock::now()) {}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
+                                                                  const std::string& trace_path, const RunFacts& run,
+                                                                  const RetentionOptions& retention) {
+  return open(spool_path, trace_path, run, retention, false);
+}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
+                                                                   const std::string& trace_path, const RunFacts& run) {
+  return open(spool_path, trace_path, run, {}, std::filesystem::exists(trace_path));
+}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
+                                                                 const std::string& trace_path, const RunFacts& run,
+                                                                 const RetentionOptions& retention, bool resume) {
+  Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path);
+  if (!reader.ok()) return reader.error();
+  Expected<Database> database = resume ? reopen_trace(trace_path) : create_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
+  if (!writer.ok()) return writer.error();
+
+  std::unique_ptr<ProcessRecorder> recorder(new ProcessRecorder(std::move(*reader), std::move(*writer), trace_path));
+  const spool::ProcessFacts& facts = recorder->reader_.facts();
+  const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
+  Expected<std::unique_ptr<Assembler>> assembler =
+      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin, retention);
+  if (!assembler.ok()) return assembler.error();
+  recorder->assembler_ = std::move(*assembler);
+  if (resume) {
+    recorder->reader_.skip_to(recorder->assembler_->last_seq());
+  } else {
+    DCMT_RETURN_IF_ERROR(recorder->write_start_meta(run));
+  }
+  return recorder;
+}
+
+Status ProcessRecorder::write_start_meta(const RunFacts& run) {
+  const spool::ProcessFacts& facts = reader_.facts();
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kState, "recording"));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kToolVersion, kToolVersion));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(run.command)));
+  if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kOrigins, run.origins));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{facts.rank}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kWorldSize, std::int64_t{facts.world_size}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, text_of(facts.detail)));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
+  return commit();
+}
+
+Status ProcessRecorder::apply_sequenced() {
+  for (spool::SequencedRecord record = reader_.next(); record.header != nullptr; record = reader_.next()) {
+    DCMT_RETURN_IF_ERROR(assembler_->apply(*record.header, record.thread));
+    uncommitted_ = true;
+  }
+  return {};
+}
+
+Status ProcessRecorder::commit() {
+  DCMT_RETURN_IF_ERROR(assembler_->commit({}));
+  // Only now are the records safe without the spool.
+  reader_.give_back();
+  last_commit_ = std::chrono::steady_clock::now();
+  uncommitted_ = false;
+  return {};
+}
+
+Status ProcessRecorder::skip_gap() {
+  DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
+  reader_.skip_gap();
+  return apply_sequenced();
+}
+
+Status ProcessRecorder::wait_or_skip_gap() {
+  // Chunks are scanned one after the other: the missing record may have been published behind the scan.
+  reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  if (reader_.waiting() == 0) return {};
+  const auto now = std::chrono::steady_clock::now();
+  if (reader_.next_sequence() != stuck_sequence_) {
+    stuck_sequence_ = reader_.next_sequence();
+    stuck_since_ = now;
+  }
+  return now - stuck_since_ < kGivenUpAfter ? Status{} : skip_gap();
+}
+
+Expected<std::size_t> ProcessRecorder::poll() {
+  // Before the records are taken, so that none of them is later than the line is good for.
+  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
+  const std::size_t taken = reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  const bool pressed = reader_.used() > kPressure;
+  if (pressed && reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(wait_or_skip_gap());
+  if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
+    DCMT_RETURN_IF_ERROR(commit());
+  }
+  return taken;
+}
+
+Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
+  while (reader_.take() != 0) {
+    DCMT_RETURN_IF_ERROR(apply_sequenced());
+  }
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  // Whoever took these sequences was killed before the record was complete.
+  while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
+  DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
+  DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
+  DCMT_RETURN_IF_ERROR(finish_with(writer_, *assembler_, exit, state));
+  reader_.give_back();
+  return {};
+}
+
+Status ProcessRecorder::finish_without_spool(const std::string& trace_path, const std::string& state) {
+  Expected<bool> unfinished = is_unfinished(trace_path);
+  if (!unfinished.ok()) return unfinished.error();
+  if (!*unfinished) return {};
+  Expected<Database> database = reopen_trace(trace_path);
+  if (!database.ok()) return database.error();
+  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
+  if (!writer.ok()) return writer.error();
+  // The clock goes on from what the trace has kept.
+  Expected<std::unique_ptr<Assembler>> assembler = Assembler::resume(*writer, ClockOrigin{});
+  if (!assembler.ok()) return assembler.error();
+  return finish_with(*writer, **assembler, "unknown", state);
+}
+
+bool ProcessRecorder::is_alive(const spool::ProcessFacts& facts) {
+  return facts.process_start != 0 && process_start(facts.pid) == facts.process_start;
+}
+
+}  // namespace dcmt::recorder

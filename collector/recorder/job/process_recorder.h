@@ -1,0 +1,72 @@
+// Records one traced process: its spool in, its trace out.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/recorder/assemble/assembler.h"
+#include "trace/base/status.h"
+#include "trace/spool/spool_reader.h"
+#include "trace/sql/trace_writer.h"
+
+namespace dcmt::recorder {
+
+/// What a trace is told of the run.
+struct RunFacts {
+  std::vector<std::string> command;
+  std::string origins;  ///< OperatorTables::origins
+};
+
+class ProcessRecorder {
+ public:
+  /// Opens `spool_path` and creates `trace_path` for it.
+  static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
+                                                          const RunFacts& run, const RetentionOptions& retention = {});
+  /// Opens `spool_path` and continues the unfinished trace at `trace_path` after its last commit; creates it if the
+  /// earlier recorder did not get to it.
+  static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
+                                                           const RunFacts& run);
+
+  /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
+  /// records there were.
+  Expected<std::size_t> poll();
+
+  /// The process is gone: drains the rest, declares gaps, writes meta and finishes the trace. `exit` as in
+  /// meta::kExit, `state` as in meta::kState.
+  Status finish(const std::string& exit, const std::string& state);
+
+  /// Finishes a trace that a recorder left unfinished and whose spool is gone, as of its last commit. Does nothing to
+  /// one that is finished.
+  static Status finish_without_spool(const std::string& trace_path, const std::string& state);
+
+  [[nodiscard]] const spool::SpoolReader& spool() const { return reader_; }
+  [[nodiscard]] Totals totals() const { return assembler_->totals(); }
+  std::vector<OomFacts> take_out_of_memory() { return assembler_->take_out_of_memory(); }
+  [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
+  /// True if the process of a spool is alive. A later process with its pid is another one; a zombie counts as gone.
+  static bool is_alive(const spool::ProcessFacts& facts);
+
+ private:
+  ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
+  static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
+                                                         const RunFacts& run, const RetentionOptions& retention,
+                                                         bool resume);
+  Status apply_sequenced();
+  Status skip_gap();
+  Status wait_or_skip_gap();
+  Status commit();
+  Status write_start_meta(const RunFacts& run);
+
+  spool::SpoolReader reader_;
+  TraceWriter writer_;
+  std::unique_ptr<Assembler> assembler_;
+  std::string trace_path_;
+  std::chrono::steady_clock::time_point last_commit_;
+  bool uncommitted_ = false;
+  std::uint64_t stuck_sequence_ = 0;  ///< the missing one that was waited for under pressure last
+  std::chrono::steady_clock::time_point stuck_since_;
+};
+
+}  // namespace dcmt::recorder

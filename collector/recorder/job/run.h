@@ -1,0 +1,39 @@
+// `dc-memtrace run`: starts a command with the agent preloaded, records every process below it that uses torch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collector/recorder/keep/retention_policy.h"
+#include "trace/base/detail.h"
+#include "trace/base/status.h"
+
+namespace dcmt::recorder {
+
+struct RunOptions {
+  std::string folder;  ///< where traces go
+  Detail detail = Detail::kLifetimes;
+  std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
+  std::string shipped_operators;             ///< path of the shipped table
+  std::string libraries;                     ///< folder of the agent and its providers
+  std::uint32_t spool_mib = 64;              ///< shared memory per traced process
+  RetentionOptions retention;                ///< what is kept of long runs
+  bool replace = false;                      ///< replace a run that is in the folder
+  bool quiet = false;                        ///< no status line
+  std::vector<std::string> command;
+};
+
+struct RunResult {
+  int job_exit = 0;                 ///< the job's exit code; 128 + signal; 126, 127 as shells do
+  std::vector<std::string> traces;  ///< finished traces
+  std::vector<std::string> notes;   ///< one line each: what was not recorded and why
+};
+
+/// Runs the command to its end. An error means that the command was not started.
+Expected<RunResult> run(const RunOptions& options);
+
+/// Finishes the traces of a run whose recorder died. Ok if there is nothing to do; kCannotRecord with one line if the
+/// recorder or the job is still alive.
+Status finish_interrupted_run(const std::string& folder);
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,61 @@
+#include "collector/recorder/keep/retention_policy.h"
+
+#include <algorithm>
+
+namespace dcmt::recorder {
+namespace {
+
+/// Of the disk bound. The indexes of the finish and the last steps need the rest.
+constexpr double kEverythingUpTo = 0.1;
+constexpr double kRegularUpTo = 0.8;
+constexpr double kWindowsUpTo = 0.9;
+constexpr double kMergeStep = 0.005;
+constexpr std::int64_t kMostMerged = std::int64_t{1} << 30;
+
+/// A peak that creeps up step by step must not make every step a window. The highest is kept at the end in any case.
+constexpr double kNewPeak = 1.01;
+/// So often a key is shown with the same trouble; after that it is counted.
+constexpr int kTimesShown = 3;
+
+}  // namespace
+
+bool RetentionPolicy::asked_for(std::int64_t step) const {
+  return std::any_of(options_.steps.begin(), options_.steps.end(),
+                     [&](const StepRange& range) { return range.first <= step && step <= range.last; });
+}
+
+Kept RetentionPolicy::beforehand(std::int64_t step) const {
+  if (everything_) return Kept::kAll;
+  if (options_.steps.empty() && used_less_than(kEverythingUpTo)) return Kept::kAll;
+  if (asked_for(step) && used_less_than(kWindowsUpTo)) return Kept::kSteps;
+  if (options_.every > 0 && step % options_.every == 0 && used_less_than(kRegularUpTo)) return Kept::kEvery;
+  return Kept::kNo;
+}
+
+Kept RetentionPolicy::afterwards(std::optional<std::int64_t> step, std::int64_t peak) const {
+  if (!used_less_than(kWindowsUpTo)) return Kept::kNo;
+  if (step && asked_for(*step)) return Kept::kSteps;
+  if (new_finding_) return Kept::kFinding;
+  if (static_cast<double>(peak) > kNewPeak * static_cast<double>(kept_peak_)) return Kept::kPeak;
+  return Kept::kNo;
+}
+
+void RetentionPolicy::kept(std::int64_t peak) { kept_peak_ = std::max(kept_peak_, peak); }
+
+void RetentionPolicy::see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) {
+  Shown& shown = findings_[{kind, graph, key}];
+  if (shown.in == stretch_ || shown.times >= kTimesShown) return;
+  ++shown.times;
+  shown.in = stretch_;
+  new_finding_ = true;
+}
+
+std::int64_t RetentionPolicy::merged() const {
+  std::int64_t together = 1;
+  for (int steps = 0; !used_less_than(kWindowsUpTo + steps * kMergeStep) && together < kMostMerged; ++steps) {
+    together *= 2;
+  }
+  return together;
+}
+
+}  // namespace dcmt::recorder
