@@ -14,6 +14,10 @@
 
 namespace dcmt::agent {
 
+/// An event of the calling thread could not be recorded for another reason than room: it counts as a lost record, so that
+/// what depends on it is not known. Call it inside a guard that entered.
+DCMT_AGENT_API void count_lost() noexcept;
+
 /// Publishes what begin_record() (hot_path.h) gave.
 DCMT_AGENT_API void commit_record(void* record) noexcept;
 
@@ -30,7 +34,7 @@ DCMT_AGENT_API void forget(std::uint64_t id) noexcept;
 /// A 64-bit hash that never is 0.
 DCMT_AGENT_API std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) noexcept;
 
-/// Writes a DiagnosticRecord.
+/// Writes a DiagnosticRecord, once for each text: what happens often is said once.
 DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexcept;
 
 /// Memory for tables, zeroed, never given back; nullptr if the system has none. For set-up, and a thread's first

@@ -93,9 +93,11 @@ void forget(std::uint64_t id) noexcept {
 
 void diagnose(wire::DiagnosticCode code, const char* text) noexcept {
   const std::uint64_t id = intern(text, strlen(text));
+  const std::uint64_t said = hash_bytes(&id, sizeof id, static_cast<std::uint64_t>(code));
+  if (!first_sight(said)) return;
   auto* record = static_cast<wire::DiagnosticRecord*>(
       begin_record(wire::RecordType::kDiagnostic, sizeof(wire::DiagnosticRecord), static_cast<std::uint32_t>(code)));
-  if (record == nullptr) return;
+  if (record == nullptr) return forget(said);
   record->text = id;
   commit_record(record);
 }

@@ -244,10 +244,14 @@ void close_thread_chunk() noexcept {
   t_state.chunk = nullptr;
 }
 
+void count_lost() noexcept {
+  if (t_state.lost++ == 0) t_state.lost_since = cycles();
+  g_header->lost.fetch_add(1, std::memory_order_relaxed);
+}
+
 void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   if (bytes > wire::kMaxRecordBytes || !renew_chunk()) {
-    if (t_state.lost++ == 0) t_state.lost_since = cycles();
-    g_header->lost.fetch_add(1, std::memory_order_relaxed);
+    count_lost();
     return nullptr;
   }
   return append(type, bytes, aux);

@@ -6,6 +6,8 @@
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/layout.h"
 #include "collector/torch/sharing_set.h"
+#include "collector/torch/storage_copy.h"
+#include "collector/torch/storage_watch.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
@@ -68,8 +70,8 @@ void leave_out_boxed(const void* tensor, TensorFacts& facts) noexcept {
   if (facts.count == 1 && facts.python_count > 0) --facts.python_count;
 }
 
-void read_counts(const void* storage, const SharingSet& set, Counts& out) noexcept {
-  out.storage = layout::strong_count(storage);
+void read_counts(const void* storage, const StorageCopy& copy, const SharingSet& set, Counts& out) noexcept {
+  out.storage = copy.strong_count();
   for (std::uint32_t i = 0; i < set.count; ++i) {
     out.tensors[i] = read_tensor(set.tensors[i], storage);
     leave_out_boxed(set.tensors[i], out.tensors[i]);
@@ -87,17 +89,18 @@ bool equal(const Counts& a, const Counts& b, std::uint32_t tensors) noexcept {
 }
 
 void write_census(wire::RecordType type, std::uint32_t aux, std::uint64_t census, const void* storage,
-                  std::int64_t graph, std::int64_t key, std::uint64_t count, std::uint64_t stack) noexcept {
+                  const StorageCopy& copy, KeyIndex key, std::uint64_t stack) noexcept {
   auto* record = static_cast<wire::CensusRecord*>(agent::begin_record(type, sizeof(wire::CensusRecord), aux));
   if (record == nullptr) return;
   const TorchThread* thread = torch_thread();
   record->census = census;
   record->storage = reinterpret_cast<std::uint64_t>(storage);
-  record->bytes = layout::bytes_of(storage);
-  record->graph = graph;
-  record->key = key;
-  record->count = count;
-  record->python_object = layout::word(storage, layout::kStoragePyObject);
+  record->bytes = copy.bytes();
+  const KeyName name = key != 0 ? key_at(key).name : KeyName{0, 0};
+  record->graph = name.graph;
+  record->key = name.key;
+  record->count = copy.strong_count();
+  record->python_object = copy.python_object();
   record->stack = stack;
   record->ordinal = thread != nullptr ? thread->ordinal : 0;
   agent::commit_record(record);
@@ -131,7 +134,9 @@ bool prepare_census() noexcept {
   return true;
 }
 
-void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t graph, std::int64_t key) noexcept {
+void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept {
+  const StorageCopy first(storage);
+  if (!first.readable) return;
   const agent::PythonProvider* python = agent::python_provider();
   const std::uint64_t stack = agent::python_stack();
   const std::uint64_t census = g_next_census.fetch_add(1, std::memory_order_relaxed);
@@ -139,10 +144,9 @@ void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t 
   SharingSet set;
   sharing_of(storage, set);
   Counts before{};
-  read_counts(storage, set, before);
+  read_counts(storage, first, set, before);
 
-  write_census(wire::RecordType::kCensusBegin, static_cast<std::uint32_t>(trigger), census, storage, graph, key,
-               before.storage, stack);
+  write_census(wire::RecordType::kCensusBegin, static_cast<std::uint32_t>(trigger), census, storage, first, key, stack);
   std::uint64_t objects[SharingSet::kCapacity + 1];
   std::uint32_t object_count = 0;
   for (std::uint32_t i = 0; i < set.count; ++i) {
@@ -151,20 +155,20 @@ void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t 
     write_tensor(census, set.tensors[i], facts);
     if (facts.python_object != 0) objects[object_count++] = facts.python_object;
   }
-  if (const auto object = layout::word(storage, layout::kStoragePyObject); object != 0) {
-    objects[object_count++] = object;
-  }
+  if (first.python_object() != 0) objects[object_count++] = first.python_object();
 
   agent::LocalsReach reach;
   if (python != nullptr && object_count != 0) reach = python->visit_locals(census, objects, object_count, true);
 
   Counts after{};
-  read_counts(storage, set, after);
+  const StorageCopy last(storage);
+  read_counts(storage, last, set, after);
+  const bool ended = key != 0 && storage_of_key(key) != storage;
   std::uint32_t flags = 0;
-  if (!equal(before, after, set.count)) flags |= wire::kCensusUnstable;
+  if (ended || !equal(before, after, set.count)) flags |= wire::kCensusUnstable;
   if (reach.other_threads_unseen) flags |= wire::kCensusOtherThreads;
   if (set.maybe_incomplete) flags |= wire::kCensusSharingLossy;
-  write_census(wire::RecordType::kCensusEnd, flags, census, storage, graph, key, after.storage, 0);
+  write_census(wire::RecordType::kCensusEnd, flags, census, storage, last, key, 0);
 }
 
 }  // namespace dcmt::torch_provider

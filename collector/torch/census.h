@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "collector/torch/key_table.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {
@@ -11,7 +12,9 @@ namespace dcmt::torch_provider {
 bool prepare_census() noexcept;
 
 /// Writes CensusBegin, the sharing set with its counts, the Python locals that name its tensors, and CensusEnd.
-/// `storage` must be alive for the duration: the caller's thread has just seen it so. Budget: 50 µs.
-void take_census(wire::CensusTrigger trigger, const void* storage, std::int64_t graph, std::int64_t key) noexcept;
+/// `storage` was alive a moment ago. If another thread ends it meanwhile, the census says that it is unstable, or is
+/// not written. Budget: 50 µs.
+/// @param key  whose storage it is, its KeyGuard owned; 0: nobody's, and the caller keeps it alive
+void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -20,12 +20,9 @@ FunctionCall function_here(FunctionEvent event, const void* object) noexcept {
   return python != nullptr ? python->function_here(event, object) : FunctionCall{};
 }
 
-/// Storages have no number of their own: they get one when they are gathered first.
-KeyName key_of(const FunctionCall& call, const void* storage) noexcept {
-  KeyName name{call.graph, call.number};
-  if (call.numbered || key_of_storage(storage, call.graph, name)) return name;
-  static constinit std::atomic<std::int64_t> next{0};
-  return {call.graph, next.fetch_add(1, std::memory_order_relaxed)};
+/// Storages have no number of their own: they get one when they are gathered first. A number below 0: it has none.
+KeyName key_of(const FunctionCall& call, const void* storage, bool gathers) noexcept {
+  return {call.graph, call.numbered ? call.number : number_of_storage(storage, gathers)};
 }
 
 /// Again once the name is known.
@@ -47,7 +44,8 @@ void write_parameter(KeyName name, const FunctionCall& call) noexcept {
 }
 
 void gathered(const FunctionCall& call, const void* tensor, const void* storage) noexcept {
-  const KeyName name = key_of(call, storage);
+  const KeyName name = key_of(call, storage, /*gathers=*/true);
+  if (!call.numbered && name.key < 0) return;
   write_parameter(name, call);
   if (call.persistent) key_persistent(name, call.function, wire::kKeyFunction);
   key_gathered(name, {tensor, storage}, call.function, wire::kKeyFunction);
@@ -58,9 +56,8 @@ void gathered(const FunctionCall& call, const void* tensor, const void* storage)
 /// Parameters are partitioned by the same functions before they were ever gathered: that is no release.
 void CycleByFunction::begin(const FunctionCall& call, const void* storage) noexcept {
   if (call.role == FunctionRole::kRelease) {
-    released_ = {call.graph, call.number};
-    const bool known = call.numbered || key_of_storage(storage, call.graph, released_);
-    if (!known || !key_is_gathered(released_)) return;
+    released_ = key_of(call, storage, /*gathers=*/false);
+    if (!key_is_gathered(released_)) return;
     key_release_begins(released_, 1, call.function, wire::kKeyFunction);
   }
   call_ = call;

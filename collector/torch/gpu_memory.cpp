@@ -4,17 +4,16 @@
 #include <string_view>
 
 #include "collector/agent/provider.h"
-#include "collector/torch/layout.h"
-#include "collector/torch/release_keys.h"
+#include "collector/torch/key_reads.h"
+#include "collector/torch/storage_copy.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 
-void watch_gpu_memory(const void* storage) noexcept {
-  const std::uint64_t bytes = layout::bytes_of(storage);
-  if (bytes == 0 || !layout::is_on_gpu(storage) || agent::cuda_provider() == nullptr) return;
+void watch_gpu_memory(const void* storage, const StorageCopy& copy) noexcept {
+  if (copy.bytes() == 0 || !copy.is_on_gpu() || agent::cuda_provider() == nullptr) return;
   agent::unwatch_range(storage);  // another key of it was released before
-  if (!agent::watch_range(storage, layout::data_of(storage), bytes)) {
+  if (!agent::watch_range(storage, copy.data(), copy.bytes())) {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "too many released storages are alive: kernels are seen for some only");
   }
@@ -22,8 +21,9 @@ void watch_gpu_memory(const void* storage) noexcept {
 
 void watch_gpu_memory_in_use(const void* storage) noexcept {
   if (storage == nullptr || !agent::full_detail()) return;
-  watch_gpu_memory(storage);
-  expect_gpu_touches(storage);
+  const StorageCopy copy(storage);
+  watch_gpu_memory(storage, copy);
+  expect_gpu_touches(copy);
 }
 
 void unwatch_gpu_memory(const void* storage) noexcept {
@@ -37,12 +37,12 @@ GpuMemoryResize::~GpuMemoryResize() {
   if (!was_watched_ || !agent::recording()) return;
   const agent::Inside inside;
   write_launches();
-  watch_gpu_memory(storage_);
+  watch_gpu_memory(storage_, StorageCopy(storage_));
 }
 
-void expect_gpu_touches(const void* storage) noexcept {
+void expect_gpu_touches(const StorageCopy& storage) noexcept {
   const agent::CudaProvider* cuda = agent::cuda_provider();
-  if (cuda != nullptr && layout::is_on_gpu(storage)) cuda->watch_calls();
+  if (cuda != nullptr && storage.is_on_gpu()) cuda->watch_calls();
 }
 
 void write_launches() noexcept {

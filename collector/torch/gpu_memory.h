@@ -6,10 +6,12 @@
 
 namespace dcmt::torch_provider {
 
-/// A final release of the storage has ended, and it lives.
-void watch_gpu_memory(const void* storage) noexcept;
+class StorageCopy;  // storage_copy.h
 
-/// In `full`, also from its gather on: the last use before the release is of interest.
+/// A final release of the storage has ended. It may have ended since `copy` was made: see to it after the call.
+void watch_gpu_memory(const void* storage, const StorageCopy& copy) noexcept;
+
+/// In `full`, also from its gather on: the last use before the release is of interest. The storage is alive.
 void watch_gpu_memory_in_use(const void* storage) noexcept;
 
 /// It is gathered again, or it ends. Cheap where nothing is watched.
@@ -29,7 +31,7 @@ class GpuMemoryResize {
 };
 
 /// A released storage has outlived its thread's next operator: from here on it is worth looking at every launch.
-void expect_gpu_touches(const void* storage) noexcept;
+void expect_gpu_touches(const StorageCopy& storage) noexcept;
 
 /// Writes how many launches were seen so far. Called where a release ends, so that those after it can be told.
 void write_launches() noexcept;

@@ -79,7 +79,7 @@ void census(void* tensor, void* object) noexcept {
   agent::Inside inside;
   const void* impl = tensor_of(tensor, object);
   const void* storage = impl != nullptr ? layout::storage_of(impl) : nullptr;
-  if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0, 0);
+  if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0);
 }
 
 const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
@@ -100,7 +100,7 @@ void start() {
     return;
   }
   const char* why = nullptr;
-  if (!make_sharing_table() || !make_key_table() || !make_block_table()) {
+  if (!make_sharing_table() || !make_release_keys() || !make_block_table()) {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
     return;
   }

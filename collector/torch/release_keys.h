@@ -1,22 +1,22 @@
-// The cycles of gathered parameters: gather, wait, release, settled; and who reads after a release.
+// What happens to gathered parameters, as records: gather, wait, release, and what the release left.
 //
 // A key is (graph, parameter). Its storage is the output of its latest gather or wait; a release operator's tensor
-// argument is an activation and says nothing. The first declared count of a cycle is the one that counts down.
+// argument is an activation and says nothing. The rules of a cycle are key_cycle.h, the keys key_table.h, their
+// storages storage_watch.h, and reads after a release key_reads.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "collector/torch/key_reads.h"
+#include "collector/torch/key_table.h"
+#include "collector/torch/storage_watch.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {
 
-bool make_key_table() noexcept;
-
-struct KeyName {
-  std::int64_t graph;
-  std::int64_t key;
-};
+/// False without memory. Once, before all else.
+bool make_release_keys() noexcept;
 
 /// What a gather or wait gives: a tensor, or (`tensor` nullptr) a storage.
 struct Gathered {
@@ -34,8 +34,6 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
 
 /// True if a cycle of this key is open.
 bool key_is_gathered(KeyName name) noexcept;
-/// The key of that graph which this storage has served, gathered or not. False if there is none.
-bool key_of_storage(const void* storage, std::int64_t graph, KeyName& out) noexcept;
 
 /// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
 void settle_releases() noexcept;
@@ -46,38 +44,9 @@ void look_at_released(wire::CensusTrigger trigger) noexcept;
 /// True once something has been gathered.
 bool keys_exist() noexcept;
 
-/// True while a released storage or a re-pointed tensor is still alive: operators' inputs must be looked at.
-bool reads_wanted() noexcept;
-
-/// A key after its final release, with what is left of its storage.
-struct ReleasedKey {
-  KeyName name;
-  const void* storage;
-  std::uint64_t bytes;
-};
-/// False if the tensor neither lies on a released storage nor was re-pointed by a release.
-bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
-
-void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept;
-/// A kernel got an address in the memory of `storage`, which may have ended since it was watched: it is not looked at.
-/// A read, if it is released; else, a use of it.
-/// @param left_over  the address is none that the kernel works with: of a released storage it tells nothing
-void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal,
-                    bool left_over) noexcept;
-
 // Told by the lifetime hooks. Cheap where nothing is watched.
 void watched_storage_ends(const void* storage) noexcept;
-void watched_tensor_ends(const void* tensor) noexcept;
-void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
 /// It has no bytes any more.
 void watched_storage_empties(const void* storage) noexcept;
-extern constinit std::atomic<std::int32_t> g_watched_count;  ///< all of them; written in release_keys.cpp only
-bool is_among_watched(const void* storage) noexcept;
-/// True if the storage belongs to a key or has shrunk: it is followed at any size.
-inline bool storage_is_watched(const void* storage) noexcept {
-  return g_watched_count.load(std::memory_order_relaxed) != 0 && is_among_watched(storage);
-}
-/// A followed storage became, or a followed tensor moved to, one smaller than what is followed by size alone.
-void watch_small(const void* storage) noexcept;
 
 }  // namespace dcmt::torch_provider

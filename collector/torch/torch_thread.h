@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "collector/agent/provider.h"
-#include "collector/torch/release_keys.h"
+#include "collector/torch/key_reads.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {
@@ -63,10 +63,10 @@ struct TorchThread {
   bool tell_next_op;          ///< memory of a key went on this thread: what comes next tells that it was not at the end
   bool memory_refused;        ///< inside the operator that runs: who holds what was released is looked at, at its end
   std::uint32_t in_cycle_op;  ///< depth of wrapped gather/wait/release operators
-  std::uint32_t releasing;    ///< one more than the slot of the key whose release has begun; 0: none
+  KeyIndex releasing;         ///< the key whose release has begun; 0: none
   std::int32_t declared;      ///< uses declared by an explicit release that has begun
   std::uint32_t pending_count;
-  std::uint32_t pending[kMaxPending];  ///< key slots whose final release waits for the next operator
+  KeyIndex pending[kMaxPending];  ///< keys whose final release waits for the next operator
   RunningOp running[kMaxDepth];
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];

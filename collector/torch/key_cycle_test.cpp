@@ -1,0 +1,79 @@
+// The rules of a cycle, alone.
+#include "collector/torch/key_cycle.h"
+
+#include <gtest/gtest.h>
+
+namespace dcmt::torch_provider {
+namespace {
+
+using namespace wire;
+
+TEST(KeyCycle, TheFirstDeclaredCountCountsDown) {
+  KeyCycle key{};
+  EXPECT_TRUE(gather(key));
+  EXPECT_EQ(release(key, 3, false), 0u);
+  EXPECT_EQ(key.remaining, 2);
+  EXPECT_EQ(release(key, 2, false), kKeyMismatch);
+  EXPECT_TRUE(key.gathered);
+  EXPECT_EQ(release(key, 3, false), kKeyFinal);
+  EXPECT_FALSE(key.gathered);
+  EXPECT_EQ(key.remaining, 0);
+}
+
+TEST(KeyCycle, AGatherOfWhatIsGatheredGoesOnWithItsCycle) {
+  KeyCycle key{};
+  EXPECT_TRUE(gather(key));
+  EXPECT_EQ(release(key, 2, false), 0u);
+  EXPECT_FALSE(gather(key));
+  EXPECT_EQ(key.number, 1u);
+  EXPECT_EQ(release(key, 2, false), kKeyFinal);
+  EXPECT_TRUE(gather(key));
+  EXPECT_EQ(key.number, 2u);
+  EXPECT_EQ(release(key, 1, false), kKeyFinal) << "the count of the cycle before is over";
+}
+
+TEST(KeyCycle, ANewGatherForgetsTheUsesLeft) {
+  KeyCycle key{};
+  gather(key);
+  release(key, 1, false);
+  EXPECT_EQ(release(key, 2, false), kKeyNoGather);  // one of two uses, without a gather
+  gather(key);
+  EXPECT_EQ(key.remaining, 0);
+  EXPECT_EQ(release(key, 1, false), kKeyFinal);
+}
+
+TEST(KeyCycle, ACountBelowOneIsOne) {
+  for (const int declared : {0, -7}) {
+    KeyCycle key{};
+    gather(key);
+    EXPECT_EQ(release(key, declared, false), kKeyFinal);
+    EXPECT_EQ(key.declared, 1);
+  }
+}
+
+TEST(KeyCycle, AReleaseThatThrewHasReleasedNothing) {
+  KeyCycle key{};
+  gather(key);
+  EXPECT_EQ(release(key, 1, true), 0u);
+  EXPECT_TRUE(key.gathered);
+  EXPECT_EQ(key.remaining, 1);
+  EXPECT_EQ(release(key, 1, false), kKeyFinal);
+}
+
+TEST(KeyCycle, OfAPersistentKeyReleasesOnlyCount) {
+  KeyCycle key{};
+  key.persistent = true;
+  gather(key);
+  EXPECT_EQ(release(key, 2, false), 0u);
+  EXPECT_EQ(release(key, 2, false), 0u);
+  EXPECT_EQ(key.remaining, 0);
+  EXPECT_TRUE(key.gathered);
+}
+
+TEST(KeyCycle, AReleaseWithoutAGatherIsSaidAndIsFinal) {
+  KeyCycle key{};
+  EXPECT_EQ(release(key, 1, false), kKeyNoGather | kKeyFinal);
+}
+
+}  // namespace
+}  // namespace dcmt::torch_provider

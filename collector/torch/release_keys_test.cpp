@@ -1,0 +1,190 @@
+// Gathers and releases of many keys, as records, without torch.
+#include "collector/torch/release_keys.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "collector/agent/hot_path.h"
+#include "collector/agent/testing/test_spool.h"
+#include "collector/torch/testing/without_torch.h"
+
+namespace dcmt::torch_provider {
+namespace {
+
+using wire::RecordType;
+
+constexpr std::uint64_t kBytes = 1 << 20;
+
+/// What was published of the keys of one graph.
+struct Published {
+  int gathers = 0, releases = 0, final = 0, not_settled = 0, settled = 0, dead = 0, without_bytes = 0, diagnostics = 0;
+};
+
+class ReleaseKeys : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    agent::test_spool();
+    static const bool made = make_release_keys();
+    ASSERT_TRUE(made);
+  }
+  void SetUp() override {
+    static std::int64_t last_graph = 1000;
+    graph_ = ++last_graph;
+    g_censuses = 0;
+    drain();
+    published_ = {};
+  }
+
+  void drain() {
+    while (agent::test_spool().take() != 0) {
+      for (auto record = agent::test_spool().next(); record.header != nullptr; record = agent::test_spool().next()) {
+        count(*record.header);
+      }
+      agent::test_spool().give_back();
+    }
+  }
+
+  void count(const wire::RecordHeader& header) {
+    published_.diagnostics += header.type == RecordType::kDiagnostic ? 1 : 0;
+    const bool of_key = header.type == RecordType::kGather || header.type == RecordType::kRelease ||
+                        header.type == RecordType::kReleaseSettled;
+    if (!of_key) return;
+    const auto& key = reinterpret_cast<const wire::KeyRecord&>(header);
+    if (key.graph != graph_) return;
+    published_.gathers += header.type == RecordType::kGather ? 1 : 0;
+    published_.releases += header.type == RecordType::kRelease ? 1 : 0;
+    published_.settled += header.type == RecordType::kReleaseSettled ? 1 : 0;
+    published_.final += (header.aux & wire::kKeyFinal) != 0 ? 1 : 0;
+    published_.not_settled += (header.aux & wire::kKeyNotSettled) != 0 ? 1 : 0;
+    published_.dead += (header.aux & wire::kKeyStorageDead) != 0 ? 1 : 0;
+    published_.without_bytes += key.bytes != kBytes ? 1 : 0;
+  }
+
+  /// Does `each` for all keys, and drains the spool now and then.
+  void for_keys(int keys, const std::function<void(KeyName, int)>& each) {
+    for (int i = 0; i < keys; ++i) {
+      {
+        const agent::Inside inside;
+        each({graph_, i}, i);
+      }
+      if (i % 200 == 199) drain();
+    }
+    drain();
+  }
+
+  static void release(KeyName key) {
+    key_release_begins(key, 1, 0, 0);
+    key_release_ends(key, 1, 0, 0);
+  }
+
+  std::int64_t graph_ = 0;
+  Published published_;
+};
+
+TEST_F(ReleaseKeys, ThreeHundredKeysOnOneLiveBufferAreAllSeenAlive) {
+  constexpr int kKeys = 300;
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* buffer = fake_storage(memory.data(), kBytes);
+  for_keys(kKeys, [&](KeyName key, int) { key_gathered(key, {nullptr, buffer}, 0, 0); });
+  for_keys(kKeys, [](KeyName key, int) { release(key); });
+  for_keys(1, [](KeyName, int) { settle_releases(); });
+  EXPECT_EQ(published_.gathers, kKeys);
+  EXPECT_EQ(published_.final, kKeys);
+  EXPECT_EQ(published_.settled, kKeys);
+  EXPECT_EQ(published_.dead, 0);
+  EXPECT_EQ(published_.without_bytes, 0);
+  EXPECT_EQ(published_.diagnostics, 0);
+  EXPECT_EQ(g_censuses, kKeys);
+  const agent::Inside inside;
+  watched_storage_ends(buffer);
+  EXPECT_FALSE(reads_wanted());
+}
+
+TEST_F(ReleaseKeys, FortySevenThousandKeysOfTheirOwnStorages) {
+  constexpr int kKeys = 47'000;
+  constexpr int kCycles = 2;
+  std::vector<char> memory(kKeys * kFakeStorageBytes);
+  std::vector<const void*> storages;
+  for (int i = 0; i < kKeys; ++i) storages.push_back(fake_storage(&memory[i * kFakeStorageBytes], kBytes));
+  for (int cycle = 0; cycle < kCycles; ++cycle) {
+    for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, storages[i]}, 0, 0); });
+    for_keys(kKeys, [&](KeyName key, int) {
+      settle_releases();  // as the release operator's begin does
+      release(key);
+    });
+    for_keys(1, [](KeyName, int) { settle_releases(); });
+  }
+  EXPECT_EQ(published_.gathers, kKeys * kCycles);
+  EXPECT_EQ(published_.final, kKeys * kCycles);
+  EXPECT_EQ(published_.settled, kKeys * kCycles);
+  EXPECT_EQ(published_.dead, 0);
+  EXPECT_EQ(published_.without_bytes, 0);
+  EXPECT_LE(published_.diagnostics, 2);
+  const agent::Inside inside;
+  for (const void* storage : storages) watched_storage_ends(storage);
+  EXPECT_FALSE(reads_wanted());
+}
+
+TEST_F(ReleaseKeys, WhatIsReleasedInARowBeyondWhatIsSettledIsNotKnown) {
+  constexpr int kKeys = 3'000;
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* buffer = fake_storage(memory.data(), kBytes);
+  for_keys(kKeys, [&](KeyName key, int) { key_gathered(key, {nullptr, buffer}, 0, 0); });
+  for_keys(kKeys, [](KeyName key, int) { release(key); });
+  for_keys(5, [](KeyName, int) { settle_releases(); });
+  EXPECT_EQ(published_.final, kKeys);
+  EXPECT_GT(published_.not_settled, 0);
+  EXPECT_EQ(published_.settled + published_.not_settled, kKeys);
+  EXPECT_EQ(published_.dead, 0);
+  EXPECT_EQ(published_.diagnostics, 1);
+  const agent::Inside inside;
+  watched_storage_ends(buffer);
+}
+
+// Autograd's thread drops the last reference to a storage while another thread settles its release.
+TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
+  constexpr int kKeys = 200;
+  constexpr int kRounds = 50;
+  std::vector<void*> pages(kKeys);
+  std::atomic<int> released{0};
+  std::atomic<int> ended{0};
+  std::thread other([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (released.load() < round) std::this_thread::yield();
+      const agent::Inside inside;
+      for (void* page : pages) {
+        watched_storage_ends(page);
+        munmap(page, 4096);
+      }
+      ended.store(round);
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    for (void*& page : pages) {
+      page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      fake_storage(page, kBytes);
+    }
+    for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, pages[i]}, 0, 0); });
+    for_keys(kKeys, [](KeyName key, int) { release(key); });
+    {
+      const agent::Inside inside;
+      released.store(round);
+      settle_releases();
+    }
+    while (ended.load() < round) std::this_thread::yield();
+    drain();
+  }
+  other.join();
+  EXPECT_EQ(published_.settled, kKeys * kRounds);
+  // What is not said to be dead was read whole.
+  EXPECT_EQ(published_.without_bytes, published_.dead);
+  EXPECT_FALSE(reads_wanted());
+}
+
+}  // namespace
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,26 @@
+// What release_keys.cpp calls and these tests do without: operators, tensors, Python and CUDA.
+#include "collector/torch/testing/without_torch.h"
+
+#include "collector/agent/provider.h"
+#include "collector/torch/census.h"
+#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/operator_events.h"
+#include "collector/torch/small_blocks.h"
+
+namespace dcmt::agent {
+
+const PythonProvider* python_provider() noexcept { return nullptr; }
+const CudaProvider* cuda_provider() noexcept { return nullptr; }
+
+}  // namespace dcmt::agent
+
+namespace dcmt::torch_provider {
+
+std::atomic<int> g_censuses{0};
+
+void take_census(wire::CensusTrigger, const void*, KeyIndex) noexcept { ++g_censuses; }
+void follow_from_now(const void*) noexcept {}
+void write_small_sums() noexcept {}
+void switch_operator_events() noexcept {}
+
+}  // namespace dcmt::torch_provider

@@ -1,0 +1,28 @@
+// Storages for tests without torch: memory that has nothing but the fields that are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <atomic>
+
+#include "collector/torch/layout.h"
+
+namespace dcmt::torch_provider {
+
+extern std::atomic<int> g_censuses;  ///< how many were asked for
+
+inline constexpr std::size_t kFakeStorageBytes = 128;
+
+/// Makes the memory at `at` look like a live storage of that many bytes on the CPU.
+inline const void* fake_storage(void* at, std::uint64_t bytes) {
+  char* const memory = static_cast<char*>(at);
+  const std::uint64_t data = reinterpret_cast<std::uint64_t>(at) | std::uint64_t{1} << 46;
+  std::memset(memory, 0, kFakeStorageBytes);
+  std::memcpy(memory + layout::kStorageData, &data, sizeof data);
+  std::memcpy(memory + layout::kStorageBytes, &bytes, sizeof bytes);
+  return memory;
+}
+
+}  // namespace dcmt::torch_provider
