@@ -17,6 +17,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;
+  std::string device;
   bool json = false;
   bool fail_on_findings = false;
 };
@@ -25,7 +26,8 @@ int report(const Options& options) {
   Expected<std::vector<LoadedTrace>> traces = load_traces(options.paths, std::nullopt);
   if (!traces.ok()) return print_error(traces.error());
   bool found = false;
-  for (const LoadedTrace& trace : *traces) {
+  for (LoadedTrace& trace : *traces) {
+    if (const Status kept = keep_device(trace, options.device); !kept.ok()) return print_error(kept.error());
     const auto& findings = trace.analysis.findings;
     found = found || std::any_of(findings.begin(), findings.end(), [](const auto& each) { return !each.aside(); });
   }
@@ -45,12 +47,15 @@ void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("report", "What outlives its release, who holds it, and what it costs");
   auto options = std::make_shared<Options>();
   command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them")->required();
+  command->add_option("--device", options->device,
+                      "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->add_flag("--fail-on-findings", options->fail_on_findings,
                     "Exit with 1 if there is a finding about the training");
   command->footer(
       "Examples:\n"
       "  dc-memtrace report out/                      every rank of a run\n"
+      "  dc-memtrace report out/ --device cpu         what is of one device\n"
       "  dc-memtrace report out/rank0.dcmt --json     for a script\n"
       "  dc-memtrace report --fail-on-findings out/   in a test");
   command->callback([options, &exit_code] { exit_code = report(*options); });

@@ -23,6 +23,9 @@
 namespace dcmt::cli {
 namespace {
 
+constexpr char kDeviceHelp[] =
+    "cpu, cuda:1, or cuda for the first GPU; without it, the GPU with the highest peak, else the CPU";
+
 struct Options {
   std::string path;
   std::optional<std::int64_t> rank;
@@ -73,7 +76,13 @@ int show(const std::string& command, const Options& options, Expected<Traces> tr
 /// A view of what was read as a whole.
 View of_loaded(Show<const LoadedTrace> show_one) {
   return [show_one](const std::string& command, const Options& options) {
-    return show(command, options, load_traces({options.path}, options.rank), show_one);
+    Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
+    if (traces.ok()) {
+      for (LoadedTrace& trace : *traces) {
+        if (const Status kept = keep_device(trace, options.device); !kept.ok()) return print_error(kept.error());
+      }
+    }
+    return show(command, options, std::move(traces), show_one);
   };
 }
 
@@ -108,23 +117,8 @@ std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Int
   return before.empty() ? before : before + ".";
 }
 
-/// The device of that name. Of no name: where memory ran out at that moment, else the one with the highest peak.
-Expected<StringId> device_of(const LoadedTrace& trace, const std::string& name, Sequence at) {
-  if (name.empty()) {
-    const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, at);
-    return oom != nullptr ? oom->device : trace.analysis.device;
-  }
-  const std::vector<StringId> devices = analyzer::devices_of(*trace.data);
-  std::vector<std::string_view> names;
-  names.reserve(devices.size());
-  for (const StringId device : devices) names.push_back(trace.data->text(device));
-  const Expected<std::size_t> at_name = analyzer::device_named(trace.path, names, name);
-  if (!at_name.ok()) return at_name.error();
-  return devices[*at_name];
-}
-
 Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
-  const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.what_if.measured.seq);
+  const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.main().what_if.measured.seq);
   if (!at) {
     return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at +
                                         "'. --at takes a sequence number up to " +
@@ -136,9 +130,9 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
                                         "' was not kept, only sums of that part of the run." +
                                         nearest_windows(*trace.data, *interval)};
   }
-  const Expected<StringId> device = device_of(trace, options.device, *at);
-  if (!device.ok()) return device.error();
-  return Shown{live_json(trace, *device, *at), live_text(trace, *device, *at, groups_by_name().at(options.by), style)};
+  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
+  const StringId device = oom != nullptr && options.device.empty() ? oom->device : trace.analysis.main().device;
+  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, groups_by_name().at(options.by), style)};
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -227,7 +221,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
   view->add_option("--rows", curve->curve.rows, "At most so many")
       ->check(CLI::Range(1, 100'000))
       ->default_val(std::size_t{24});
-  view->add_option("--device", curve->curve.device, "cpu, cuda:0, ...; without it, the one with the highest peak");
+  view->add_option("--device", curve->curve.device, kDeviceHelp);
   view->footer(
       "Each row has the lowest and the highest point up to the row below it: no peak is lost, however few rows. A row\n"
       "stands for 64 changes of the curve or more.\n\n"
@@ -238,7 +232,11 @@ void add_show_command(CLI::App& app, int& exit_code) {
   auto peak = std::make_shared<Options>();
   view = add_view(*command, "peak", "What was alive at the highest point", peak, of_loaded(show_peak), exit_code);
   add_grouping(view, peak);
-  view->footer("Example:\n  dc-memtrace show peak out/ --by phase");
+  view->add_option("--device", peak->device, kDeviceHelp);
+  view->footer(
+      "Examples:\n"
+      "  dc-memtrace show peak out/ --by phase\n"
+      "  dc-memtrace show peak out/ --device cpu");
 
   auto releases = std::make_shared<Options>();
   view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases,
@@ -254,8 +252,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
   view->add_option("--at", live->at,
                    "A sequence number, peak, end, step:N, oom (oom#2: the second), or a mark's name (name#2)")
       ->capture_default_str();
-  view->add_option("--device", live->device,
-                   "cpu, cuda:0, ...; without it, the one that ran out of memory then, or has the highest peak");
+  view->add_option("--device", live->device, std::string(kDeviceHelp) + ", or the one that ran out of memory then");
   view->footer(
       "Examples:\n"
       "  dc-memtrace show live out/ --at step:2 --by kind\n"

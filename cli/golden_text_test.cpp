@@ -115,6 +115,40 @@ TEST(GoldenText, KernelsOfAGpu) {
   expect_golden("report_kernels.txt", report_of(trace));
 }
 
+/// The CPU has the higher peak, and both devices have storages that outlive their releases, one of them a tied one.
+TEST(GoldenText, SeveralDevicesAndFindingsTogether) {
+  TestTrace trace;
+  trace.stack = {{"/home/user/train.py", "main", 18}};
+  const auto gathered = [&](std::int64_t key) {
+    TestTrace::Handle handle = 0;
+    trace.op("zero3::allgather_param", [&] {
+      handle = trace.allocate(kBytes);
+      trace.gather(key, handle);
+    });
+    return handle;
+  };
+  const auto released = [&](std::int64_t key, TestTrace::Handle handle, const char* by) {
+    trace.release(key, handle, {.op = by});
+    trace.op("aten::mm");
+  };
+  trace.allocate(80 * kBytes);
+  released(9, gathered(9), "zero3::release_param");
+  trace.gpu = 0;
+  for (std::int64_t key = 0; key < 4; ++key) released(key, gathered(key), "zero3::release_param");
+  const TestTrace::Handle tied = gathered(4);
+  trace.gather(5, tied);
+  released(4, tied, "zero3::release_param");
+  released(5, tied, "other::release");
+  trace.allocate(kBytes / 2);
+  trace.step(1);
+  expect_golden("report_devices.txt", report_of(trace));
+  auto traces = load_traces({trace.folder().string()}, std::nullopt);
+  ASSERT_TRUE(traces.ok());
+  ASSERT_TRUE(keep_device(traces->front(), "cpu").ok());
+  expect_golden("report_one_device.txt", replaced(report_text(*traces, Style{}), trace.folder().string(), "out") +
+                                             "\n" + peak_text(traces->front(), analyzer::GroupBy::kKind, Style{}));
+}
+
 TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
   TestTrace trace;
   trace.stack = {{"/home/user/gather.py", "gather_all", 3}, {"/home/user/train.py", "main", 18}};
@@ -244,8 +278,9 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   ASSERT_TRUE(story);
   std::string text = storage_text(loaded, *story, Style{}) + "\n" + releases_text(loaded, Style{}) + "\n" +
                      peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
-                     live_text(loaded, loaded.analysis.device, Sequence(20), analyzer::GroupBy::kSite, Style{}) + "\n" +
-                     live_text(loaded, loaded.analysis.device, Sequence(40), analyzer::GroupBy::kOwner, Style{});
+                     live_text(loaded, loaded.analysis.main().device, Sequence(20), analyzer::GroupBy::kSite, Style{}) +
+                     "\n" +
+                     live_text(loaded, loaded.analysis.main().device, Sequence(40), analyzer::GroupBy::kOwner, Style{});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 
@@ -273,7 +308,7 @@ TEST(GoldenText, ShowCurve) {
     ASSERT_TRUE(database->execute("DROP TABLE pyramid; UPDATE block SET gpu = 1 WHERE id = 3").ok());
   }
   text += curve_of({"", "", "", 24});
-  text += curve_of({"cuda:1", "", "", 24});
+  text += curve_of({"cpu", "", "", 24});
   {
     Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
     ASSERT_TRUE(database->execute("DELETE FROM block; DELETE FROM interval").ok());

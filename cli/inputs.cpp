@@ -103,6 +103,10 @@ Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& p
   return traces;
 }
 
+Status keep_device(LoadedTrace& trace, const std::string& device) {
+  return device.empty() ? Status() : analyzer::keep_device(trace.analysis, trace.path, device);
+}
+
 Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths) {
   Expected<std::vector<OpenedTrace>> opened = open_traces(paths, std::nullopt);
   if (!opened.ok()) return opened.error();
@@ -111,7 +115,6 @@ Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std
     const Expected<LoadedTrace> loaded = load(std::move(trace));
     if (!loaded.ok()) return loaded.error();
     ranks.push_back(analyzer::rank_facts(loaded->analysis));
-    ranks.back().devices = analyzer::rank_peaks(loaded->analysis);
   }
   return ranks;
 }

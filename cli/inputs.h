@@ -39,6 +39,9 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
 /// Opens them and reads all of them.
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
+/// Leaves what is of one device (analyzer::keep_device), everything if `device` is empty.
+Status keep_device(LoadedTrace& trace, const std::string& device);
+
 /// Reads them one after the other, and keeps what is compared between ranks.
 Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths);
 

@@ -147,16 +147,26 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace streams;
   testing::add_streams(streams);
   streams.save();
+  TestTrace tied;  // two findings keep one storage
+  const auto both = tied.allocate(10);
+  for (const std::int64_t key : {1, 2}) tied.gather(key, both);
+  tied.release(1, both);
+  tied.op("aten::mm");
+  tied.release(2, both, {.op = "other::release"});
+  tied.op("aten::mm");
+  tied.allocate(1);
+  tied.save();
 
   const auto traces =
-      load_traces({trace.folder().string(), empty.folder().string(), streams.folder().string()}, std::nullopt);
+      load_traces({trace.folder().string(), empty.folder().string(), streams.folder().string(), tied.folder().string()},
+                  std::nullopt);
   ASSERT_TRUE(traces.ok());
   Schema schema;
   for (const LoadedTrace& loaded : *traces) {
     schema.check(report_json(loaded), "report", "report");
     schema.check(peak_json(loaded), "show peak", "peak");
     schema.check(releases_json(loaded), "show releases", "releases");
-    schema.check(live_json(loaded, loaded.analysis.device, Sequence(20)), "show live", "live");
+    schema.check(live_json(loaded, loaded.analysis.main().device, Sequence(20)), "show live", "live");
     if (const auto story = analyzer::storage_story(*loaded.data, loaded.analysis.releases, StorageId(1))) {
       schema.check(storage_json(loaded, *story), "show storage", "storage");
     }

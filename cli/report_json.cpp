@@ -16,6 +16,7 @@ using analyzer::CurveStretch;
 using analyzer::Cycle;
 using analyzer::describe_frame;
 using analyzer::describe_site;
+using analyzer::DeviceAnalysis;
 using analyzer::DeviceCurve;
 using analyzer::DiagnosticFact;
 using analyzer::Finding;
@@ -223,26 +224,41 @@ void add_live_groups(const TraceData& data, const analyzer::PhaseIndex& phases, 
   }
 }
 
+Json device_json(const TraceData& data, const DeviceAnalysis& device, const std::vector<Finding>& findings) {
+  const WhatIf& what_if = device.what_if;
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(data, device.device);
+  Json numbers = Json::array();
+  for (const Finding& finding : findings) {
+    if (finding.device == device.device && finding.predicted_peak) numbers.push_back(finding.number);
+  }
+  Json shared = Json::array();
+  for (const analyzer::SharedBytes& bytes : device.shared) {
+    shared.push_back({{"findings", bytes.findings}, {"bytes", bytes.at_peak.value}});
+  }
+  return {{"device", text_json(data, device.device)},
+          {"bytes", what_if.measured.bytes.value},
+          {"at", moment_json(what_if.measured.seq, what_if.measured.ns)},
+          {"step", step_json(device.peak_step)},
+          {"phase", device.peak_phase != nullptr ? text_json(data, device.peak_phase->name) : Json()},
+          {"active_bytes", bytes_json(peaks.active)},
+          {"reserved_bytes", bytes_json(peaks.reserved)},
+          {"needed_bytes", what_if.needed_at_peak.value},
+          {"dead_bytes", what_if.dead_at_peak.value},
+          {"predicted_bytes", what_if.predicted.bytes.value},
+          {"predicted_last_use_bytes", what_if.predicted_last_use.bytes.value},
+          {"last_use_known", what_if.last_use_known},
+          {"without_findings", std::move(numbers)},
+          {"shared", std::move(shared)}};
+}
+
 Json peak_object(const TraceData& data, const Analysis& analysis) {
-  const WhatIf& what_if = analysis.what_if;
-  const Peak& peak = what_if.measured;
+  const DeviceAnalysis& device = analysis.main();
+  const Peak& peak = device.what_if.measured;
   const Actor by = peak.block != nullptr ? peak.block->birth : Actor();
-  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(data, analysis.device);
-  Json json = {{"device", text_json(data, analysis.device)},
-               {"bytes", peak.bytes.value},
-               {"at", moment_json(peak.seq, peak.ns)},
-               {"step", step_json(analysis.peak_step)},
-               {"phase", analysis.peak_phase != nullptr ? text_json(data, analysis.peak_phase->name) : Json()},
-               {"block", peak.block != nullptr ? Json(peak.block->id.value) : Json()},
-               {"by", actor_json(data, by)},
-               {"active_bytes", bytes_json(peaks.active)},
-               {"reserved_bytes", bytes_json(peaks.reserved)},
-               {"needed_bytes", what_if.needed_at_peak.value},
-               {"dead_bytes", what_if.dead_at_peak.value},
-               {"predicted_bytes", what_if.predicted.bytes.value},
-               {"predicted_last_use_bytes", what_if.predicted_last_use.bytes.value},
-               {"last_use_known", what_if.last_use_known}};
-  add_live_groups(data, analysis.phases, live_blocks(data, analysis.device, peak.seq), peak.seq, json);
+  Json json = device_json(data, device, analysis.findings);
+  json["block"] = peak.block != nullptr ? Json(peak.block->id.value) : Json();
+  json["by"] = actor_json(data, by);
+  add_live_groups(data, analysis.phases, live_blocks(data, device.device, peak.seq), peak.seq, json);
   return json;
 }
 
@@ -351,6 +367,7 @@ Json finding_json(const TraceData& data, const Finding& finding) {
           {"rule", finding.rule},
           {"classes", finding.classes},
           {"title", finding.title},
+          {"device", text_json(data, finding.device)},
           {"origins", finding.origins},
           {"trial", finding.trial},
           {"keys", finding.keys()},
@@ -501,10 +518,14 @@ Json report_json(const LoadedTrace& trace) {
   const Analysis& analysis = trace.analysis;
   Json json = trace_head(trace);
   json["peak"] = peak_object(data, analysis);
+  json["devices"] = Json::array();
+  for (const DeviceAnalysis& device : analysis.devices) {
+    json["devices"].push_back(device_json(data, device, analysis.findings));
+  }
   json["releases"] = release_totals(analysis.releases);
   json["findings"] = Json::array();
   for (const Finding& finding : analysis.findings) json["findings"].push_back(finding_json(data, finding));
-  json["steps"] = steps_json(analysis.steps);
+  json["steps"] = steps_json(analysis.main().steps);
   json["survivors"] = survivors_json(data, analysis.survivors);
   json["facts"] = facts_json(analysis.facts);
   return json;

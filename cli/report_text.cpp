@@ -25,6 +25,7 @@ using analyzer::Analysis;
 using analyzer::Count;
 using analyzer::describe_frame;
 using analyzer::describe_site;
+using analyzer::DeviceAnalysis;
 using analyzer::DiagnosticFact;
 using analyzer::Finding;
 using analyzer::FindingItem;
@@ -58,6 +59,7 @@ using analyzer::WhatIf;
 constexpr std::size_t kNumbers = 16;   // columns of the peak's byte counts
 constexpr std::size_t kMostPaths = 3;  // holder paths shown of one census
 constexpr std::size_t kMostFrames = 3;
+constexpr std::size_t kMostAlone = 4;  // findings whose own prediction is shown
 constexpr std::int64_t kMostNotes = 5;
 constexpr std::size_t kAssignment = 56;  // characters of a source line
 
@@ -69,6 +71,10 @@ std::string upper(std::string text) {
 
 std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
   return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::string peak_row(std::string_view label, std::int64_t bytes, std::string_view rest) {
+  return left(label, 16) + right(exact_bytes(bytes), kNumbers) + "   " + std::string(rest) + "\n";
 }
 
 bool is_rule(const Finding& finding, std::string_view rule) { return finding.rule == rule; }
@@ -287,6 +293,13 @@ std::string lines_of_use(const TraceData& data, const Finding& finding, const St
   return text;
 }
 
+/// The peak of the device that a finding is on.
+const Peak& peak_for(const Analysis& analysis, const Finding& finding) {
+  const auto of = std::find_if(analysis.devices.begin(), analysis.devices.end(),
+                               [&](const DeviceAnalysis& device) { return device.device == finding.device; });
+  return of != analysis.devices.end() ? of->what_if.measured : analysis.main().what_if.measured;
+}
+
 /// What the set adds to the peak, and what it can add at most: the sum of its gathered bytes, each parameter once.
 std::string bound_line(const Finding& finding, const Peak& peak, const Style& style) {
   if (peak.bytes.value <= 0) return {};
@@ -347,7 +360,8 @@ std::string finding_text(const LoadedTrace& trace, const Finding& finding, const
       is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding), holder);
   if (is_rule(finding, "residual")) text += lines_of_residual(data, finding, style);
   if (is_rule(finding, "use_after_release")) text += lines_of_use(data, finding, style);
-  if (is_rule(finding, "never_released")) text += lines_of_never(data, finding, trace.analysis.what_if.measured, style);
+  if (is_rule(finding, "never_released"))
+    text += lines_of_never(data, finding, peak_for(trace.analysis, finding), style);
   text += origin_line(data, finding, style);
   text += labelled("fix", finding.fix, style);
   text += labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", trace.path, finding.number), style);
@@ -400,8 +414,22 @@ std::string trial_sentence(const Analysis& analysis) {
                      joined(std::vector<std::string>(origins.begin(), origins.end()), ", "));
 }
 
+/// How much of a device's peak is dead; the device that the report begins with needs no name.
+std::string dead_sentence(const Analysis& analysis, const DeviceAnalysis& device) {
+  const WhatIf& what_if = device.what_if;
+  if (what_if.dead_at_peak.value == 0) return {};
+  const double share =
+      static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
+  const std::string measured = rounded_bytes(what_if.measured.bytes.value);
+  const std::string predicted = rounded_bytes(what_if.predicted.bytes.value);
+  const std::string peak =
+      &device == &analysis.main() ? "the peak" : fmt::format("the peak on {}", analysis.data->text(device.device));
+  return fmt::format("{} of {} is dead; ", percent(share, 0), peak) +
+         (predicted == measured ? fmt::format("without it another moment is as high, {}. ", measured)
+                                : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
+}
+
 std::string headline(const Analysis& analysis) {
-  const WhatIf& what_if = analysis.what_if;
   std::int64_t residual = 0;
   std::int64_t early = 0;
   std::int64_t never = 0;
@@ -414,17 +442,9 @@ std::string headline(const Analysis& analysis) {
   }
   std::string text = out_of_memory_sentence(analysis);
   if (residual > 0) text += counted(residual, "release") + " freed nothing. ";
-  if (what_if.dead_at_peak.value > 0) {
-    const double share =
-        static_cast<double>(what_if.dead_at_peak.value) / static_cast<double>(what_if.measured.bytes.value);
-    const std::string measured = rounded_bytes(what_if.measured.bytes.value);
-    const std::string predicted = rounded_bytes(what_if.predicted.bytes.value);
-    text += percent(share, 0) + " of the peak is dead; ";
-    text += predicted == measured ? fmt::format("without it another moment is as high, {}. ", measured)
-                                  : fmt::format("without it the peak is {}, not {}. ", predicted, measured);
-  } else if (residual > 0) {
-    text += "None of it is alive at the peak. ";
-  }
+  std::string dead;
+  for (const DeviceAnalysis& device : analysis.devices) dead += dead_sentence(analysis, device);
+  text += dead.empty() && residual > 0 ? "None of it is alive at the peak. " : dead;
   if (early > 0) text += counted(early, "parameter is", "parameters are") + " read after the release. ";
   if (never > 0) text += counted(never, "gathered parameter is", "gathered parameters are") + " never released. ";
   for (const Finding& finding : analysis.findings) text += streams_sentence(*analysis.data, finding);
@@ -443,9 +463,10 @@ std::string clean_line(const LoadedTrace& trace) {
     ++final_releases;
     freed += row.verdict == Verdict::kFreed ? 1 : 0;
   }
-  const std::int64_t peak = trace.analysis.what_if.measured.bytes.value;
+  const DeviceAnalysis& device = trace.analysis.main();
+  const std::int64_t peak = device.what_if.measured.bytes.value;
   std::string text = fmt::format("No finding. Peak {} ({})", exact_bytes(peak), rounded_bytes(peak));
-  if (trace.analysis.what_if.measured.seq.valid()) text += " on " + where_of_peak(trace);
+  if (device.what_if.measured.seq.valid()) text += " on " + where_of_peak(*trace.data, device);
   text += final_releases == 0 && persistent > 0
               ? fmt::format("; all {} of persistent parameters", counted(persistent, "release"))
           : final_releases == 0
@@ -454,36 +475,55 @@ std::string clean_line(const LoadedTrace& trace) {
   return text + ".";
 }
 
-std::string peak_lines(const LoadedTrace& trace, const Style& style) {
-  const Analysis& analysis = trace.analysis;
-  const WhatIf& what_if = analysis.what_if;
-  const auto row = [](std::string_view label, std::int64_t bytes, std::string_view rest) {
-    return left(label, 16) + right(exact_bytes(bytes), kNumbers) + "   " + std::string(rest) + "\n";
-  };
+std::string findings_name(const std::vector<std::int64_t>& numbers) {
+  return (numbers.size() == 1 ? "finding " : "findings ") + fmt::format("{}", fmt::join(numbers, ", "));
+}
+
+/// The peak without each of several findings alone, and what only all of some of them together free.
+std::string alone_lines(const std::vector<const Finding*>& findings, const DeviceAnalysis& device) {
+  std::string text;
+  for (std::size_t i = 0; i < findings.size() && i < kMostAlone; ++i) {
+    text += peak_row("", findings[i]->predicted_peak->value,
+                     fmt::format("          without finding {} alone", findings[i]->number));
+  }
+  if (findings.size() > kMostAlone) {
+    text += fmt::format("{}and {}: --json\n", left("", 16),
+                        counted(static_cast<std::int64_t>(findings.size() - kMostAlone), "more finding"));
+  }
+  for (const analyzer::SharedBytes& shared : device.shared) {
+    text += fmt::format("  {} share {}, freed only when all of them are fixed\n", findings_name(shared.findings),
+                        exact_bytes(shared.at_peak.value));
+  }
+  return text;
+}
+
+std::string peak_lines(const LoadedTrace& trace, const DeviceAnalysis& device, const Style& style) {
+  const WhatIf& what_if = device.what_if;
   const auto share = [&](Bytes bytes) {
     return right(percent(static_cast<double>(bytes.value) / static_cast<double>(what_if.measured.bytes.value), 1), 7);
   };
-  std::string text = row("peak allocated", what_if.measured.bytes.value, where_of_peak(trace));
-  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(*trace.data, analysis.device);
+  std::string text = peak_row("peak allocated", what_if.measured.bytes.value, where_of_peak(*trace.data, device));
+  const analyzer::DevicePeaks peaks = analyzer::device_peaks_of(*trace.data, device.device);
   if (peaks.reserved) {
-    text += row("  reserved", peaks.reserved->value,
-                peaks.active ? fmt::format("at most, and {} active", exact_bytes(peaks.active->value)) : "at most");
+    text +=
+        peak_row("  reserved", peaks.reserved->value,
+                 peaks.active ? fmt::format("at most, and {} active", exact_bytes(peaks.active->value)) : "at most");
   }
   if (what_if.dead_at_peak.value == 0) return text;
-  std::vector<std::string> numbers;
-  std::vector<std::string> residual;
-  for (const Finding& finding : analysis.findings) {
-    if (finding.dead_at_peak.value > 0) numbers.push_back(std::to_string(finding.number));
-    if (finding.predicted_peak) residual.push_back(std::to_string(finding.number));
+  std::vector<std::int64_t> dead;
+  std::vector<std::int64_t> residual;
+  std::vector<const Finding*> predicted;
+  for (const Finding& finding : trace.analysis.findings) {
+    if (finding.device != device.device || !finding.predicted_peak) continue;
+    if (finding.dead_at_peak.value > 0) dead.push_back(finding.number);
+    residual.push_back(finding.number);
+    predicted.push_back(&finding);
   }
-  const auto findings = [](const std::vector<std::string>& list) {
-    return (list.size() == 1 ? "finding " : "findings ") + joined(list, ", ");
-  };
-  text += row("  needed", what_if.needed_at_peak.value, share(what_if.needed_at_peak));
-  text += row("  dead but held", what_if.dead_at_peak.value,
-              style.bad(share(what_if.dead_at_peak)) + "   " + findings(numbers));
-  text += row("  predicted", what_if.predicted.bytes.value, "          without " + findings(residual));
-  return text;
+  text += peak_row("  needed", what_if.needed_at_peak.value, share(what_if.needed_at_peak));
+  text += peak_row("  dead but held", what_if.dead_at_peak.value,
+                   style.bad(share(what_if.dead_at_peak)) + "   " + findings_name(dead));
+  text += peak_row("  predicted", what_if.predicted.bytes.value, "          without " + findings_name(residual));
+  return predicted.size() > 1 ? text + alone_lines(predicted, device) : text;
 }
 
 std::string holder_head(const TraceData& data, const HolderPath& path) {
@@ -546,9 +586,15 @@ std::string survivor_line(const LoadedTrace& trace) {
 std::string body(const LoadedTrace& trace, const Style& style) {
   std::string text;
   if (trace.analysis.findings.empty()) {
-    text += style.good(clean_line(trace)) + "\n\n";
+    text += style.good(clean_line(trace)) + "\n";
+    for (const DeviceAnalysis& device : trace.analysis.devices) {
+      if (&device != &trace.analysis.main()) text += peak_lines(trace, device, style);
+    }
+    text += "\n";
   } else {
-    text += style.bold(headline(trace.analysis)) + "\n\n" + peak_lines(trace, style) + "\n";
+    text += style.bold(headline(trace.analysis)) + "\n\n";
+    for (const DeviceAnalysis& device : trace.analysis.devices) text += peak_lines(trace, device, style);
+    text += "\n";
     for (const Finding& finding : trace.analysis.findings) text += finding_text(trace, finding, style) + "\n";
   }
   if (const std::string line = survivor_line(trace); !line.empty()) text += line + "\n";
@@ -558,13 +604,16 @@ std::string body(const LoadedTrace& trace, const Style& style) {
 /// What must agree for a rank to be called equal: the peak, its parts and the findings, not addresses and times.
 Json essence(const LoadedTrace& trace) {
   const Analysis& analysis = trace.analysis;
-  Json json = {{"peak", analysis.what_if.measured.bytes.value},
-               {"predicted", analysis.what_if.predicted.bytes.value},
-               {"dead", analysis.what_if.dead_at_peak.value},
+  Json json = {{"devices", Json::array()},
                {"steps", analysis.facts.steps},
                {"releases", analysis.releases.rows.size()},
                {"lost", analysis.facts.lost},
                {"findings", Json::array()}};
+  for (const DeviceAnalysis& device : analysis.devices) {
+    const WhatIf& what_if = device.what_if;
+    json["devices"].push_back(
+        {what_if.measured.bytes.value, what_if.predicted.bytes.value, what_if.dead_at_peak.value});
+  }
   for (const Finding& finding : analysis.findings) {
     json["findings"].push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes.value,
                                 key_text(*trace.data, finding.items), finding.unexplained, finding.reads});
@@ -609,13 +658,11 @@ std::string labelled(std::string_view label, std::string_view text, const Style&
   return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
 }
 
-std::string where_of_peak(const LoadedTrace& trace) {
-  const TraceData& data = *trace.data;
-  const Analysis& analysis = trace.analysis;
-  const Peak& peak = analysis.what_if.measured;
-  std::vector<std::string> parts{std::string(data.text(analysis.device))};
-  if (analysis.peak_step != nullptr) parts.push_back(fmt::format("step {}", analysis.peak_step->number));
-  if (analysis.peak_phase != nullptr) parts.emplace_back(data.text(analysis.peak_phase->name));
+std::string where_of_peak(const TraceData& data, const DeviceAnalysis& device) {
+  const Peak& peak = device.what_if.measured;
+  std::vector<std::string> parts{std::string(data.text(device.device))};
+  if (device.peak_step != nullptr) parts.push_back(fmt::format("step {}", device.peak_step->number));
+  if (device.peak_phase != nullptr) parts.emplace_back(data.text(device.peak_phase->name));
   if (data.sums_only_at(peak.seq) != nullptr) parts.emplace_back("rows of that step were not kept");
   if (peak.block != nullptr) {
     if (const Operator* op = named_operator(data, peak.block->birth.op)) {

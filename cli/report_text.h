@@ -13,7 +13,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string report_text(const std::vector<LoadedTrace>& traces, const Style& style);
 
 /// Parts that other faces show too.
-[[nodiscard]] std::string where_of_peak(const LoadedTrace& trace);
+[[nodiscard]] std::string where_of_peak(const analyzer::TraceData& data, const analyzer::DeviceAnalysis& device);
 [[nodiscard]] std::string footer_text(const LoadedTrace& trace, const Style& style);
 /// Lines "held by …" of what one census found.
 [[nodiscard]] std::string holder_lines(const analyzer::TraceData& data, const analyzer::Holders& holders,

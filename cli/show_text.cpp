@@ -184,6 +184,10 @@ std::string steps_text(const std::optional<StepRange>& steps) {
                                      : fmt::format("{} to {}", steps->first, steps->last);
 }
 
+std::string other_device_line(std::string_view device, Bytes peak) {
+  return fmt::format("also allocated on {}: peak {}; see --device {}\n", device, exact_bytes(peak.value), device);
+}
+
 }  // namespace
 
 std::string curve_text(const CurveOverview& curve, const Style& style) {
@@ -212,8 +216,7 @@ std::string curve_text(const CurveOverview& curve, const Style& style) {
     text += "≤: between the windows that were kept, the curve may have been lower; its peaks are exact.\n";
   for (const DeviceCurve& other : curve.devices) {
     if (other.device == curve.device.device) continue;
-    text += fmt::format("also allocated on {}: peak {}; see --device {}\n", other.device,
-                        exact_bytes(other.whole.highest.value), other.device);
+    text += other_device_line(other.device, other.whole.highest);
   }
   if (!curve.stored)
     text += "This trace has no pyramid of its curve, because it is not finished: its rows were read.\n";
@@ -221,10 +224,12 @@ std::string curve_text(const CurveOverview& curve, const Style& style) {
 }
 
 std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) {
-  const WhatIf& what_if = trace.analysis.what_if;
+  const analyzer::DeviceAnalysis& device = trace.analysis.main();
+  const WhatIf& what_if = device.what_if;
   if (!what_if.measured.seq.valid()) return "Nothing was allocated in this trace.\n";
   std::string text = style.bold(fmt::format("peak allocated  {}", exact_bytes(what_if.measured.bytes.value))) + "   " +
-                     where_of_peak(trace) + fmt::format(" · seq {}\n", grouped(what_if.measured.seq.value));
+                     where_of_peak(*trace.data, device) +
+                     fmt::format(" · seq {}\n", grouped(what_if.measured.seq.value));
   if (what_if.dead_at_peak.value > 0) {
     text += fmt::format("  needed {} · dead but held {} · predicted without it {}\n",
                         exact_bytes(what_if.needed_at_peak.value), exact_bytes(what_if.dead_at_peak.value),
@@ -234,8 +239,12 @@ std::string peak_text(const LoadedTrace& trace, GroupBy by, const Style& style) 
                           exact_bytes(what_if.predicted_last_use.bytes.value));
     }
   }
-  return text + group_table(trace, live_blocks(*trace.data, trace.analysis.device, what_if.measured.seq), by,
-                            what_if.measured.seq, style);
+  text += group_table(trace, live_blocks(*trace.data, device.device, what_if.measured.seq), by, what_if.measured.seq,
+                      style);
+  for (const analyzer::DeviceAnalysis& other : trace.analysis.devices) {
+    if (&other != &device) text += other_device_line(trace.data->text(other.device), other.what_if.measured.bytes);
+  }
+  return text;
 }
 
 std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, GroupBy by, const Style& style) {

@@ -1,7 +1,7 @@
 #include "analyzer/model/analysis.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -10,65 +10,72 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Storages that several items name count once.
-Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
-  std::set<BlockId> counted;
-  Bytes bytes;
+/// The device of a finding's storages: that of the first one whose block is known.
+StringId device_of(const TraceData& data, const Finding& finding) {
+  if (finding.waits) return finding.waits->device;
+  if (finding.pools) return finding.pools->device;
+  if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;
   for (const FindingItem& item : finding.items) {
-    if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
-    for (const Block* block : data.blocks_by_storage.of(item.storage)) {
-      const bool alive = block->device == peak.device && block->span.covers(peak.seq);
-      if (alive && counted.insert(block->id).second) bytes.value += block->bytes.value;
-    }
+    if (const StringId device = analyzer::device_of(data, item.storage); device.valid()) return device;
   }
-  return bytes;
+  return {};
 }
 
-void add_share_of_peak(const TraceData& data, const Peak& peak, Finding& finding) {
-  finding.alive_at_peak = alive_at(data, finding, peak);
-  std::vector<const ReleaseRow*> rows;
-  for (const FindingItem& item : finding.items) {
-    if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
+/// Puts findings in the order of a report, and numbers them.
+void order_findings(Analysis& analysis) {
+  std::map<StringId, std::ptrdiff_t> before_end;  // the first device has most devices after it
+  for (const DeviceAnalysis& device : analysis.devices) {
+    before_end[device.device] = analysis.devices.data() + analysis.devices.size() - &device;
   }
-  const std::vector<Gap> gaps = gaps_at_release(data, rows);
-  if (gaps.empty()) return;
-  finding.dead_at_peak = bytes_in_gaps(gaps, peak.device, peak.seq);
-  finding.peak_share = peak.bytes.value > 0
-                           ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value)
-                           : 0;
-  finding.predicted_peak = peak_of(data, peak.device, gaps).bytes;
+  std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [&](const Finding& a, const Finding& b) {
+    return std::tuple(!a.out_of_memory.empty(), !a.aside(), before_end[a.device], a.dead_at_peak, a.byte_seconds) >
+           std::tuple(!b.out_of_memory.empty(), !b.aside(), before_end[b.device], b.dead_at_peak, b.byte_seconds);
+  });
+  std::map<std::int64_t, std::int64_t> numbers;
+  for (Finding& finding : analysis.findings) {
+    const auto number = static_cast<std::int64_t>(numbers.size()) + 1;
+    numbers[finding.number] = number;
+    finding.number = number;
+  }
+  for (DeviceAnalysis& device : analysis.devices) {
+    for (SharedBytes& shared : device.shared) {
+      for (std::int64_t& number : shared.findings) number = numbers[number];
+      std::sort(shared.findings.begin(), shared.findings.end());
+    }
+  }
 }
 
 }  // namespace
 
 Analysis analyze(const TraceData& data) {
-  Analysis analysis{&data, {},      PhaseIndex(data), analyze_releases(data), {}, {}, {}, step_survivors(data),
-                    {},    nullptr, nullptr};
-  if (const std::vector<StringId> devices = devices_of(data); !devices.empty()) analysis.device = devices.front();
-  analysis.what_if = what_if(data, analysis.device, analysis.releases.residual());
-  analysis.steps =
-      step_peaks(data, analysis.releases.steps, analysis.device, gaps_at_release(data, analysis.releases.residual()));
-  const Peak& peak = analysis.what_if.measured;
-  if (peak.seq.valid()) {
-    analysis.peak_step = step_at(analysis.releases.steps, peak.seq);
-    analysis.peak_phase = analysis.phases.at(peak.seq);
+  Analysis analysis{&data, PhaseIndex(data), analyze_releases(data), {}, {}, step_survivors(data), {}};
+  for (const StringId device : devices_of(data)) {
+    analysis.devices.push_back(analyze_device(data, analysis.releases, analysis.phases, device));
   }
+  if (analysis.devices.empty()) analysis.devices.emplace_back();
   for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
                           rules::awaits_stream, rules::reserved_beyond_active}) {
-    for (Finding& finding : rule(data, analysis.releases)) analysis.findings.push_back(std::move(finding));
+    for (Finding& finding : rule(data, analysis.releases)) {
+      finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
+      finding.device = device_of(data, finding);
+      analysis.findings.push_back(std::move(finding));
+    }
   }
-  for (Finding& finding : analysis.findings) {
-    // What an out-of-memory error points at has findings of its own.
-    if (finding.out_of_memory.empty()) add_share_of_peak(data, peak, finding);
-  }
-  std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [](const Finding& a, const Finding& b) {
-    return std::tuple(!a.out_of_memory.empty(), !a.aside(), a.dead_at_peak, a.byte_seconds) >
-           std::tuple(!b.out_of_memory.empty(), !b.aside(), b.dead_at_peak, b.byte_seconds);
-  });
-  std::int64_t number = 0;
-  for (Finding& finding : analysis.findings) finding.number = ++number;
+  for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
+  order_findings(analysis);
   analysis.facts = run_facts(data, analysis.releases);
   return analysis;
+}
+
+Status keep_device(Analysis& analysis, const std::string& path, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const DeviceAnalysis& device : analysis.devices) names.push_back(analysis.data->text(device.device));
+  const Expected<std::size_t> at = device_named(path, names, name);
+  if (!at.ok()) return at.error();
+  const DeviceAnalysis kept = std::move(analysis.devices[*at]);
+  std::erase_if(analysis.findings, [&](const Finding& finding) { return finding.device != kept.device; });
+  analysis.devices = {kept};
+  return {};
 }
 
 }  // namespace dcmt::analyzer

@@ -1,37 +1,42 @@
 // Everything a report says about one trace, computed in one go.
 #pragma once
 
-#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
+#include "analyzer/model/device_analysis.h"
 #include "analyzer/model/run_facts.h"
 #include "analyzer/releases/releases.h"
-#include "analyzer/releases/what_if.h"
 #include "analyzer/rules/finding.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/survivors.h"
-#include "analyzer/time/step_peaks.h"
+#include "trace/base/status.h"
 
 namespace dcmt::analyzer {
 
 /// Parts point into the TraceData, which must outlive it.
 struct Analysis {
   const TraceData* data = nullptr;
-  StringId device;  ///< the one with the highest peak; zero if nothing was allocated
   PhaseIndex phases;
   Releases releases;
-  WhatIf what_if;
-  std::vector<StepPeak> steps;
-  std::vector<Finding> findings;  ///< out of memory first, then most bytes dead at the peak, most byte·seconds
+  /// GPUs before the CPU, of several the one with the highest peak first. At least one: of a trace in which nothing was
+  /// allocated, one without a name.
+  std::vector<DeviceAnalysis> devices;
+  /// Out of memory first, then by device, most bytes dead at its peak, most byte·seconds.
+  std::vector<Finding> findings;
   std::vector<StepSurvivors> survivors;
   RunFacts facts;
 
-  /// The step and phase of the peak, nullptr outside of all.
-  const Step* peak_step = nullptr;
-  const Mark* peak_phase = nullptr;
+  /// The device that a report begins with.
+  [[nodiscard]] const DeviceAnalysis& main() const { return devices.front(); }
 };
 
 [[nodiscard]] Analysis analyze(const TraceData& data);
+
+/// Leaves of an analysis what is of one device, "cuda:1", or "cuda" for the first of several. Numbers of findings stay.
+/// kUsage if nothing was allocated there; `path` is for the message.
+[[nodiscard]] Status keep_device(Analysis& analysis, const std::string& path, std::string_view name);
 
 }  // namespace dcmt::analyzer

@@ -51,7 +51,6 @@ class RankComparisonTest : public ::testing::Test {
     const TraceData data = trace.load();
     const Analysis analysis = analyze(data);
     facts.push_back(rank_facts(analysis));  // texts of its own: the trace goes
-    facts.back().devices = rank_peaks(analysis);
   }
   RankComparison compare() {
     Expected<RankComparison> result = compare_ranks(facts);

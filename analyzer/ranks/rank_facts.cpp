@@ -131,24 +131,19 @@ Bytes RankFacts::residual_bytes() const {
   return bytes;
 }
 
-std::vector<RankPeak> rank_peaks(const Analysis& analysis) {
-  const TraceData& data = *analysis.data;
-  std::vector<RankPeak> peaks;
-  for (const StringId device : devices_of(data)) {
-    const WhatIf own =
-        device == analysis.device ? analysis.what_if : what_if(data, device, analysis.releases.residual());
-    const Step* step = step_at(analysis.releases.steps, own.measured.seq);
-    peaks.push_back({std::string(data.text(device)), own.measured.bytes, own.measured.seq, own.measured.ns,
-                     step != nullptr ? std::optional(step->number) : std::nullopt, own.predicted.bytes});
-  }
-  return peaks;
-}
-
 RankFacts rank_facts(const Analysis& analysis) {
   RankFacts facts;
   facts.path = analysis.data->path;
   facts.rank = analysis.facts.rank;
   facts.world_size = analysis.facts.world_size;
+  for (const DeviceAnalysis& device : analysis.devices) {
+    const WhatIf& what_if = device.what_if;
+    if (!device.device.valid()) continue;
+    facts.devices.push_back({std::string(analysis.data->text(device.device)), what_if.measured.bytes,
+                             what_if.measured.seq, what_if.measured.ns,
+                             device.peak_step != nullptr ? std::optional(device.peak_step->number) : std::nullopt,
+                             what_if.predicted.bytes});
+  }
   facts.parameters = parameters_of(analysis);
   for (const Parameter& parameter : analysis.data->parameters) {
     facts.mechanisms.emplace(parameter.key.graph, analysis.data->text(parameter.mechanism));

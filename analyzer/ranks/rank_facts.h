@@ -55,7 +55,7 @@ struct RankParameter {
 struct RankFacts {
   std::string path;
   std::int64_t rank = -1, world_size = -1;
-  std::vector<RankPeak> devices;  ///< the highest peak first; told beside each other, not compared
+  std::vector<RankPeak> devices;  ///< GPUs first, then the highest peak
   std::map<Key, RankParameter> parameters;
   std::map<std::int64_t, std::string> mechanisms;  ///< by graph: of functions that gather, below 0
   std::map<Key, std::string> names;                ///< of parameters that such functions name
@@ -72,10 +72,6 @@ struct RankFacts {
   [[nodiscard]] Bytes residual_bytes() const;
 };
 
-/// All but `devices`, whose predictions take passes over all blocks.
 [[nodiscard]] RankFacts rank_facts(const Analysis& analysis);
-
-/// For RankFacts::devices.
-[[nodiscard]] std::vector<RankPeak> rank_peaks(const Analysis& analysis);
 
 }  // namespace dcmt::analyzer

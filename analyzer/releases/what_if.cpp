@@ -75,9 +75,14 @@ Bytes bytes_in_gaps(const std::vector<Gap>& gaps, StringId device, Sequence at) 
   return bytes;
 }
 
+std::vector<Gap> gaps_on(StringId device, std::vector<Gap> gaps) {
+  std::erase_if(gaps, [&](const Gap& gap) { return gap.block->device != device; });
+  return gaps;
+}
+
 WhatIf what_if(const TraceData& data, StringId device, const std::vector<const ReleaseRow*>& releases) {
   WhatIf result;
-  const std::vector<Gap> gaps = gaps_at_release(data, releases);
+  const std::vector<Gap> gaps = gaps_on(device, gaps_at_release(data, releases));
   result.measured = peak_of(data, device);
   result.dead_at_peak = bytes_in_gaps(gaps, device, result.measured.seq);
   result.needed_at_peak = Bytes(result.measured.bytes.value - result.dead_at_peak.value);
@@ -85,9 +90,10 @@ WhatIf what_if(const TraceData& data, StringId device, const std::vector<const R
     return left_out.empty() ? result.measured : peak_of(data, device, left_out);
   };
   result.predicted = without(gaps);
-  result.predicted_last_use = without(gaps_at_last_use(data, releases));
-  result.last_use_known = std::any_of(releases.begin(), releases.end(),
-                                      [](const ReleaseRow* row) { return row->residual && !row->reads.empty(); });
+  result.predicted_last_use = without(gaps_on(device, gaps_at_last_use(data, releases)));
+  result.last_use_known = std::any_of(releases.begin(), releases.end(), [&](const ReleaseRow* row) {
+    return row->residual && !row->reads.empty() && device_of(data, row->mark->storage) == device;
+  });
   return result;
 }
 

@@ -23,7 +23,10 @@ namespace dcmt::analyzer {
 [[nodiscard]] std::vector<Gap> gaps_at_release(const TraceData& data, const std::vector<const ReleaseRow*>& releases);
 [[nodiscard]] std::vector<Gap> gaps_at_last_use(const TraceData& data, const std::vector<const ReleaseRow*>& releases);
 
-/// The measured peak and what it would be.
+/// Those of blocks of one device.
+[[nodiscard]] std::vector<Gap> gaps_on(StringId device, std::vector<Gap> gaps);
+
+/// The measured peak of a device and what it would be.
 struct WhatIf {
   Peak measured;
   Bytes dead_at_peak;           ///< of the measured peak: bytes kept past their release

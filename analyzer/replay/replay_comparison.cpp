@@ -96,12 +96,12 @@ Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& 
     from = first->from;
     to = last->to;
   }
-  const Curve curve = allocated_curve(data, replay.device);
+  const Curve curve = allocated_curve(data, replay.main().device);
   Bytes overhead;
   for (const CurvePoint& point : curve) {
     if (point.seq <= begin->span.from_seq) overhead = point.bytes;
   }
-  ReplayFacts facts = facts_in(replay, replay.device, from, to, overhead);
+  ReplayFacts facts = facts_in(replay, replay.main().device, from, to, overhead);
 
   // What an allocator rounded up is a part of the storage that is played.
   std::map<Key, const ReplayBuffer*> played;

@@ -97,7 +97,7 @@ class PlanBuilder {
 
   /// The device of the gathered storages.
   void choose_device() {
-    plan_.device = analysis_.device;
+    plan_.device = analysis_.main().device;
     for (const Cycle& cycle : analysis_.releases.cycles) {
       if (const Block* block = block_of(*given_by(cycle)); block != nullptr && in(cycle.gather->span.from_seq)) {
         plan_.device = block->device;

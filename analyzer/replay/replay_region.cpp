@@ -54,7 +54,7 @@ Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& findin
     kept = region;
     most = std::max(most, ++count);
   }
-  const Sequence peak = analysis.what_if.measured.seq;
+  const Sequence peak = analysis.main().what_if.measured.seq;
   const ReplayRegion* best = nullptr;
   for (const auto& [bounds, stretch] : stretches) {
     const bool has_peak = bounds.first <= peak && peak < bounds.second;
@@ -71,7 +71,7 @@ Expected<ReplayRegion> region_of_step(const Analysis& analysis, std::int64_t ste
 }
 
 ReplayRegion region_of_peak(const Analysis& analysis) {
-  return of_steps(analysis, analysis.peak_step, analysis.peak_step);
+  return of_steps(analysis, analysis.main().peak_step, analysis.main().peak_step);
 }
 
 }  // namespace dcmt::analyzer

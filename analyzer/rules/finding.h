@@ -48,6 +48,7 @@ struct Finding {
   std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string rule;                  ///< name of the rule that made it
   std::string title;
+  StringId device;                              ///< of its storages; zero: not known
   std::vector<std::string> origins;             ///< of the items' gathers, distinct (origins.h)
   bool trial = false;                           ///< nothing but trials of the program gathers and reads here
   std::vector<FindingItem> items;               ///< in order of time; empty where the finding is of no parameter

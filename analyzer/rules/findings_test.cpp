@@ -68,8 +68,8 @@ TEST(Findings, TheFixHasNone) {
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
   EXPECT_TRUE(analysis.findings.empty());
-  EXPECT_EQ(analysis.what_if.dead_at_peak, Bytes(0));
-  EXPECT_EQ(analysis.what_if.measured.bytes, analysis.what_if.predicted.bytes);
+  EXPECT_EQ(analysis.main().what_if.dead_at_peak, Bytes(0));
+  EXPECT_EQ(analysis.main().what_if.measured.bytes, analysis.main().what_if.predicted.bytes);
 }
 
 TEST(Findings, HoldersAndOperatorsThatDifferAreDifferentFindings) {
@@ -167,7 +167,7 @@ TEST(Findings, AKernelThatGetsAReleasedStorageIsAUseAfterRelease) {
     EXPECT_EQ(finding.kernel_reads, kernel_only ? 1 : 2);
     EXPECT_EQ(finding.confidence, kernel_only ? Confidence::kPartial : Confidence::kCertain);
   }
-  EXPECT_EQ(analysis.what_if.predicted.bytes, analysis.what_if.measured.bytes) << "both are in use";
+  EXPECT_EQ(analysis.main().what_if.predicted.bytes, analysis.main().what_if.measured.bytes) << "both are in use";
 }
 
 TEST(Findings, LaunchesAfterTheReleaseAreCountedUpToTheEndOfTheStorage) {
@@ -286,7 +286,7 @@ TEST(Findings, WhatIsNeverReleasedIsCountedAtThePeakWhereItIsAlive) {
   EXPECT_EQ(analysis.findings[0].items.size(), 4u);
   EXPECT_EQ(analysis.findings[0].alive_at_peak, Bytes(2 * each));
   EXPECT_EQ(analysis.findings[0].bytes, Bytes(3 * each));
-  EXPECT_EQ(analysis.what_if.measured.bytes, Bytes(2 * each + 5000));
+  EXPECT_EQ(analysis.main().what_if.measured.bytes, Bytes(2 * each + 5000));
 }
 
 TEST(Findings, AKilledProgramIsNotBlamedForItsOpenStep) {

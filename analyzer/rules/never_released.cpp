@@ -59,7 +59,7 @@ std::optional<FindingItem> judge(const TraceData& data, const std::vector<Step>&
 /// What makes two gathers alike.
 struct Alike {
   std::string origin;
-  StringId gather_operator;
+  StringId device, gather_operator;
   FrameId site;
   bool counted = false;                                           ///< released at times, but never finally
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
@@ -75,8 +75,8 @@ std::vector<Finding> never_released(const TraceData& data, const Releases& relea
   for (const Cycle& cycle : releases.cycles) {
     std::optional<FindingItem> item = judge(data, releases.steps, cycle, work_end);
     if (!item) continue;
-    const Alike key{origins.of(*cycle.gather), cycle.gather->name, site_of(data, cycle.gather->by.stack),
-                    item->release != nullptr};
+    const Alike key{origins.of(*cycle.gather), device_of(data, item->storage), cycle.gather->name,
+                    site_of(data, cycle.gather->by.stack), item->release != nullptr};
     groups[key].items.push_back(std::move(*item));
   }
   std::vector<Finding> findings;

@@ -11,15 +11,16 @@ namespace {
 /// What makes two residual releases alike. A release nobody looked at joins those of the same parameter.
 struct Alike {
   std::string origin;
-  StringId release_operator, function, file;
+  StringId device, release_operator, function, file;
   bool looked = false, explained = false, generated_local = false;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
 
-Alike alike(Origins& origins, const ReleaseRow& row) {
+Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   Alike key;
+  key.device = device_of(data, row.mark->storage);
   if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
   if (!row.holders) return key;
@@ -88,12 +89,12 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   for (const ReleaseRow* row : releases.residual()) {
     if (!row->reads.empty()) continue;
     rows.push_back(row);
-    if (row->holders) known.try_emplace(row->key, alike(origins, *row));
+    if (row->holders) known.try_emplace(row->key, alike(data, origins, *row));
   }
   std::map<Alike, Finding> groups;
   std::vector<Alike> order;
   for (const ReleaseRow* row : rows) {
-    Alike key = alike(origins, *row);
+    Alike key = alike(data, origins, *row);
     if (!key.looked) {
       if (const auto same = known.find(row->key); same != known.end() &&
                                                   same->second.release_operator == key.release_operator &&

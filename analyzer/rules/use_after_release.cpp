@@ -11,7 +11,7 @@ namespace {
 struct Alike {
   std::string origin;
   bool tried;  ///< all reads are trials of the program
-  StringId reader, release_operator;
+  StringId device, reader, release_operator;
   FrameId reader_site, release_site;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
@@ -45,6 +45,7 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
     const Alike key{
         row.gather != nullptr ? origins.of(*row.gather) : "",
         std::all_of(row.reads.begin(), row.reads.end(), [&](const Mark* one) { return origins.is_trial(*one); }),
+        device_of(data, row.mark->storage),
         read->name,
         row.mark->name,
         site_of(data, read->by.stack),

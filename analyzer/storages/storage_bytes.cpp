@@ -46,4 +46,9 @@ std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Se
   return gone;
 }
 
+StringId device_of(const TraceData& data, StorageId storage) {
+  const auto blocks = data.blocks_by_storage.of(storage);
+  return blocks.begin() == blocks.end() ? StringId() : (*blocks.begin())->device;
+}
+
 }  // namespace dcmt::analyzer

@@ -26,6 +26,9 @@ struct Gone {
 /// birth, after its end and once all blocks it ever had by then are freed.
 [[nodiscard]] Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at);
 
+/// Where its blocks lie; zero if the trace has none.
+[[nodiscard]] StringId device_of(const TraceData& data, StorageId storage);
+
 /// The first event after `after` that left the storage without bytes; nullopt if they are there to the end.
 [[nodiscard]] std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence after);
 

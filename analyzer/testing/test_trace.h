@@ -36,7 +36,7 @@ struct LocalOf {
   std::int64_t object = 0x7000;
 };
 
-/// An allocator gives up a request, on the device of all blocks.
+/// An allocator gives up a request.
 struct OomOf {
   std::int64_t requested = 0;
   std::optional<std::int64_t> allocated = {}, reserved = {}, free = {}, total = {};
@@ -82,7 +82,7 @@ class TestTrace {
                                                 {"detail", "full"},    {"torch", "2.11.0"},
                                                 {"python", "3.11.2"},  {"command", "python train.py"}};
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
-  std::optional<std::int64_t> gpu;     ///< of all blocks; nullopt: the CPU's
+  std::optional<std::int64_t> gpu;     ///< of all blocks from here on; nullopt: the CPU's
   std::optional<std::int64_t> stream;  ///< of all blocks from here on; nullopt: not known
 
   /// Nanoseconds of an event.
@@ -117,6 +117,7 @@ class TestTrace {
     StorageState storage;
     storage.bytes = storage.bytes_now = bytes;
     storage.stream = stream;
+    storage.gpu = gpu;
     storage.block_birth = event();
     storage.birth = event();
     storages_.push_back(storage);
@@ -335,7 +336,7 @@ class TestTrace {
   };
   struct StorageState {
     std::int64_t bytes = 0, bytes_now = 0, done = 0;
-    std::optional<std::int64_t> stream;
+    std::optional<std::int64_t> stream, gpu;
     bool waits = false;
     Event birth, end, block_birth, block_end;
   };
@@ -422,7 +423,7 @@ class TestTrace {
       BlockRow block{id,
                      address + 0x40,
                      s.bytes,
-                     gpu,
+                     s.gpu,
                      id,
                      place(s.block_birth),
                      place(s.block_end),

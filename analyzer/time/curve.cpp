@@ -99,12 +99,15 @@ void for_each_event(const TraceData& data, StringId device, const std::vector<Ga
 
 }  // namespace
 
+bool is_gpu(std::string_view device) { return device != "cpu"; }
+
 Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
                                    std::string_view name) {
   std::string names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i] == name) return i;
-    names.append(i == 0 ? "" : ", ").append(devices[i]);
+    const std::string_view device = devices[i];
+    if (device == name || device.substr(0, device.find(':')) == name) return i;
+    names.append(i == 0 ? "" : ", ").append(device);
   }
   return Error{ErrorCode::kUsage,
                path + ": nothing was allocated on '" + std::string(name) + "'. Devices of this trace: " + names + "."};
@@ -121,7 +124,9 @@ std::vector<StringId> devices_of(const TraceData& data) {
     if (peaks.size() > 1) bytes = peak_of(data, device).bytes;
     devices.push_back(device);
   }
-  std::stable_sort(devices.begin(), devices.end(), [&](StringId a, StringId b) { return peaks[a] > peaks[b]; });
+  std::stable_sort(devices.begin(), devices.end(), [&](StringId a, StringId b) {
+    return std::pair(is_gpu(data.text(a)), peaks[a]) > std::pair(is_gpu(data.text(b)), peaks[b]);
+  });
   return devices;
 }
 

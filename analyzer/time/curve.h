@@ -32,11 +32,14 @@ struct Peak {
   const Block* block = nullptr;  ///< the allocation that reached it
 };
 
-/// Which of `devices` has that name; else an error that tells them.
+/// True for a GPU's name; false for "cpu".
+[[nodiscard]] bool is_gpu(std::string_view device);
+
+/// Which of `devices` has that name, or is the first one of that kind ("cuda"); else an error that lists them.
 [[nodiscard]] Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
                                                  std::string_view name);
 
-/// The devices that have blocks, the one with the highest peak first.
+/// The devices that have blocks: GPUs before the CPU, of several the one with the highest peak first.
 [[nodiscard]] std::vector<StringId> devices_of(const TraceData& data);
 
 /// The curve of one device, in order of sequence; `gaps` are left out of it. An interval that has only sums gives its

@@ -16,7 +16,7 @@ namespace dcmt::analyzer {
 /// Of which device, and which stretch of its curve. A moment is a sequence number or "step:N", which stands for the
 /// step's begin in `from` and for its end in `to`.
 struct CurveQuestion {
-  std::string device;    ///< empty: the one with the highest peak
+  std::string device;    ///< empty: the first of `devices`
   std::string from, to;  ///< both included; empty: as far as the trace goes
   std::size_t rows = 0;  ///< at most
 };
@@ -27,7 +27,7 @@ struct CurveRow {
 };
 
 struct CurveOverview {
-  std::vector<DeviceCurve> devices;     ///< the highest peak first; empty: nothing was allocated
+  std::vector<DeviceCurve> devices;     ///< GPUs before the CPU, then the highest peak; empty: nothing was allocated
   DeviceCurve device;                   ///< of these, the one that the rows are of
   std::optional<StepRange> peak_steps;  ///< where its peak is
   std::vector<CurveRow> rows;

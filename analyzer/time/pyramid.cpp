@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "analyzer/time/curve.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
@@ -109,8 +111,9 @@ Status Pyramid::load_devices() {
     curve.whole = stretch_of(whole->rows.front(), whole->end);
     devices_.push_back(std::move(curve));
   }
-  std::stable_sort(devices_.begin(), devices_.end(),
-                   [](const DeviceCurve& a, const DeviceCurve& b) { return a.whole.highest > b.whole.highest; });
+  std::stable_sort(devices_.begin(), devices_.end(), [](const DeviceCurve& a, const DeviceCurve& b) {
+    return std::pair(is_gpu(a.device), a.whole.highest) > std::pair(is_gpu(b.device), b.whole.highest);
+  });
   return {};
 }
 

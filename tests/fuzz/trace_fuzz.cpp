@@ -72,10 +72,10 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
     out << cli::peak_text(trace, by, style);
     for (const char* at : {"end", "peak", "oom", "step:2", "here", "forward#2", "17"}) {
-      const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.what_if.measured.seq);
+      const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.main().what_if.measured.seq);
       if (!moment) continue;
-      out << cli::live_text(trace, trace.analysis.device, *moment, by, style);
-      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, trace.analysis.device, *moment));
+      out << cli::live_text(trace, trace.analysis.main().device, *moment, by, style);
+      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, trace.analysis.main().device, *moment));
     }
   }
   for (const analyzer::Storage& storage : trace.data->storages) {
@@ -101,7 +101,6 @@ void print_ranks(const std::vector<cli::LoadedTrace>& traces, std::ostream& out)
   std::vector<analyzer::RankFacts> ranks;
   for (const cli::LoadedTrace& trace : traces) {
     ranks.push_back(analyzer::rank_facts(trace.analysis));
-    ranks.back().devices = analyzer::rank_peaks(trace.analysis);
     ranks.back().rank = static_cast<std::int64_t>(ranks.size());  // or most would be refused
     ranks.back().world_size = 4;
   }

@@ -1,0 +1,122 @@
+#include "analyzer/model/device_analysis.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Storages that several items name count once.
+Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
+  std::set<BlockId> counted;
+  Bytes bytes;
+  for (const FindingItem& item : finding.items) {
+    if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
+    for (const Block* block : data.blocks_by_storage.of(item.storage)) {
+      const bool alive = block->device == peak.device && block->span.covers(peak.seq);
+      if (alive && counted.insert(block->id).second) bytes.value += block->bytes.value;
+    }
+  }
+  return bytes;
+}
+
+std::vector<Gap> gaps_of(const TraceData& data, const Finding& finding) {
+  std::vector<const ReleaseRow*> rows;
+  for (const FindingItem& item : finding.items) {
+    if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
+  }
+  return gaps_at_release(data, rows);
+}
+
+bool overlap(const Gap& a, const Gap& b) {
+  return (!a.to.valid() || b.from < a.to) && (!b.to.valid() || a.from < b.to);
+}
+
+/// The gaps of several findings, and which of them are of one block at one time.
+class GapsOfFindings {
+ public:
+  explicit GapsOfFindings(std::vector<std::vector<Gap>> gaps) : gaps_(std::move(gaps)) {
+    for (std::size_t finding = 0; finding < gaps_.size(); ++finding) {
+      for (const Gap& gap : gaps_[finding]) by_block_[gap.block].emplace_back(finding, &gap);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Gap>& of(std::size_t finding) const { return gaps_[finding]; }
+
+  /// Without those in which another finding keeps the block too: the block stays as long as that one is not fixed.
+  [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const {
+    std::vector<Gap> alone;
+    for (const Gap& gap : gaps_[finding]) {
+      const auto& others = by_block_.at(gap.block);
+      const bool shared = std::any_of(others.begin(), others.end(), [&](const auto& other) {
+        return other.first != finding && overlap(*other.second, gap);
+      });
+      if (!shared) alone.push_back(gap);
+    }
+    return alone;
+  }
+
+  [[nodiscard]] std::vector<SharedBytes> shared_at(Sequence at, const std::vector<Finding>& numbered) const {
+    std::map<std::vector<std::int64_t>, Bytes> sums;
+    for (const auto& [block, gaps] : by_block_) {
+      std::set<std::int64_t> findings;
+      for (const auto& [finding, gap] : gaps) {
+        if (gap->from <= at && (!gap->to.valid() || at < gap->to)) findings.insert(numbered[finding].number);
+      }
+      if (findings.size() > 1 && block->span.covers(at)) {
+        sums[{findings.begin(), findings.end()}].value += block->bytes.value;
+      }
+    }
+    std::vector<SharedBytes> shared;
+    for (const auto& [findings, bytes] : sums) shared.push_back({findings, bytes});
+    std::stable_sort(shared.begin(), shared.end(),
+                     [](const SharedBytes& a, const SharedBytes& b) { return a.at_peak > b.at_peak; });
+    return shared;
+  }
+
+ private:
+  std::vector<std::vector<Gap>> gaps_;  ///< by finding
+  std::map<const Block*, std::vector<std::pair<std::size_t, const Gap*>>> by_block_;
+};
+
+}  // namespace
+
+DeviceAnalysis analyze_device(const TraceData& data, const Releases& releases, const PhaseIndex& phases,
+                              StringId device) {
+  DeviceAnalysis result;
+  result.device = device;
+  const std::vector<const ReleaseRow*> residual = releases.residual();
+  result.what_if = what_if(data, device, residual);
+  result.steps = step_peaks(data, releases.steps, device, gaps_on(device, gaps_at_release(data, residual)));
+  if (const Sequence at = result.what_if.measured.seq; at.valid()) {
+    result.peak_step = step_at(releases.steps, at);
+    result.peak_phase = phases.at(at);
+  }
+  return result;
+}
+
+void add_what_if(const TraceData& data, DeviceAnalysis& device, std::vector<Finding>& findings) {
+  const Peak& peak = device.what_if.measured;
+  std::vector<std::vector<Gap>> all(findings.size());
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].device == device.device) all[i] = gaps_of(data, findings[i]);
+  }
+  const GapsOfFindings gaps(std::move(all));
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    Finding& finding = findings[i];
+    // An out-of-memory error points at storages that have findings of their own.
+    if (finding.device != device.device || !finding.out_of_memory.empty()) continue;
+    finding.alive_at_peak = alive_at(data, finding, peak);
+    if (gaps.of(i).empty()) continue;
+    finding.dead_at_peak = bytes_in_gaps(gaps.of(i), peak.device, peak.seq);
+    finding.peak_share = peak.bytes.value > 0
+                             ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value)
+                             : 0;
+    finding.predicted_peak = peak_of(data, peak.device, gaps.alone(i)).bytes;
+  }
+  device.shared = gaps.shared_at(peak.seq, findings);
+}
+
+}  // namespace dcmt::analyzer
