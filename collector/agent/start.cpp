@@ -70,18 +70,36 @@ bool is_loaded(const char* library) noexcept {
   return handle != nullptr;
 }
 
+/// Torch's version as torch itself has it, a byte each from the top: major, minor; 0: not known.
+std::uint64_t version_of_torch() noexcept {
+  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+  void* version = cpu != nullptr ? dlsym(cpu, "aoti_torch_abi_version") : nullptr;
+  return version != nullptr ? reinterpret_cast<std::uint64_t (*)()>(version)() : 0;
+}
+
+/// The torch provider does not load where torch lacks a symbol that it needs: it was built for another version.
+void refuse_unloadable(const char* name, const char* why) noexcept {
+  const std::uint64_t version = version_of_torch();
+  char text[512];
+  snprintf(text, sizeof text,
+           "%s was not built for the torch %u.%u that runs here: nothing is recorded in this process. Rebuild "
+           "dc-memtrace against the torch in use (DCMT_PYTHON names its Python). It does not load: %s",
+           name, static_cast<unsigned>(version >> 56), static_cast<unsigned>(version >> 48 & 0xff), why);
+  refuse(text);
+}
+
 void load_provider(const char* libraries, const char* name) noexcept {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s", libraries, name);
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* why = dlerror();
+    const char* error = dlerror();
+    char why[256];  // a copy: the loader's text ends at the next call to it
+    snprintf(why, sizeof why, "%s", error != nullptr ? error : "no reason given");
+    if (strstr(name, "torch") != nullptr) return refuse_unloadable(name, why);
     char text[512];
-    snprintf(text, sizeof text, "%s does not load here: %s", name, why != nullptr ? why : "no reason given");
-    if (strstr(name, "torch") != nullptr)
-      refuse(text);
-    else
-      diagnose(wire::DiagnosticCode::kProviderOff, text);
+    snprintf(text, sizeof text, "%s does not load here: %s", name, why);
+    diagnose(wire::DiagnosticCode::kProviderOff, text);
     return;
   }
   auto start = reinterpret_cast<void (*)()>(dlsym(handle, "dcmt_provider_start"));

@@ -19,6 +19,7 @@
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
+#include "collector/torch/version_gate.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -94,6 +95,10 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         write_small_sums};
 
 void start() {
+  if (const char* why = other_torch_version(); why != nullptr) {
+    agent::refuse(why);
+    return;
+  }
   agent::set_torch_version(TORCH_VERSION);
   if (const char* why = self_check(); why != nullptr) {
     agent::refuse(why);
