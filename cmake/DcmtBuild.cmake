@@ -1,4 +1,4 @@
-# How every target of the project is compiled: C++20, warnings as errors, hidden symbols, ccache where present.
+# How every target of the project is compiled: C++20, warnings (errors with DCMT_WERROR), hidden symbols, ccache where present.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -10,13 +10,10 @@ if(DCMT_COLLECTOR)
   if(TARGET dcmt_cuda)
     install(TARGETS dcmt_cuda LIBRARY DESTINATION lib/dcmt)
   endif()
-  if(TARGET dcmt_zero3)
-    install(TARGETS dcmt_zero3 LIBRARY DESTINATION lib/dcmt)
-  endif()
   install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/operators.toml DESTINATION share/dcmt)
-  if(TARGET dcmt_zero3)  # for `reproduce`
-    install(TARGETS dcmt_zero3 LIBRARY DESTINATION lib/dcmt)
-    install(DIRECTORY executor/python/dcmt_zero3 python/dc_memtrace DESTINATION share/dcmt/python
-            FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
-  endif()
+endif()
+if(TARGET dcmt_zero3)  # for `reproduce`
+  install(TARGETS dcmt_zero3 LIBRARY DESTINATION lib/dcmt)
+  install(DIRECTORY executor/python/dcmt_zero3 python/dc_memtrace DESTINATION share/dcmt/python
+          FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 endif()

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/headeronly/version.h>
 
 #include <cstring>
 #include <optional>
@@ -119,7 +120,11 @@ class NcclWorld final : public World {
   nccl::Stream current_stream() const {
     if (device_.is_cpu()) return nullptr;
     const c10::impl::VirtualGuardImpl implementation(device_.type());
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
     return implementation.getStreamNativeHandle(implementation.getStream(device_));
+#else
+    fail(Place{"NCCL"}, "a GPU needs torch 2.11 or newer: an older one gives no native stream");
+#endif
   }
 
   [[noreturn]] void failed(Result result, const Place& place) {

@@ -6,6 +6,10 @@
 
 #include <exception>
 
+// Torch 2.13 gave two of the collectives other names. Those of before are there in all versions that are supported.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace dcmt::zero3 {
 namespace {
 
@@ -77,3 +81,5 @@ std::shared_ptr<World> process_group_world(const std::string& group, const Place
 }
 
 }  // namespace dcmt::zero3
+
+#pragma GCC diagnostic pop
