@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 import recorded
 import torch
 
@@ -53,3 +54,54 @@ def test_another_version_that_lacks_a_symbol(tmp_path):
     line = refusal_of(result, tmp_path / "out")
     runs = re.match(r"\d+\.\d+", torch.__version__)[0]
     assert f"not built for the torch {runs} that runs here" in line and "not_in_torch" in line
+
+
+SLOTS = ("copies of tensors", "tensors that get another's storage", "ends of storages")
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_a_virtual_function_that_moved(tmp_path, slot):
+    """Witnesses stand in another slot than the one that torch calls, as if a function had come in before it."""
+    environment = recorded.environment(DC_MEMTRACE_TEST_MOVED_SLOT=slot)
+    result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", JOB, env=environment)
+    assert f"does not call what is hooked for {slot}: " in refusal_of(result, tmp_path / "out")
+
+
+def test_a_source_that_can_be_done_without_is_switched_off_by_name(tmp_path):
+    environment = recorded.environment(DC_MEMTRACE_TEST_MOVED_SLOT="ends of functional storages")
+    recorded.record(tmp_path / "out", "-c", "import torch; torch.ones(3)", env=environment)
+    (trace,) = recorded.traces(tmp_path / "out")
+    texts = recorded.query(trace, "SELECT string.text FROM diagnostic JOIN string ON string.id = diagnostic.text")
+    assert any("hooked for ends of functional storages: these are not seen" in text for (text,) in texts)
+
+
+# An allocator of CUDA's, as far as its reports go. What is reported: address, bytes, torch's two counters, device.
+REPORTER = """
+typedef unsigned long size;
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void*, long, size, size, unsigned short);
+void report(void* block, long bytes, size allocated) {
+  _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(block, bytes, allocated, 1ul << 26, 1);
+}
+"""
+REPORTS = """
+import ctypes, pathlib, sys, torch
+ctypes.CDLL(pathlib.Path(torch.__file__).parent / "lib/libc10.so", ctypes.RTLD_GLOBAL)
+report = ctypes.CDLL(sys.argv[1]).report
+report.argtypes = (ctypes.c_void_p, ctypes.c_long, ctypes.c_ulong)
+torch.ones(3)  # what was loaded is looked through
+before = int(sys.argv[2])
+report(1 << 40, 1 << 20, before + (1 << 20))
+report(2 << 40, 1 << 22, before + 5 * (1 << 20))
+report(1 << 40, -(1 << 20), before + (1 << 22))
+"""
+
+
+@pytest.mark.parametrize("before, blocks", [(0, [1 << 20, 1 << 22]), (4096, [])])
+def test_blocks_of_cuda_are_compared_with_torchs_own_counter(tmp_path, before, blocks):
+    reporter = shared_object(tmp_path / "libc10_cuda.so.reporter", REPORTER)
+    recorded.record(tmp_path / "out", "-c", REPORTS, reporter, before)
+    (trace,) = recorded.traces(tmp_path / "out")
+    of_cuda = recorded.query(trace, "SELECT bytes FROM block WHERE device LIKE 'cuda%' ORDER BY bytes")
+    assert [size for (size,) in of_cuda] == blocks
+    texts = recorded.query(trace, "SELECT string.text FROM diagnostic JOIN string ON string.id = diagnostic.text")
+    assert any("blocks of CUDA are not seen" in text for (text,) in texts) == (not blocks)

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "collector/elf/slots.h"
+
 namespace dcmt::elf {
 namespace {
 
@@ -39,49 +41,6 @@ class NotCancelled {
  private:
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
-
-/// A stretch of memory of one protection, as the kernel says.
-struct Mapping {
-  std::uintptr_t low = 0;
-  std::uintptr_t high = 0;
-  int protection = 0;
-};
-
-/// The mapping at `address`; an empty one if unknown.
-Mapping mapping_of(std::uintptr_t address) {
-  Mapping mapping;
-  FILE* maps = fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return mapping;
-  char line[512];
-  while (fgets(line, sizeof line, maps) != nullptr) {
-    std::uintptr_t low = 0;
-    std::uintptr_t high = 0;
-    char flags[5] = {};
-    // The kernel writes these numbers. NOLINTNEXTLINE(cert-err34-c)
-    if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 && address >= low && address < high) {
-      mapping = {
-          low, high,
-          (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0)};
-      break;
-    }
-  }
-  fclose(maps);
-  return mapping;
-}
-
-/// Stores `value`, making the page writable for the moment if it is not. `around` is what is known of the place.
-bool write_slot(void** slot, void* value, Mapping& around) {
-  const auto address = reinterpret_cast<std::uintptr_t>(slot);
-  if (address < around.low || address >= around.high) around = mapping_of(address);
-  if (around.protection == 0) return false;
-  const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  void* const page = reinterpret_cast<void*>(address & ~(page_size - 1));
-  const bool closed = (around.protection & PROT_WRITE) == 0;
-  if (closed && mprotect(page, page_size, around.protection | PROT_WRITE) != 0) return false;
-  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-  if (closed) mprotect(page, page_size, around.protection);
-  return true;
-}
 
 const char* base_name(const char* path) {
   const char* slash = strrchr(path, '/');
@@ -279,6 +238,13 @@ bool patch_slot(void** table, std::size_t index, void* replacement) noexcept {
   const NotCancelled not_cancelled;
   Mapping around;
   return write_slot(table + index, replacement, around);
+}
+
+std::size_t undo(void* replacement) noexcept {
+  const NotCancelled not_cancelled;
+  seen_objects().clear();
+  g_loaded = 0;  // the next patch_imports() goes through all objects
+  return undo_slots(replacement);
 }
 
 }  // namespace dcmt::elf

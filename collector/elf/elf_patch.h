@@ -52,4 +52,9 @@ std::size_t import_slots(const char* library, const char* symbol, std::span<void
 /// Replaces word `index` of a table of addresses, such as a virtual one. False if its page cannot be written.
 bool patch_slot(void** table, std::size_t index, void* replacement) noexcept;
 
+/// Puts back what was in a slot before, for every slot that was changed to `replacement` (nullptr: to anything) and
+/// still has that. A slot that somebody else has changed since is left. Returns how many slots were put back. Not
+/// thread-safe against itself and patch_imports().
+std::size_t undo(void* replacement = nullptr) noexcept;
+
 }  // namespace dcmt::elf

@@ -9,6 +9,7 @@
 #include "collector/torch/allocator_trace.h"
 #include "collector/torch/running_node.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/symbols.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -31,25 +32,12 @@ using CpuOutOfMemory = void (*)(void*, std::size_t);
 /// cudaMemGetInfo(free, total); 0: no error
 using MemoryOfDevice = int (*)(std::size_t*, std::size_t*);
 
-constexpr char kAllocCpu[] = "_ZN3c109alloc_cpuEm";
-constexpr char kFreeCpu[] = "_ZN3c108free_cpuEPv";
-constexpr char kReportMemory[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
-constexpr char kReportOutOfMemory[] = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
-constexpr char kCpuOutOfMemory[] = "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm";
-
-/// A function of no argument that returns a handle or an address.
-using GetPointer = void* (*)();
-constexpr char kBlasHandle[] = "_ZN2at4cuda24getCurrentCUDABlasHandleEv";
-constexpr char kBlasLtWorkspace[] = "_ZN2at4cuda22getCUDABlasLtWorkspaceEv";
-
 AllocCpu g_alloc_cpu;
 FreeCpu g_free_cpu;
 ReportMemory g_report_memory;
 ReportOutOfMemory g_report_out_of_memory;
 CpuOutOfMemory g_cpu_out_of_memory;
 MemoryOfDevice g_memory_of_device;
-GetPointer g_blas_handle;
-GetPointer g_blas_lt_workspace;
 
 void write_block(wire::RecordType type, std::uint32_t device, std::uint64_t address, std::uint64_t bytes,
                  std::uint64_t stack) noexcept {
@@ -160,9 +148,11 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
 
 // What is known of each device's CUDA allocator. Changed under that allocator's lock.
 constexpr std::size_t kDevices = 256;
+enum class Counting : std::uint8_t { kUnknown, kAsTorch, kOtherwise };
 struct Reserved {
   std::atomic<std::uint64_t> bytes;  ///< as last told
   std::atomic<bool> traced;          ///< it was told that every change is told
+  std::atomic<Counting> counting;
 };
 constinit Reserved g_reserved[kDevices] = {};
 
@@ -231,36 +221,6 @@ void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
   write_reserved(device, g_reserved[device].bytes.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
 }
 
-/// Names who allocates, for as long as it lives.
-class Owner {
- public:
-  explicit Owner(const char* name) noexcept : thread_(agent::recording() ? torch_thread() : nullptr) {
-    if (thread_ == nullptr) return;
-    before_ = thread_->block_owner;
-    thread_->block_owner = name;
-  }
-  ~Owner() {
-    if (thread_ != nullptr) thread_->block_owner = before_;
-  }
-  Owner(const Owner&) = delete;
-  Owner& operator=(const Owner&) = delete;
-
- private:
-  TorchThread* thread_;
-  const char* before_ = nullptr;
-};
-
-// torch keeps a workspace for each handle and stream, made at the first use.
-void* on_blas_handle() {
-  const Owner owner("cuBLAS workspace");
-  return g_blas_handle();
-}
-
-void* on_blas_lt_workspace() {
-  const Owner owner("cuBLASLt workspace");
-  return g_blas_lt_workspace();
-}
-
 void write_owner(std::uint32_t device, std::uint64_t address, const char* owner) noexcept {
   const std::uint64_t name = agent::intern(owner, strlen(owner));
   auto* record = static_cast<wire::BlockOwnerRecord*>(
@@ -293,6 +253,21 @@ void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcep
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 
+/// Whether what is reported of a device's blocks is what this provider takes it for: torch's own counter is one of the
+/// arguments, and after the first block it is that block's bytes. Asked at the first report, and at each one after a
+/// "no".
+bool counts_as_torch(std::size_t device, std::int64_t bytes, std::uint64_t allocated) noexcept {
+  Reserved& of_device = g_reserved[device];
+  const Counting counting = of_device.counting.load(std::memory_order_relaxed);
+  if (counting != Counting::kUnknown) return counting == Counting::kAsTorch;
+  const bool same = bytes > 0 && static_cast<std::uint64_t>(bytes) == allocated;
+  of_device.counting.store(same ? Counting::kAsTorch : Counting::kOtherwise, std::memory_order_relaxed);
+  if (same) return true;
+  agent::diagnose(wire::DiagnosticCode::kProviderOff,
+                  "blocks of CUDA are not seen: torch's own counter differs from what is hooked for them");
+  return false;
+}
+
 // Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
 // size, which is what memory_stats counts as allocated; a free has it too.
 void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
@@ -303,6 +278,8 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
     const Reserved& told = g_reserved[index];
     if (told.bytes.load(std::memory_order_relaxed) != reserved ||
         told.traced.load(std::memory_order_relaxed) != is_traced()) {
+      if (!counts_as_torch(index, bytes, allocated))
+        return g_report_memory(address, bytes, allocated, reserved, device);
       write_reserved(index, reserved);
     }
     if (bytes > 0) {
@@ -405,15 +382,5 @@ void follow_cuda_allocator() noexcept {
 }
 
 std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }
-
-std::span<const ImportPatch> block_owner_imports(void* cuda) noexcept {
-  static const ImportPatch kOwners[] = {
-      {kBlasHandle, pointer(on_blas_handle), nullptr},
-      {kBlasLtWorkspace, pointer(on_blas_lt_workspace), nullptr},
-  };
-  if (g_blas_handle != nullptr && g_blas_lt_workspace != nullptr) return kOwners;
-  if (!find(cuda, kBlasHandle, g_blas_handle) || !find(cuda, kBlasLtWorkspace, g_blas_lt_workspace)) return {};
-  return kOwners;
-}
 
 }  // namespace dcmt::torch_provider

@@ -25,8 +25,4 @@ void write_block_free(std::uint32_t device, const void* address) noexcept;
 /// The import slots to redirect.
 std::span<const elf::ImportPatch> allocator_imports() noexcept;
 
-/// Those of functions that keep CUDA blocks without a tensor, as far as this torch has them.
-/// @param cuda  handle of libtorch_cuda
-std::span<const elf::ImportPatch> block_owner_imports(void* cuda) noexcept;
-
 }  // namespace dcmt::torch_provider

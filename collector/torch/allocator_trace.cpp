@@ -12,7 +12,7 @@ namespace dcmt::torch_provider {
 namespace {
 
 using Allocator = c10::cuda::CUDACachingAllocator::CUDAAllocator;
-using Entry = c10::CachingDeviceAllocator::TraceEntry;
+using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
 
 /// Only through its virtual functions, so that a torch without CUDA can load the provider.
 Allocator* allocator_in_use(void* c10_cuda) {

@@ -1,41 +1,27 @@
 // Where the fields of torch's objects lie, as data, and reads through it that take no reference.
 //
-// Measured on torch 2.11; before anything is hooked, self_check.cpp verifies the fields on live objects through torch's
-// own accessors and the slots by the symbols that torch exports. Not verified: kVariableTensor, which needs Python, and
-// the slots without a symbol (kTensorSlotCopyFrom, those of storages).
+// The constants are made at build from the headers of the torch in use (layout_probe.cpp). Before anything is hooked,
+// self_check.cpp verifies them on live objects, through torch's own accessors and the symbols that torch exports.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#ifdef DCMT_WITHOUT_TORCH  // unit tests, which need some layout
+#include "collector/torch/testing/torch_layout.h"
+#else
+#include "collector/torch/torch_layout.h"
+#endif
+
 namespace dcmt::torch_provider::layout {
 
-inline constexpr std::size_t kCount = 8;             ///< intrusive_ptr_target: combined counts
-inline constexpr std::size_t kTensorStorage = 16;    ///< TensorImpl: StorageImpl*
-inline constexpr std::size_t kTensorAutograd = 24;   ///< TensorImpl: AutogradMetaInterface*
-inline constexpr std::size_t kTensorPyObject = 56;   ///< TensorImpl: PyObject*
-inline constexpr std::size_t kTensorOffset = 152;    ///< TensorImpl: storage offset in elements
-inline constexpr std::size_t kTensorElements = 160;  ///< TensorImpl: number of elements
-inline constexpr std::size_t kTensorBytes = 168;     ///< all fields above lie before this
-inline constexpr std::size_t kTensorDtype = 168;   ///< TensorImpl: TypeMeta: its index, for a c10::ScalarType the same
-inline constexpr std::size_t kStorageData = 16;    ///< StorageImpl: data pointer
-inline constexpr std::size_t kStorageDevice = 40;  ///< StorageImpl: type and index, a byte each
-inline constexpr std::size_t kStorageBytes = 48;   ///< StorageImpl: size_bytes, or a tagged SymInt
-inline constexpr std::size_t kStoragePyObject = 80;
-inline constexpr std::size_t kVariableTensor = 16;  ///< THPVariable: TensorImpl*
-inline constexpr std::size_t kViewBase = 200;       ///< DifferentiableViewMeta: base_ of backward_info_: TensorImpl*
-inline constexpr std::size_t kViewHasBase = 248;    ///< DifferentiableViewMeta: whether backward_info_ is there
-inline constexpr std::size_t kViewBytes = 256;      ///< both fields above lie before this
+inline constexpr std::size_t kTensorBytes = kTensorDtype;  ///< all fields that a copy of a tensor needs lie before this
+inline constexpr std::size_t kViewBytes = kViewHasBase + 8;  ///< both fields of a view lie before this
 
 // Slots of virtual tables, counted from the table's symbol (offset to top, type info, then functions).
-inline constexpr std::size_t kTableFunctions = 2;         ///< what an object's first word points to
-inline constexpr std::size_t kTensorSlotRelease = 4;      ///< release_resources
-inline constexpr std::size_t kTensorSlotDetach = 31;      ///< shallow_copy_and_detach(const VariableVersion&, bool)
-inline constexpr std::size_t kTensorSlotDetachMove = 32;  ///< shallow_copy_and_detach(VariableVersion&&, bool)
-inline constexpr std::size_t kTensorSlotCopyFrom = 33;    ///< shallow_copy_from
-inline constexpr std::size_t kStorageSlotDelete = 3;      ///< deleting destructor
-inline constexpr std::size_t kStorageSlotRelease = 4;
-inline constexpr std::size_t kEngineSlotExecute = 4;  ///< autograd's Engine::execute
+inline constexpr std::size_t kTableFunctions = 2;  ///< what an object's first word points to
+/// The deleting destructor of storages: destructors come first in what both classes are derived from.
+inline constexpr std::size_t kStorageSlotDelete = kStorageSlotRelease - 1;
 
 inline std::uint64_t word(const void* object, std::size_t offset) noexcept {
   return *reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(object) + offset);

@@ -13,6 +13,7 @@
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/allocator_hooks.h"
+#include "collector/torch/block_owners.h"
 #include "collector/torch/function_cycles.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
@@ -21,6 +22,7 @@
 #include "collector/torch/release_keys.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/symbols.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -54,35 +56,6 @@ using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint
 using ResizeStorage = void (*)(void*, std::size_t);
 /// Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs): a vector through a hidden argument.
 using EngineExecute = void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
-
-constexpr char kConstruct4[] =
-    "_ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE";
-constexpr char kConstructViewC1[] =
-    "_ZN3c1010TensorImplC1ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE";
-constexpr char kConstructViewC2[] =
-    "_ZN3c1010TensorImplC2ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE";
-constexpr char kDestroyD1[] = "_ZN3c1010TensorImplD1Ev";
-constexpr char kDestroyD2[] = "_ZN3c1010TensorImplD2Ev";
-constexpr char kResizeCpu[] = "_ZN2at6native16resize_bytes_cpuEPN3c1011StorageImplEm";
-constexpr char kResizeCuda[] = "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm";
-constexpr char kCopyMetadata[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_RKNS_15VariableVersionEb";
-constexpr char kCopyMetadataMove[] = "_ZN3c1010TensorImpl20copy_tensor_metadataEPKS0_PS0_ONS_15VariableVersionEb";
-constexpr char kSetCpu[] = "_ZN2at6native16set_storage_cpu_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
-constexpr char kSetCuda[] = "_ZN2at6native17set_storage_cuda_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
-constexpr char kSetMeta[] =
-    "_ZN2at6native24set_storage_meta__symintERNS_6TensorEN3c107StorageENS3_6SymIntENS3_8ArrayRefIS5_EES7_";
-constexpr char kSetQuantized[] =
-    "_ZN2at6native22set_storage_quantized_ERNS_6TensorEN3c107StorageElNS3_8ArrayRefIlEES6_";
-constexpr char kMakeStorage[] =
-    "_ZN3c1017make_storage_implENS_11StorageImpl15use_byte_size_tENS_6SymIntENS_7DataPtrEPNS_9AllocatorEbSt8"
-    "optionalINS_6DeviceEE";
-constexpr char kEngineExecute[] =
-    "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_";
-constexpr char kEngineTable[] = "_ZTVN5torch8autograd6EngineE";
-constexpr char kUndefined[] = "_ZN3c1019UndefinedTensorImpl10_singletonE";
-constexpr char kTensorTable[] = "_ZTVN3c1010TensorImplE";
-constexpr char kStorageTable[] = "_ZTVN3c1011StorageImplE";
-constexpr char kFunctionalTable[] = "_ZTVN2at17functionalization21FunctionalStorageImplE";
 
 Construct4 g_construct4;
 ConstructView g_construct_view;
@@ -553,7 +526,7 @@ void* cuda_library() {
 
 }  // namespace
 
-bool install_lifetime_hooks(const char** why) noexcept {
+bool install_lifetime_hooks(bool functional, const char** why) noexcept {
   void* c10 = loaded_library("libc10.so");
   void* cpu = loaded_library("libtorch_cpu.so");
   if (c10 == nullptr || cpu == nullptr) {
@@ -585,15 +558,16 @@ bool install_lifetime_hooks(const char** why) noexcept {
   g_release_storage = reinterpret_cast<OneObject>(storage_table[layout::kStorageSlotRelease]);
   g_delete_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotDelete]);
   g_release_functional = reinterpret_cast<OneObject>(functional_table[layout::kStorageSlotRelease]);
-  const bool patched = patch_slot(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
-                       patch_slot(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
-                       patch_slot(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
-                       patch_slot(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
-                       patch_slot(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
-                       patch_slot(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
-                       patch_slot(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
-                       patch_slot(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)) &&
-                       patch_slot(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
+  const bool patched =
+      patch_slot(tensor_table, layout::kTensorSlotRelease, pointer(on_release_tensor)) &&
+      patch_slot(tensor_table, layout::kTensorSlotDetach, pointer(on_detach)) &&
+      patch_slot(tensor_table, layout::kTensorSlotDetachMove, pointer(on_detach_move)) &&
+      patch_slot(tensor_table, layout::kTensorSlotCopyFrom, pointer(on_copy_from)) &&
+      patch_slot(storage_table, layout::kStorageSlotDelete, pointer(on_delete_storage)) &&
+      patch_slot(storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
+      (!functional || (patch_slot(functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
+                       patch_slot(functional_table, layout::kStorageSlotRelease, pointer(on_release_functional)))) &&
+      patch_slot(engine_table, layout::kEngineSlotExecute, pointer(on_engine_execute));
   if (!patched) {
     *why = "the virtual tables of torch's objects cannot be written";
     return false;

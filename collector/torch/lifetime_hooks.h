@@ -6,8 +6,9 @@
 namespace dcmt::torch_provider {
 
 /// Installs all hooks, those of the allocators included. False, with the reason in `why`, if torch does not export what
-/// they need, or it cannot be hooked; a hook that was installed passes everything on while nothing is recorded.
-bool install_lifetime_hooks(const char** why) noexcept;
+/// they need, or it cannot be hooked; elf::undo() then takes back what was installed.
+/// @param functional  also those of functional storages
+bool install_lifetime_hooks(bool functional, const char** why) noexcept;
 
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.
 std::size_t patch_new_objects() noexcept;

@@ -52,40 +52,10 @@ const OperatorRow* find_operator(const std::vector<OperatorRow>& table, const ch
 }
 
 bool is_of_torch(std::string_view name) {
-  // Those of torch 2.11; some come as a module is imported.
-  constexpr std::string_view kNamespaces[] = {"_c10d_functional",
-                                              "_c10d_functional_autograd",
-                                              "_dtensor",
-                                              "_inductor_test",
-                                              "_quantized",
-                                              "_test",
-                                              "aten",
-                                              "c10d",
-                                              "c10d_functional",
-                                              "debug_mode_ops",
-                                              "debugprims",
-                                              "export",
-                                              "flex_lib",
-                                              "fsdp",
-                                              "inductor",
-                                              "mkl",
-                                              "mkldnn",
-                                              "mkldnn_prepacked",
-                                              "onednn",
-                                              "onnx",
-                                              "onnx_symbolic",
-                                              "prepacked",
-                                              "prim",
-                                              "prims",
-                                              "profiler",
-                                              "quantization",
-                                              "quantized",
-                                              "quantized_decomposed",
-                                              "rngprims",
-                                              "sparse",
-                                              "static_runtime",
-                                              "streams",
-                                              "symm_mem"};
+  constexpr std::string_view kNamespaces[] = {
+#include "collector/torch/torch_namespaces.inc"
+  };
+  static_assert(std::ranges::is_sorted(kNamespaces));
   return std::ranges::binary_search(kNamespaces, name.substr(0, name.find(':')));
 }
 

@@ -43,7 +43,7 @@ void end(std::uint64_t address) noexcept {
   if (!remove_small_block(wire::kCpuDevice, block)) write_block_free(wire::kCpuDevice, block);
 }
 
-/// @param bytes  as asked; the allocator keeps blocks of powers of two
+/// @param bytes  that the allocator keeps for it
 void begin(std::uint64_t address, std::size_t bytes) noexcept {
   if (take(address)) end(address);
   if (!bucket_of(address).insert(address)) {
@@ -54,10 +54,16 @@ void begin(std::uint64_t address, std::size_t bytes) noexcept {
     return;
   }
   const auto* block = reinterpret_cast<const void*>(address);
-  const std::uint64_t rounded = std::bit_ceil(bytes);
-  if (!add_small_block(wire::kCpuDevice, block, rounded)) {
-    write_block_alloc(wire::kCpuDevice, block, rounded, kOwner);
+  if (!add_small_block(wire::kCpuDevice, block, bytes)) {
+    write_block_alloc(wire::kCpuDevice, block, bytes, kOwner);
   }
+}
+
+/// Bytes that the allocator keeps for `data`: most often the next power of two, but the program can set a limit from
+/// which on it is what was asked for. The allocator's own block says it.
+std::size_t kept_bytes(const at::DataPtr& data, std::size_t asked) noexcept {
+  const auto* block = static_cast<const at::HostBlock<c10::Stream>*>(data.get_context());
+  return block != nullptr && block->ptr_ == data.get() ? block->size_ : std::bit_ceil(asked);
 }
 
 void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
@@ -66,7 +72,7 @@ void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
   if (address != 0 && agent::recording()) {
     const agent::Inside inside;
     g_deleter.store(result->get_deleter(), std::memory_order_relaxed);
-    begin(address, bytes);
+    begin(address, kept_bytes(*result, bytes));
   }
   return returned;
 }

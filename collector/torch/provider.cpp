@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/elf_patch.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/known_blocks.h"
@@ -13,6 +14,7 @@
 #include "collector/torch/lifetime_hooks.h"
 #include "collector/torch/operator_events.h"
 #include "collector/torch/operator_wrap.h"
+#include "collector/torch/rehearsal.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/running_node.h"
 #include "collector/torch/self_check.h"
@@ -116,7 +118,13 @@ void start() {
   if (!prepare_running_node()) {
     agent::diagnose(wire::DiagnosticCode::kNote, "this torch does not say which of autograd's nodes runs: not named");
   }
-  if (!install_lifetime_hooks(&why)) {
+  const Rehearsed rehearsed = rehearse();
+  if (rehearsed.refusal != nullptr) {
+    agent::refuse(rehearsed.refusal);
+    return;
+  }
+  if (!install_lifetime_hooks(rehearsed.functional, &why)) {
+    elf::undo();
     agent::refuse(why);
     return;
   }

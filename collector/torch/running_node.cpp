@@ -1,9 +1,9 @@
 #include "collector/torch/running_node.h"
 
 #include <string.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <typeinfo>
@@ -15,8 +15,9 @@
 namespace dcmt::torch_provider {
 namespace {
 
-using CurrentNode = std::shared_ptr<void>();
-constinit CurrentNode* g_current_node = nullptr;
+/// It returns a shared_ptr up to torch 2.12, an intrusive_ptr after.
+using CurrentNode = decltype(torch::autograd::get_current_node)*;
+constinit CurrentNode g_current_node = nullptr;
 
 /// What torch calls its nodes: the class's name, of those in torch::autograd::generated without where they are. It is
 /// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
@@ -49,17 +50,18 @@ std::size_t class_name(std::string_view mangled, std::span<char> out) noexcept {
 bool prepare_running_node() noexcept {
   void* cpu = elf::loaded_library("libtorch_cpu.so");
   if (cpu == nullptr) return false;
-  g_current_node = reinterpret_cast<CurrentNode*>(elf::symbol_in_use(cpu, "_ZN5torch8autograd16get_current_nodeEv"));
+  g_current_node = reinterpret_cast<CurrentNode>(elf::symbol_in_use(cpu, "_ZN5torch8autograd16get_current_nodeEv"));
   return g_current_node != nullptr;
 }
 
 std::uint64_t running_node() noexcept {
   if (g_current_node == nullptr || nodes_are_observed()) return 0;
-  // The engine holds it while it runs: this reference is never the last.
-  const std::shared_ptr<void> node = g_current_node();
-  if (node == nullptr) return 0;
+  // The engine and the graph hold it while it runs: this reference is never the last, and never the second, whose end
+  // would ask for the GIL where the node is Python's.
+  const auto node = g_current_node();
+  if (node.get() == nullptr) return 0;
   // What a table of virtual functions has in front of it, by the C++ ABI that torch is built for.
-  const auto* table = *static_cast<const std::type_info* const* const*>(node.get());
+  const auto* table = *reinterpret_cast<const std::type_info* const* const*>(node.get());
   char name[128];
   return agent::intern(name, class_name(table[-1]->name(), name));
 }
