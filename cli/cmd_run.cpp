@@ -123,6 +123,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1u, 4096u))
       ->capture_default_str();
   run->add_flag("--force", options->replace, "Replace a run that is in the folder");
+  run->add_flag("--wait-children", options->wait_children,
+                "Record processes that outlive the command until they end, not for half a second");
   run->add_flag("-q,--quiet", options->quiet, "No status line");
   run->prefix_command();
   run->footer(kFooter);

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -21,6 +23,14 @@ using dcmt::cli::kExitUsage;
 #ifdef DCMT_HAVE_RUN
 using dcmt::cli::words_from_dashes;
 #endif
+
+/// Where standard input, output or error is closed, the next file would get its number, and with it what is printed.
+/// What holds the number instead can be neither read nor written, and a job that is started has it closed as before.
+void hold_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) open("/", O_PATH | O_CLOEXEC);
+  }
+}
 
 int usage_error(const std::string& message, const std::string& help) {
   const bool ended = message.ends_with('.') || message.ends_with('?');
@@ -85,6 +95,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_closed_descriptors();
   try {
     return dispatch(argc, argv);
   } catch (const std::exception& error) {

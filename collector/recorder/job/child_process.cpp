@@ -1,48 +1,53 @@
 #include "collector/recorder/job/child_process.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 namespace dcmt::recorder {
+namespace {
 
-SignalQueue::SignalQueue() {
-  sigset_t ours;
-  sigemptyset(&ours);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ours, signal);
-  pthread_sigmask(SIG_BLOCK, &ours, &before_);
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGXFSZ, &ignore, &file_size_before_);
-  sigaction(SIGPIPE, &ignore, &pipe_before_);
-  fd_ = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+
+int check_file(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return errno == ENOENT || errno == ENOTDIR ? kNotFound : kNotExecutable;
+  return S_ISREG(file.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kNotExecutable;
 }
 
-SignalQueue::~SignalQueue() {
-  if (fd_ >= 0) close(fd_);
-  // What is still to be said goes to the same terminal: SIGPIPE stays ignored.
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+/// Who dies with its parent dies with the parent that it would have had, too.
+void inherit_parent_death(int signal, pid_t parent) {
+  if (signal == 0) return;
+  prctl(PR_SET_PDEATHSIG, signal);
+  if (getppid() != parent) raise(signal);
 }
 
-int SignalQueue::next_for_job() {
-  signalfd_siginfo info{};
-  while (fd_ >= 0 && read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    // The terminal sends to its whole foreground group, the job included.
-    if (info.ssi_code != SI_KERNEL) return static_cast<int>(info.ssi_signo);
+}  // namespace
+
+int check_executable(const std::string& program) {
+  if (program.empty()) return kNotFound;
+  if (program.find('/') != std::string::npos) return check_file(program);
+  const char* path = getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  int code = kNotFound;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const int found = check_file(folder.empty() ? "./" + program : folder + "/" + program);
+    if (found == 0) return 0;
+    if (found == kNotExecutable) code = found;
   }
-  return 0;
+  return code;
 }
 
-void SignalQueue::restore() const {
-  sigaction(SIGXFSZ, &file_size_before_, nullptr);
-  sigaction(SIGPIPE, &pipe_before_, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+std::string not_started_line(const std::string& program, int code) {
+  return program + (code == kNotFound ? ": command not found" : ": cannot be executed");
 }
 
 Expected<pid_t> start_child(const std::vector<std::string>& command,
@@ -53,17 +58,21 @@ Expected<pid_t> start_child(const std::vector<std::string>& command,
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
 
+  int parent_death = 0;
+  prctl(PR_GET_PDEATHSIG, &parent_death);
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
     return Error{ErrorCode::kCannotRecord, std::string("the command cannot be started: ") + std::strerror(errno)};
   }
   if (pid != 0) return pid;
-  signals.restore();
+  inherit_parent_death(parent_death, parent);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+  signals.restore();
   execvp(words[0], words.data());
   const int why = errno;
   fprintf(stderr, "dc-memtrace: %s: %s\n", words[0], why == ENOENT ? "command not found" : std::strerror(why));
-  _exit(why == ENOENT ? 127 : 126);
+  _exit(why == ENOENT ? kNotFound : kNotExecutable);
 }
 
 int shell_exit_code(int wait_status) {

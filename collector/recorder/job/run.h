@@ -19,6 +19,7 @@ struct RunOptions {
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what is kept of long runs
   bool replace = false;                      ///< replace a run that is in the folder
+  bool wait_children = false;                ///< record processes that outlive the command to their end
   bool quiet = false;                        ///< no status line
   std::vector<std::string> command;
 };

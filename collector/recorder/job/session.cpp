@@ -1,0 +1,231 @@
+#include "collector/recorder/job/session.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "collector/recorder/console/human_text.h"
+#include "collector/recorder/console/oom_lines.h"
+#include "collector/recorder/job/trace_names.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Between two looks for processes that have begun or ended.
+constexpr auto kLookForProcesses = std::chrono::milliseconds(50);
+/// Of the out-of-memory errors of a run, so many are told of at once.
+constexpr std::int64_t kMostTold = 3;
+
+/// Launchers import torch and never make a tensor: an empty trace would only be noise.
+bool has_content(const std::string& trace) {
+  Expected<Database> database = open_trace(trace);
+  if (!database.ok()) return false;
+  Expected<Statement> query = database->prepare(
+      "SELECT EXISTS(SELECT 1 FROM storage) OR EXISTS(SELECT 1 FROM block) OR EXISTS(SELECT 1 FROM mark)");
+  if (!query.ok()) return false;
+  const Expected<bool> row = query->step();
+  return row.ok() && *row && query->integer(0) != 0;
+}
+
+}  // namespace
+
+Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
+                 RunState& run, bool shows_status)
+    : folder_(std::move(folder)),
+      spool_folder_(std::move(spool_folder)),
+      retention_(retention),
+      origins_(std::move(origins)),
+      run_(run),
+      shows_status_(shows_status) {}
+
+std::size_t Session::poll(const JobState& job) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool look = now - last_look_ > kLookForProcesses || job.wait_status.has_value() != saw_job_end_;
+  if (look) {
+    last_look_ = now;
+    saw_job_end_ = job.wait_status.has_value();
+    find_new();
+  }
+  std::size_t drained = 0;
+  for (auto it = live_.begin(); it != live_.end();) {
+    ProcessRecorder& process = *it->second;
+    Expected<std::size_t> result = process.poll();
+    if (!result.ok()) {
+      give_up(it->first, process, result.error());
+      it = live_.erase(it);
+      continue;
+    }
+    drained += *result;
+    tell_out_of_memory(process);
+    const auto pid = static_cast<pid_t>(process.spool().facts().pid);
+    if (look && !ProcessRecorder::is_alive(process.spool().facts()) && (pid != job.pid || job.wait_status)) {
+      finish(it->first, process, job);
+      it = live_.erase(it);
+      continue;
+    }
+    ++it;
+  }
+  return drained;
+}
+
+void Session::abandon_rest() {
+  for (auto& [path, process] : live_) {
+    notes_.push_back(fmt::format("process {} still runs; its trace ends here", process->spool().facts().pid));
+    finish(path, *process, {});
+  }
+  live_.clear();
+}
+
+std::string Session::untold() const {
+  if (out_of_memory_ <= told_) return {};
+  return fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_, folder_);
+}
+
+std::string Session::status_line() const {
+  Totals sum;
+  std::set<std::int32_t> ranks;
+  std::int64_t bytes = 0;
+  for (const auto& [path, process] : live_) {
+    const Totals totals = process->totals();
+    sum.records += totals.records;
+    sum.lost += static_cast<std::int64_t>(process->spool().lost());
+    sum.steps = std::max(sum.steps, totals.steps);
+    sum.peak_bytes = std::max(sum.peak_bytes, totals.peak_bytes);
+    ranks.insert(process->spool().facts().rank);
+    std::error_code error;
+    for (const char* suffix : {"", "-wal"}) {
+      const auto size = fs::file_size(process->trace_path() + suffix, error);
+      if (!error) bytes += static_cast<std::int64_t>(size);
+    }
+  }
+  ranks.erase(-1);
+  std::string who;
+  if (ranks.size() == 1) who = fmt::format("rank {} · ", *ranks.begin());
+  if (ranks.size() > 1) who = fmt::format("rank {}–{} · ", *ranks.begin(), *ranks.rbegin());
+  return fmt::format("{}step {} · {} records · {} on disk · {} lost · peak {}", who, sum.steps,
+                     human_count(sum.records), human_bytes(bytes), sum.lost, human_bytes(sum.peak_bytes));
+}
+
+void Session::find_new() {
+  std::error_code error;
+  std::multimap<std::uint64_t, std::pair<std::string, spool::ProcessFacts>> found;  // in the order of their start
+  for (const auto& entry : fs::directory_iterator(spool_folder_, error)) {
+    const std::string path = entry.path().string();
+    const std::string suffix = entry.path().extension().string();
+    if ((suffix != ".spool" && suffix != ".refused") || !seen_.insert(path).second) continue;
+    if (suffix == ".refused") {
+      std::ifstream file(path);
+      std::string why;
+      std::getline(file, why);
+      notes_.push_back(fmt::format("process {} is not recorded: {}", entry.path().stem().string(), why));
+      continue;
+    }
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
+    if (peek.ok()) {
+      found.emplace(peek->facts().start_tsc, std::pair{path, peek->facts()});
+    } else {
+      notes_.push_back(peek.error().message);
+    }
+  }
+  for (const auto& [start, spool] : found) open(spool.first, spool.second);
+}
+
+void Session::open(const std::string& path, const spool::ProcessFacts& facts) {
+  finish_earlier_image(facts.pid);
+  const std::string name = trace_name(facts);
+  Expected<std::unique_ptr<ProcessRecorder>> process =
+      ProcessRecorder::start(path, folder_ + "/" + name, {command_of(facts.pid), origins_}, retention_);
+  if (!process.ok()) {
+    notes_.push_back(process.error().message);
+    return;
+  }
+  run_.traces[spool_stem(path)] = name;
+  if (Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
+  live_.emplace(path, std::move(*process));
+}
+
+/// A process that executed another program has a new spool; nobody writes on the old one any more.
+void Session::finish_earlier_image(std::uint32_t pid) {
+  for (auto it = live_.begin(); it != live_.end();) {
+    if (it->second->spool().facts().pid != pid) {
+      ++it;
+      continue;
+    }
+    finish(it->first, *it->second, {});
+    it = live_.erase(it);
+  }
+}
+
+std::string Session::trace_name(const spool::ProcessFacts& facts) {
+  std::string name = unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
+  names_.insert(name);
+  return name;
+}
+
+std::vector<std::string> Session::command_of(std::uint32_t pid) const {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words.empty() ? run_.command : words;
+}
+
+void Session::finish(const std::string& spool_path, ProcessRecorder& process, const JobState& job) {
+  // Of a process that another one started, only the agent's last word is known.
+  const bool in_order = process.spool().state() == spool::AgentState::kFinished;
+  std::string exit = in_order ? "exit unseen" : "unknown";
+  if (job.wait_status && static_cast<pid_t>(process.spool().facts().pid) == job.pid) {
+    exit = WIFSIGNALED(*job.wait_status) ? fmt::format("signal {}", WTERMSIG(*job.wait_status))
+                                         : fmt::format("exit {}", WEXITSTATUS(*job.wait_status));
+  }
+  const bool refused = process.spool().state() == spool::AgentState::kRefused;
+  if (refused) notes_.push_back(process.spool().message());
+  const Status done = process.finish(exit, "finished");
+  tell_out_of_memory(process);
+  out_of_memory_ += process.totals().out_of_memory;
+  std::error_code error;
+  if (!done.ok()) {
+    // The spool stays: a later report finishes it.
+    notes_.push_back(done.error().message);
+    unfinished_ = true;
+    return;
+  }
+  fs::remove(spool_path, error);
+  if (refused || !has_content(process.trace_path())) {
+    fs::remove(process.trace_path(), error);
+    run_.traces.erase(spool_stem(spool_path));
+    names_.erase(fs::path(process.trace_path()).filename().string());
+  } else {
+    finished_.push_back(process.trace_path());
+  }
+}
+
+/// At once: the job may hang or be killed next. In one piece and from the start of a line, since the job writes
+/// there, too, and may have begun one.
+void Session::tell_out_of_memory(ProcessRecorder& process) {
+  for (const OomFacts& facts : process.take_out_of_memory()) {
+    if (told_ == kMostTold) return;
+    ++told_;
+    const std::int32_t rank = process.spool().facts().rank;
+    const std::string lines = (shows_status_ ? kClearLine : "\n") +
+                              oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
+  }
+}
+
+void Session::give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error) {
+  std::string why = error.message;
+  if (why.ends_with('.')) why.pop_back();
+  notes_.push_back(fmt::format("recording of process {} stopped: {}. What came after stays in {}",
+                               process.spool().facts().pid, why, spool_path));
+  unfinished_ = true;
+}
+
+}  // namespace dcmt::recorder
