@@ -174,10 +174,13 @@ Expected<std::size_t> ProcessRecorder::poll() {
 }
 
 Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
-  while (reader_.take() != 0) {
+  // A process that is left while it runs publishes more all the time: what it has published by now is the end.
+  const std::uint64_t end = reader_.last_taken_sequence();
+  std::size_t taken = 0;
+  do {
+    taken = reader_.take();
     DCMT_RETURN_IF_ERROR(apply_sequenced());
-  }
-  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  } while (taken != 0 && reader_.next_sequence() <= end);
   // Whoever took these sequences was killed before the record was complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));

@@ -33,7 +33,7 @@ class ProcessRecorder {
   /// records there were.
   Expected<std::size_t> poll();
 
-  /// The process is gone: drains the rest, declares gaps, writes meta and finishes the trace. `exit` as in
+  /// The process is gone, or is left: drains what it has published by now, declares gaps, writes meta and finishes the trace. `exit` as in
   /// meta::kExit, `state` as in meta::kState.
   Status finish(const std::string& exit, const std::string& state);
 
