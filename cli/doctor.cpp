@@ -164,11 +164,12 @@ Check check_cuda_facts() {
 }
 
 Check check_shared_memory() {
-  Check check{"/dev/shm", false, true, "", ""};
+  // Where it is small or missing, spools lie in the output folder, and a page that goes to the disk slows a hook.
+  Check check{"/dev/shm", false, false, "", ""};
   struct statvfs memory {};
   if (statvfs("/dev/shm", &memory) != 0) {
     check.found = "not there";
-    check.fix = "mount a tmpfs at /dev/shm";
+    check.fix = "mount a tmpfs at /dev/shm: without it spools lie in the output folder, which is slower";
     return check;
   }
   const auto block = static_cast<std::int64_t>(memory.f_frsize);
@@ -177,7 +178,9 @@ Check check_shared_memory() {
   check.found =
       fmt::format("{} free of {}; each traced process takes {}", rounded_bytes(free),
                   rounded_bytes(static_cast<std::int64_t>(memory.f_blocks) * block), rounded_bytes(kSpoolBytes));
-  if (!check.ok) check.fix = "make it larger (a container: --shm-size) and writable";
+  if (!check.ok)
+    check.fix =
+        "make it larger (a container: --shm-size) and writable: spools lie in the output folder, which is slower";
   return check;
 }
 

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -15,11 +17,14 @@
 namespace {
 
 using dcmt::cli::add_all_commands;
+
+using dcmt::ErrorCode;
 using dcmt::cli::closest_command;
 using dcmt::cli::Command;
 using dcmt::cli::commands;
 using dcmt::cli::kExitOk;
 using dcmt::cli::kExitUsage;
+using dcmt::cli::print_error;
 #ifdef DCMT_HAVE_RUN
 using dcmt::cli::words_from_dashes;
 #endif
@@ -30,6 +35,14 @@ void hold_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0) open("/", O_PATH | O_CLOEXEC);
   }
+}
+
+/// What was printed may be still to be written: a full disk must not look like success.
+int checked_output(int exit_code) {
+  errno = 0;
+  if (std::cout.flush()) return exit_code;
+  const std::string why = errno != 0 ? std::strerror(errno) : "it cannot be written to";
+  return print_error({ErrorCode::kIo, "standard output: " + why + ". The output is not complete."});
 }
 
 int usage_error(const std::string& message, const std::string& help) {
@@ -97,7 +110,7 @@ int dispatch(int argc, char** argv) {
 int main(int argc, char** argv) {
   hold_closed_descriptors();
   try {
-    return dispatch(argc, argv);
+    return checked_output(dispatch(argc, argv));
   } catch (const std::exception& error) {
     // Only running out of memory gets here.
     std::fprintf(stderr, "dc-memtrace: %s\n", error.what());

@@ -747,8 +747,14 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   if (facts.recorder_cores) parts.push_back(fmt::format("recorder {:.1f} core", *facts.recorder_cores));
   if (facts.state == "recording") parts.emplace_back("still recording");
   if (facts.state == "recovered") parts.emplace_back("recovered: the recorder had died");
-  if (facts.exit == "unknown") {
-    parts.push_back("the program ended without its exit handlers: killed, crashed, by _exit or by exec");
+  if (facts.exit == "unseen") {
+    parts.emplace_back("how the program ended was not seen");
+  } else if (facts.exit == "still running") {
+    parts.emplace_back("the program still ran when the recording ended");
+  } else if (facts.exit == "exec") {
+    parts.emplace_back("the process went on with another program");
+  } else if (facts.exit == "unknown") {
+    parts.push_back("the program ended without its exit handlers: killed, crashed or by _exit");
   } else if (!facts.exit.empty() && facts.exit != "exit 0" && facts.exit != "exit unseen") {
     parts.push_back("the program ended with " + facts.exit);
   }

@@ -24,7 +24,8 @@ inline constexpr char kUnseenBirths[] = "unseen_births";  // ends without a begi
 inline constexpr char kUnseenChanges[] =
     "unseen_changes";  // of a tensor's storage or a storage's bytes, seen at the end
 inline constexpr char kExit[] =
-    "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown'
+    "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown': not in order | 'exec' |
+             // 'still running' | 'unseen': its spool was gone
 inline constexpr char kOrigins[] = "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

@@ -127,6 +127,10 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "DELETE FROM edge WHERE id = ?",
     "DELETE FROM interval WHERE id = ?",
     "DELETE FROM interval_curve WHERE interval = ?",
+    "SELECT 1 FROM operator WHERE id = ?",
+    "SELECT 1 FROM block WHERE id = ?",
+    "SELECT 1 FROM storage WHERE id = ?",
+    "SELECT 1 FROM tensor WHERE id = ?",
     "SELECT (p.page_count - f.freelist_count) * s.page_size"
     " FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s",
     "BEGIN IMMEDIATE",
@@ -461,6 +465,19 @@ Expected<std::int64_t> TraceWriter::used_bytes() {
   const std::int64_t bytes = query.integer(0);
   query.reset();
   return bytes;
+}
+
+Expected<bool> TraceWriter::has(const OperatorRow& row) { return has(kHasOperator, row.id); }
+Expected<bool> TraceWriter::has(const BlockRow& row) { return has(kHasBlock, row.id); }
+Expected<bool> TraceWriter::has(const StorageRow& row) { return has(kHasStorage, row.id); }
+Expected<bool> TraceWriter::has(const TensorRow& row) { return has(kHasTensor, row.id); }
+
+Expected<bool> TraceWriter::has(Table table, RowId id) {
+  Statement& query = statements_[table];
+  query.bind(1, id);
+  const Expected<bool> row = query.step();
+  query.reset();
+  return row;
 }
 
 Status TraceWriter::erase(Table table, RowId id) { return Binder(statements_[table]).value(id).run(); }

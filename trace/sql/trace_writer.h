@@ -59,6 +59,12 @@ class TraceWriter {
   /// With its curves.
   Status erase(const IntervalRow& row);
 
+  /// Whether the row of a lifetime is in the trace.
+  Expected<bool> has(const OperatorRow& row);
+  Expected<bool> has(const BlockRow& row);
+  Expected<bool> has(const StorageRow& row);
+  Expected<bool> has(const TensorRow& row);
+
   /// Removes every mark of a step, and the steps' numbers from the intervals.
   Status forget_steps();
 
@@ -136,6 +142,10 @@ class TraceWriter {
     kEraseEdge,
     kEraseInterval,
     kEraseIntervalCurve,
+    kHasOperator,
+    kHasBlock,
+    kHasStorage,
+    kHasTensor,
     kUsed,
     kBegin,
     kCommit,
@@ -146,6 +156,7 @@ class TraceWriter {
   Status prepare();
   Status load();
   Status erase(Table table, RowId id);
+  Expected<bool> has(Table table, RowId id);
 
   Database database_;
   std::vector<Statement> statements_;  ///< one per Table

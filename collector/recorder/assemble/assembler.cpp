@@ -116,6 +116,7 @@ class Assembler::Impl {
   Status census_begin(std::string_view bytes);
   Status lost(const wire::LostRecord& record);
   Status write_loss(std::string_view reason, std::int64_t count);
+  Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
@@ -153,6 +154,7 @@ class Assembler::Impl {
   std::unordered_map<std::uint64_t, std::uint32_t> thread_numbers_;  ///< the reverse; the latest thread of a tid
   std::int64_t records_ = 0;
   std::int64_t lost_ = 0;
+  RowId left_out_row_ = 0;  ///< says how many lifetimes found no room
   std::string drained_;
 };
 
@@ -472,6 +474,18 @@ Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) 
   return journal_.writer.write(row);
 }
 
+Status Assembler::Impl::note_left_out() {
+  LossRow row;
+  row.count = journal_.rows.left_out();
+  if (row.count == 0) return {};
+  if (left_out_row_ == 0) left_out_row_ = journal_.ids.loss++;
+  row.id = left_out_row_;
+  row.reason = "over --max-disk";
+  row.from_seq = row.to_seq = journal_.now.seq;
+  row.ns = journal_.now.ns;
+  return journal_.writer.write(row);
+}
+
 Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
   const std::string_view code = diagnostic_text(record.header.aux);
   if (code.empty()) return journal_.bad_record("a diagnostic");
@@ -547,6 +561,7 @@ Status Assembler::Impl::save() {
 Status Assembler::Impl::commit(std::string_view drained) {
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
+  DCMT_RETURN_IF_ERROR(note_left_out());
   DCMT_RETURN_IF_ERROR(save());
   drained_ = drained;
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(kDrained, drained));
@@ -560,6 +575,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
+  DCMT_RETURN_IF_ERROR(note_left_out());
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
   DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));
   return journal_.writer.commit();

@@ -55,31 +55,26 @@ Status recover(const std::string& folder, const std::string& spool, RunState& ru
   if (name.empty()) {
     Expected<spool::SpoolReader> peek = spool::SpoolReader::open(spool);
     if (!peek.ok()) return peek.error();
-    name = unused_trace_name(peek->facts(), [&](const std::string& each) {
+    name = unused_trace_name(peek->facts().rank, peek->facts().pid, [&](const std::string& each) {
       std::error_code error;
       return fs::exists(fs::symlink_status(fs::path(folder) / each, error));
     });
     DCMT_RETURN_IF_ERROR(save_run(folder, run));  // another report goes on with this name
   }
   Expected<std::unique_ptr<ProcessRecorder>> process =
-      ProcessRecorder::resume(spool, folder + "/" + name, {run.command, {}});
+      ProcessRecorder::resume(spool, folder + "/" + name, {run.command, {}, -1, -1});
   if (!process.ok()) return process.error();
-  DCMT_RETURN_IF_ERROR((*process)->finish("unknown", "recovered"));
+  DCMT_RETURN_IF_ERROR((*process)->finish((*process)->unseen_exit(), "recovered"));
   std::error_code error;
   fs::remove(spool, error);
   return {};
 }
 
-}  // namespace
-
-Status finish_interrupted_run(const std::string& folder) {
-  if (!is_run_folder(folder)) return {};
-  Expected<RunState> run = load_run(folder);
+Status finish_interrupted_run(const std::string& folder, const std::string& file) {
+  Expected<RunState> run = load_run(folder, file);
   if (!run.ok()) return run.error();
   if (run->state != "recording") return {};
-  if (run->recorder_pid != 0 && process_start(run->recorder_pid) == run->recorder_start) {
-    return {};  // still recording: readers look at the trace as it grows
-  }
+  if (is_recording(*run)) return {};  // readers look at the trace as it grows
   DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run->spool_folder));
   DCMT_RETURN_IF_ERROR(check_traces(folder, *run));
   Expected<std::vector<std::string>> spools = spools_of_the_dead(folder, run->spool_folder);
@@ -95,6 +90,13 @@ Status finish_interrupted_run(const std::string& folder) {
   run->state = "recovered";
   run->spool_folder.clear();
   return save_run(folder, *run);
+}
+
+}  // namespace
+
+Status finish_interrupted_run(const std::string& folder) {
+  for (const std::string& file : run_files(folder)) DCMT_RETURN_IF_ERROR(finish_interrupted_run(folder, file));
+  return {};
 }
 
 }  // namespace dcmt::recorder

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "collector/recorder/job/own_clock.h"
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/version.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -116,8 +116,9 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(run.command)));
   if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kOrigins, run.origins));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{facts.rank}));
-  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kWorldSize, std::int64_t{facts.world_size}));
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{run.rank >= 0 ? run.rank : facts.rank}));
+  DCMT_RETURN_IF_ERROR(
+      writer_.set_meta(meta::kWorldSize, std::int64_t{run.rank >= 0 ? run.world_size : facts.world_size}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, text_of(facts.detail)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
@@ -203,11 +204,15 @@ Status ProcessRecorder::finish_without_spool(const std::string& trace_path, cons
   // The clock goes on from what the trace has kept.
   Expected<std::unique_ptr<Assembler>> assembler = Assembler::resume(*writer, ClockOrigin{});
   if (!assembler.ok()) return assembler.error();
-  return finish_with(*writer, **assembler, "unknown", state);
+  return finish_with(*writer, **assembler, "unseen", state);
+}
+
+std::string ProcessRecorder::unseen_exit() const {
+  return reader_.state() == spool::AgentState::kFinished ? "exit unseen" : "unknown";
 }
 
 bool ProcessRecorder::is_alive(const spool::ProcessFacts& facts) {
-  return facts.process_start != 0 && process_start(facts.pid) == facts.process_start;
+  return pid_here(facts.pid, facts.process_start) != 0;
 }
 
 }  // namespace dcmt::recorder

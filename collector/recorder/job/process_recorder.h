@@ -17,6 +17,8 @@ namespace dcmt::recorder {
 struct RunFacts {
   std::vector<std::string> command;
   std::string origins;  ///< OperatorTables::origins
+  std::int32_t rank = -1;
+  std::int32_t world_size = -1;
 };
 
 class ProcessRecorder {
@@ -33,8 +35,8 @@ class ProcessRecorder {
   /// records there were.
   Expected<std::size_t> poll();
 
-  /// The process is gone, or is left: drains what it has published by now, declares gaps, writes meta and finishes the trace. `exit` as in
-  /// meta::kExit, `state` as in meta::kState.
+  /// The process is gone, or is left: drains what it has published by now, declares gaps, writes meta and finishes the
+  /// trace. `exit` as in meta::kExit, `state` as in meta::kState.
   Status finish(const std::string& exit, const std::string& state);
 
   /// Finishes a trace that a recorder left unfinished and whose spool is gone, as of its last commit. Does nothing to
@@ -45,6 +47,8 @@ class ProcessRecorder {
   [[nodiscard]] Totals totals() const { return assembler_->totals(); }
   std::vector<OomFacts> take_out_of_memory() { return assembler_->take_out_of_memory(); }
   [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
+  /// As in meta::kExit, of a process whose end only its agent has seen: whether it left in order.
+  [[nodiscard]] std::string unseen_exit() const;
   /// True if the process of a spool is alive. A later process with its pid is another one; a zombie counts as gone.
   static bool is_alive(const spool::ProcessFacts& facts);
 

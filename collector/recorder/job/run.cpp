@@ -19,6 +19,9 @@
 #include "collector/agent/environment.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "collector/recorder/job/child_process.h"
+#include "collector/recorder/job/launch.h"
+#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/job/run_claim.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/session.h"
 #include "collector/recorder/job/signal_queue.h"
@@ -75,6 +78,18 @@ void follow(JobState& job) {
   }
 }
 
+RunState state_at_start(const RunOptions& options, const std::string& spool_folder) {
+  RunState state;
+  state.spool_folder = spool_folder;
+  state.recorder_pid = getpid();
+  state.recorder_start = process_start(getpid());
+  state.host = this_host();
+  state.boot = this_boot();
+  state.command = options.command;
+  state.state = "recording";
+  return state;
+}
+
 /// Records until the job has ended, and the processes below it have or need not be waited for.
 void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, bool shows_status) {
   using Clock = std::chrono::steady_clock;
@@ -116,7 +131,9 @@ Expected<RunResult> run(const RunOptions& options) {
   tables.push_back(options.shipped_operators);
   Expected<OperatorTables> operators = compile_operator_tables(tables);
   if (!operators.ok()) return operators.error();
-  DCMT_RETURN_IF_ERROR(prepare_run_folder(options.folder, options.replace));
+  if (const int code = check_executable(options.command.front()); code != 0) {
+    return RunResult{code, {}, {not_started_line(options.command.front(), code)}};
+  }
   DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
   const std::uint32_t chunks = options.spool_mib * 16;
   Expected<std::string> spool_folder = make_spool_folder(options.folder, 2 * spool::file_bytes(chunks));
@@ -130,13 +147,12 @@ Expected<RunResult> run(const RunOptions& options) {
     return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
   }
 
-  RunState state;
-  state.spool_folder = *spool_folder;
-  state.recorder_pid = getpid();
-  state.recorder_start = process_start(getpid());
-  state.command = options.command;
-  state.state = "recording";
-  DCMT_RETURN_IF_ERROR(save_run(options.folder, state));
+  const Launch launch = launch_of_environment();
+  RunState state = state_at_start(options, *spool_folder);
+  if (const Status claimed = claim_run_folder(options.folder, options.replace, launch, state); !claimed.ok()) {
+    remove_spool_folder(options.folder, *spool_folder);
+    return claimed.error();
+  }
 
   Expected<pid_t> pid = start_child(options.command,
                                     {{"LD_PRELOAD", preload_value(agent)},
@@ -150,7 +166,7 @@ Expected<RunResult> run(const RunOptions& options) {
   if (!pid.ok()) return pid.error();
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
-  Session session(options.folder, *spool_folder, options.retention, operators->origins, state, show);
+  Session session(options.folder, *spool_folder, options.retention, operators->origins, launch, state, show);
   JobState job{*pid, std::nullopt};
   record(session, signals, job, options, show);
   session.abandon_rest();
@@ -160,7 +176,6 @@ Expected<RunResult> run(const RunOptions& options) {
   result.job_exit = shell_exit_code(*job.wait_status);
   result.traces = session.finished();
   result.notes = session.notes();
-  if (std::string untold = session.untold(); !untold.empty()) result.notes.push_back(std::move(untold));
   if (!session.unfinished()) {
     remove_spool_folder(options.folder, *spool_folder);
     state.state = "finished";
@@ -172,7 +187,7 @@ Expected<RunResult> run(const RunOptions& options) {
   Status saved = save_run(options.folder, state);
   if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   if (result.traces.empty() && result.notes.empty()) {
-    result.notes.emplace_back("no process of the command made a tensor: nothing was recorded");
+    result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
   }
   return result;
 }

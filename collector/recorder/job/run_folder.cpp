@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -17,14 +18,12 @@
 #include <sstream>
 #include <string_view>
 
-#include "trace/sql/trace_file.h"
+#include "collector/recorder/job/process_table.h"
 
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
 
 namespace {
-std::string run_file(const std::string& folder) { return folder + "/run.json"; }
-
 constexpr char kShared[] = "/dev/shm";
 constexpr std::string_view kSharedName = "dc-memtrace-";
 constexpr std::string_view kLocalName = ".spool-";
@@ -51,13 +50,21 @@ bool is_spool_file_name(std::string_view name) {
          (name.starts_with(".") && name.ends_with(".new"));
 }
 
+bool is_run_file_name(std::string_view name) {
+  if (name == "run.json") return true;
+  if (!name.starts_with("run-") || !name.ends_with(".json")) return false;
+  const std::string_view number = name.substr(4, name.size() - 9);
+  return !number.empty() &&
+         std::all_of(number.begin(), number.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 bool is_trace_name(const std::string& name) {
   return name.find('/') == std::string::npos && name.find('\0') == std::string::npos && name.ends_with(".dcmt") &&
          !name.starts_with(".");
 }
 
 Error not_a_spool_folder(const std::string& run_folder, const std::string& why) {
-  return {ErrorCode::kBadInput, run_file(run_folder) + ": " + why + "; nothing of it is touched"};
+  return {ErrorCode::kBadInput, run_folder + "/run.json: " + why + "; nothing of it is touched"};
 }
 
 /// A private folder of ours: a descriptor of it, -1 with errno otherwise (EPERM: not private or not ours).
@@ -70,87 +77,102 @@ int open_private(const std::string& path) {
   errno = EPERM;
   return -1;
 }
-}  // namespace
 
-Status prepare_run_folder(const std::string& folder, bool replace) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder, error)) {
-    return {ErrorCode::kIo, folder + ": the output folder cannot be made: " + error.message()};
-  }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return {ErrorCode::kIo, folder + ": the output folder cannot be written to: " + std::strerror(errno)};
-  }
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = name == "run.json" || name.find(".dcmt") != std::string::npos;
-    if (!ours) continue;
-    if (!replace) {
-      return {ErrorCode::kUsage,
-              folder + " already holds a run. Choose another folder with -o, or add --force to replace it."};
-    }
-    fs::remove(entry.path(), error);
-  }
-  return {};
-}
-
-Status check_can_hold_traces(const std::string& folder) {
-  const std::string path = folder + "/.probe.dcmt";
-  std::error_code error;
-  const auto remove_probe = [&] {
-    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
-  };
-  remove_probe();
-  Status status;
-  {
-    const Expected<Database> probe = create_trace(path);
-    status = probe.status();
-  }
-  remove_probe();
-  if (status.ok()) return {};
-  return {ErrorCode::kIo, status.error().message +
-                              " Traces cannot be written there (no room, or a file system without locks, "
-                              "as some network ones): choose a local folder with -o."};
-}
-
-Status save_run(const std::string& folder, const RunState& run) {
+std::string text_of(const RunState& run) {
   nlohmann::ordered_json json;
   json["state"] = run.state;
   json["command"] = run.command;
   json["recorder_pid"] = run.recorder_pid;
   json["recorder_start"] = run.recorder_start;
+  json["host"] = run.host;
+  json["boot"] = run.boot;
+  if (!run.launch.empty()) json["launch"] = run.launch;
+  if (!run.launch.empty()) json["member"] = run.member;
   json["spool_folder"] = run.spool_folder;
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
-  const std::string hidden = run_file(folder) + ".new";
-  std::ofstream file(hidden);
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  file.close();
-  std::error_code error;
-  if (!file) {
-    const std::string why = std::strerror(errno);
-    fs::remove(hidden, error);  // what was saved before stays
-    return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + why};
-  }
-  fs::rename(hidden, run_file(folder), error);
-  if (error) return {ErrorCode::kIo, run_file(folder) + ": cannot be written: " + error.message()};
-  return {};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-Expected<RunState> load_run(const std::string& folder) {
-  std::ifstream file(run_file(folder));
+/// A new file (0600) under a name that nobody can have foreseen.
+Expected<std::string> write_hidden(const std::string& folder, const RunState& run) {
+  std::string path = folder + "/.run-XXXXXX";
+  const int fd = mkostemp(path.data(), O_CLOEXEC);
+  const std::string text = text_of(run);
+  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int why = written ? 0 : errno;
+  const bool closed = fd >= 0 && close(fd) == 0;
+  if (written && closed) return path;
+  if (fd >= 0) unlink(path.c_str());
+  return Error{ErrorCode::kIo,
+               folder + "/" + run.file + ": cannot be written: " + std::strerror(written ? errno : why)};
+}
+
+/// 0, EEXIST if the new name is taken, or another error.
+int rename_to_new(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // Network file systems cannot, but link.
+  if (link(from.c_str(), to.c_str()) != 0) return errno;
+  unlink(from.c_str());
+  return 0;
+}
+}  // namespace
+
+std::vector<std::string> run_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_run_file_name(name) && fs::is_regular_file(entry.symlink_status(error))) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Status create_run(const std::string& folder, RunState& run) {
+  Expected<std::string> hidden = write_hidden(folder, run);
+  if (!hidden.ok()) return hidden.error();
+  int why = EEXIST;
+  for (int number = 1; why == EEXIST; ++number) {
+    run.file = number == 1 ? "run.json" : "run-" + std::to_string(number) + ".json";
+    why = rename_to_new(*hidden, folder + "/" + run.file);
+  }
+  if (why == 0) return {};
+  unlink(hidden->c_str());
+  return {ErrorCode::kIo, folder + "/" + run.file + ": cannot be written: " + std::strerror(why)};
+}
+
+Status save_run(const std::string& folder, const RunState& run) {
+  Expected<std::string> hidden = write_hidden(folder, run);
+  if (!hidden.ok()) return hidden.error();
+  const std::string path = folder + "/" + run.file;
+  if (rename(hidden->c_str(), path.c_str()) == 0) return {};
+  const int why = errno;
+  unlink(hidden->c_str());
+  return {ErrorCode::kIo, path + ": cannot be written: " + std::strerror(why)};
+}
+
+Expected<RunState> load_run(const std::string& folder, const std::string& run_file) {
+  const std::string path = folder + "/" + run_file;
+  std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   const auto json = nlohmann::json::parse(text.str(), nullptr, false);
-  const Error bad{ErrorCode::kBadInput, run_file(folder) + ": is not a run of dc-memtrace"};
+  const Error bad{ErrorCode::kBadInput, path + ": is not a run of dc-memtrace"};
   if (!json.is_object()) return bad;
   try {
     RunState run;
+    run.file = run_file;
     run.state = json.at("state").get<std::string>();
     run.command = json.at("command").get<std::vector<std::string>>();
     run.recorder_pid = json.at("recorder_pid").get<std::int64_t>();
     run.recorder_start = json.at("recorder_start").get<std::uint64_t>();
     run.spool_folder = json.at("spool_folder").get<std::string>();
+    run.host = json.value("host", "");
+    run.boot = json.value("boot", "");
+    run.launch = json.value("launch", "");
+    run.member = json.value("member", "");
     for (const auto& [spool, name] : json.at("traces").items()) {
       if (!is_trace_name(name.get<std::string>())) return bad;
       run.traces[spool] = name.get<std::string>();
@@ -161,9 +183,23 @@ Expected<RunState> load_run(const std::string& folder) {
   }
 }
 
-bool is_run_folder(const std::string& folder) {
-  std::error_code error;
-  return fs::is_regular_file(run_file(folder), error);
+std::string this_host() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::string this_boot() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+bool is_recording(const RunState& run) {
+  if (run.state != "recording" || run.recorder_pid == 0) return false;
+  if (!run.boot.empty() && run.boot != this_boot())
+    return run.host != this_host();  // or else the machine has been started anew
+  return process_start(run.recorder_pid) == run.recorder_start;
 }
 
 Expected<std::string> make_spool_folder(const std::string& run_folder, std::uint64_t wanted_bytes) {
@@ -206,26 +242,6 @@ bool remove_spool_folder(const std::string& run_folder, const std::string& spool
   for (const std::string& name : names) unlinkat(fd, name.c_str(), 0);
   closedir(folder);
   return rmdir(spool_folder.c_str()) == 0;
-}
-
-std::uint64_t process_start(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return 0;
-  // The name in parentheses may hold anything; fields are counted from its end. State is the 3rd, start time the 22nd.
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(line.substr(name_end + 2));
-  std::string field;
-  std::uint64_t start = 0;
-  for (int index = 3; fields >> field; ++index) {
-    if (index == 3 && (field == "Z" || field == "X")) return 0;
-    if (index == 22) {
-      start = std::strtoull(field.c_str(), nullptr, 10);
-      break;
-    }
-  }
-  return start;
 }
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,5 @@
-// The folder of one run: traces, and run.json, which says where the spools are while they exist.
+// The folder of a run: traces, and run.json, which says where the spools are while they exist. Ranks that record into
+// one folder, each by a recorder of its own, have a run-2.json and so on.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +12,34 @@
 namespace dcmt::recorder {
 
 struct RunState {
+  std::string file = "run.json";  ///< its name in the folder; not in the file
   std::string spool_folder;
   std::int64_t recorder_pid = 0;
   std::uint64_t recorder_start = 0;  ///< start time of that process in clock ticks: a pid alone can be somebody else's
+  std::string host;                  ///< where it runs, and since which start of the machine
+  std::string boot;
+  std::string launch;  ///< Launch::name and Launch::member
+  std::string member;
   std::vector<std::string> command;
   std::string state;                          ///< "recording" | "finished" | "recovered"
   std::map<std::string, std::string> traces;  ///< spool's file name without its suffix -> file name in the folder
 };
 
-/// Makes the folder. kUsage if it already holds a run and `replace` is false; kIo if it cannot be written to.
-Status prepare_run_folder(const std::string& folder, bool replace);
+/// The files of runs in the folder, by name: run.json, run-2.json. What is no plain file is none.
+std::vector<std::string> run_files(const std::string& folder);
 
-/// kIo with one line if no trace can be made in the folder: the job would run for nothing.
-Status check_can_hold_traces(const std::string& folder);
-
-/// Writes run.json, whole or not at all.
+/// Sets the file's name to the first that is free, and makes it (0600) with what `run` says.
+Status create_run(const std::string& folder, RunState& run);
+/// Writes the run's file anew, whole or not at all.
 Status save_run(const std::string& folder, const RunState& run);
-/// kBadInput if run.json cannot be what save_run() wrote: it may come from anywhere, and what it names gets written to.
-Expected<RunState> load_run(const std::string& folder);
-/// True if the folder has a run.json.
-bool is_run_folder(const std::string& folder);
+/// kBadInput if the file cannot be what save_run() wrote: it may come from anywhere, and what it names gets written to.
+Expected<RunState> load_run(const std::string& folder, const std::string& file = "run.json");
+
+/// True if the run's recorder is alive, or runs on another machine, where nobody can see from here whether it is.
+bool is_recording(const RunState& run);
+/// Name of this machine, and what changes with every start of it.
+std::string this_host();
+std::string this_boot();
 
 /// A private folder (0700) for spools in shared memory, or within `run_folder` if shared memory has less than
 /// `wanted_bytes` free.
@@ -43,8 +52,5 @@ bool remove_spool_folder(const std::string& run_folder, const std::string& spool
 /// kBadInput with one line if `spool_folder` exists, or is named, as make_spool_folder() never makes one. A folder that
 /// is gone is fine.
 Status check_spool_folder(const std::string& run_folder, const std::string& spool_folder);
-
-/// Start time of a live process in clock ticks since boot; 0 if it is gone or a zombie.
-std::uint64_t process_start(std::int64_t pid);
 
 }  // namespace dcmt::recorder

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "collector/recorder/job/process_recorder.h"
+#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/testing/test_spool.h"
 

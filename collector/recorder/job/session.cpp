@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "collector/recorder/console/human_text.h"
 #include "collector/recorder/console/oom_lines.h"
+#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/trace_names.h"
 #include "trace/sql/trace_file.h"
 
@@ -38,13 +40,15 @@ bool has_content(const std::string& trace) {
 }  // namespace
 
 Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-                 RunState& run, bool shows_status)
+                 const Launch& launch, RunState& run, bool shows_status)
     : folder_(std::move(folder)),
       spool_folder_(std::move(spool_folder)),
       retention_(retention),
       origins_(std::move(origins)),
+      launch_(launch),
       run_(run),
-      shows_status_(shows_status) {}
+      shows_status_(shows_status),
+      unseen_(spool_folder_) {}
 
 std::size_t Session::poll(const JobState& job) {
   const auto now = std::chrono::steady_clock::now();
@@ -52,11 +56,12 @@ std::size_t Session::poll(const JobState& job) {
   if (look) {
     last_look_ = now;
     saw_job_end_ = job.wait_status.has_value();
-    find_new();
+    find_new(job);
+    if (!job.wait_status) unseen_.look(job.pid, seen_pids_);
   }
   std::size_t drained = 0;
   for (auto it = live_.begin(); it != live_.end();) {
-    ProcessRecorder& process = *it->second;
+    ProcessRecorder& process = *it->second.recorder;
     Expected<std::size_t> result = process.poll();
     if (!result.ok()) {
       give_up(it->first, process, result.error());
@@ -65,9 +70,8 @@ std::size_t Session::poll(const JobState& job) {
     }
     drained += *result;
     tell_out_of_memory(process);
-    const auto pid = static_cast<pid_t>(process.spool().facts().pid);
-    if (look && !ProcessRecorder::is_alive(process.spool().facts()) && (pid != job.pid || job.wait_status)) {
-      finish(it->first, process, job);
+    if (look && has_ended(it->second, job)) {
+      finish(it->first, process, exit_of(it->second, job));
       it = live_.erase(it);
       continue;
     }
@@ -77,23 +81,29 @@ std::size_t Session::poll(const JobState& job) {
 }
 
 void Session::abandon_rest() {
-  for (auto& [path, process] : live_) {
-    notes_.push_back(fmt::format("process {} still runs; its trace ends here", process->spool().facts().pid));
-    finish(path, *process, {});
+  for (auto& [path, live] : live_) {
+    notes_.push_back(fmt::format("process {} still runs; its trace ends here", live.recorder->spool().facts().pid));
+    finish(path, *live.recorder, "still running");
   }
   live_.clear();
 }
 
-std::string Session::untold() const {
-  if (out_of_memory_ <= told_) return {};
-  return fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_, folder_);
+std::vector<std::string> Session::notes() const {
+  std::vector<std::string> notes = notes_;
+  for (std::string& each : unseen_.notes()) notes.push_back(std::move(each));
+  if (out_of_memory_ > told_) {
+    notes.push_back(
+        fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_, folder_));
+  }
+  return notes;
 }
 
 std::string Session::status_line() const {
   Totals sum;
   std::set<std::int32_t> ranks;
   std::int64_t bytes = 0;
-  for (const auto& [path, process] : live_) {
+  for (const auto& [path, live] : live_) {
+    const auto& process = live.recorder;
     const Totals totals = process->totals();
     sum.records += totals.records;
     sum.lost += static_cast<std::int64_t>(process->spool().lost());
@@ -114,7 +124,7 @@ std::string Session::status_line() const {
                      human_count(sum.records), human_bytes(bytes), sum.lost, human_bytes(sum.peak_bytes));
 }
 
-void Session::find_new() {
+void Session::find_new(const JobState& job) {
   std::error_code error;
   std::multimap<std::uint64_t, std::pair<std::string, spool::ProcessFacts>> found;  // in the order of their start
   for (const auto& entry : fs::directory_iterator(spool_folder_, error)) {
@@ -126,6 +136,7 @@ void Session::find_new() {
       std::string why;
       std::getline(file, why);
       notes_.push_back(fmt::format("process {} is not recorded: {}", entry.path().stem().string(), why));
+      seen_pids_.insert(static_cast<pid_t>(std::strtol(entry.path().stem().c_str(), nullptr, 10)));
       continue;
     }
     Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
@@ -135,39 +146,62 @@ void Session::find_new() {
       notes_.push_back(peek.error().message);
     }
   }
-  for (const auto& [start, spool] : found) open(spool.first, spool.second);
+  for (const auto& [start, spool] : found) open(spool.first, spool.second, job);
 }
 
-void Session::open(const std::string& path, const spool::ProcessFacts& facts) {
-  finish_earlier_image(facts.pid);
-  const std::string name = trace_name(facts);
-  Expected<std::unique_ptr<ProcessRecorder>> process =
-      ProcessRecorder::start(path, folder_ + "/" + name, {command_of(facts.pid), origins_}, retention_);
+void Session::open(const std::string& path, const spool::ProcessFacts& facts, const JobState& job) {
+  finish_earlier_image(facts);
+  pid_t pid = pid_here(facts.pid, facts.process_start);
+  if (pid == 0 && static_cast<pid_t>(facts.pid) == job.pid) pid = job.pid;  // it has just ended
+  seen_pids_.insert(pid);
+  RunFacts run{command_of(static_cast<std::uint32_t>(pid)), origins_, facts.rank, facts.world_size};
+  // A launcher that gives no RANK gives the command its own.
+  if (facts.rank < 0 && pid == job.pid) {
+    run.rank = launch_.rank;
+    run.world_size = launch_.world_size;
+  }
+  std::string name;
+  Expected<std::unique_ptr<ProcessRecorder>> process = start_recorder(path, run, facts.pid, name);
   if (!process.ok()) {
     notes_.push_back(process.error().message);
     return;
   }
   run_.traces[spool_stem(path)] = name;
   if (Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
-  live_.emplace(path, std::move(*process));
+  live_.emplace(path, Live{std::move(*process), pid});
 }
 
-/// A process that executed another program has a new spool; nobody writes on the old one any more.
-void Session::finish_earlier_image(std::uint32_t pid) {
-  for (auto it = live_.begin(); it != live_.end();) {
-    if (it->second->spool().facts().pid != pid) {
-      ++it;
-      continue;
+/// Other recorders may take names in the same folder meanwhile.
+Expected<std::unique_ptr<ProcessRecorder>> Session::start_recorder(const std::string& path, const RunFacts& run,
+                                                                   std::uint32_t pid, std::string& name) {
+  constexpr int kAttempts = 100;
+  std::error_code error;
+  const auto is_used = [&](const std::string& each) {
+    return names_.contains(each) || fs::exists(fs::symlink_status(folder_ + "/" + each, error));
+  };
+  for (int attempt = 1;; ++attempt) {
+    name = unused_trace_name(run.rank, pid, is_used);
+    auto process = ProcessRecorder::start(path, folder_ + "/" + name, run, retention_);
+    if (process.ok()) {
+      names_.insert(name);
+      return process;
     }
-    finish(it->first, *it->second, {});
-    it = live_.erase(it);
+    const bool taken = process.error().code == ErrorCode::kBadInput && is_used(name);
+    if (!taken || attempt == kAttempts) return process;
   }
 }
 
-std::string Session::trace_name(const spool::ProcessFacts& facts) {
-  std::string name = unused_trace_name(facts, [this](const std::string& each) { return names_.contains(each); });
-  names_.insert(name);
-  return name;
+/// A process that executed another program has a new spool; nobody writes on the old one any more.
+void Session::finish_earlier_image(const spool::ProcessFacts& facts) {
+  for (auto it = live_.begin(); it != live_.end();) {
+    const spool::ProcessFacts& other = it->second.recorder->spool().facts();
+    if (other.pid != facts.pid || other.process_start != facts.process_start) {
+      ++it;
+      continue;
+    }
+    finish(it->first, *it->second.recorder, "exec");
+    it = live_.erase(it);
+  }
 }
 
 std::vector<std::string> Session::command_of(std::uint32_t pid) const {
@@ -177,14 +211,21 @@ std::vector<std::string> Session::command_of(std::uint32_t pid) const {
   return words.empty() ? run_.command : words;
 }
 
-void Session::finish(const std::string& spool_path, ProcessRecorder& process, const JobState& job) {
-  // Of a process that another one started, only the agent's last word is known.
-  const bool in_order = process.spool().state() == spool::AgentState::kFinished;
-  std::string exit = in_order ? "exit unseen" : "unknown";
-  if (job.wait_status && static_cast<pid_t>(process.spool().facts().pid) == job.pid) {
-    exit = WIFSIGNALED(*job.wait_status) ? fmt::format("signal {}", WTERMSIG(*job.wait_status))
-                                         : fmt::format("exit {}", WEXITSTATUS(*job.wait_status));
-  }
+/// As the command's own end is known, or else as the agent left.
+std::string Session::exit_of(const Live& live, const JobState& job) {
+  if (live.pid != job.pid || !job.wait_status) return live.recorder->unseen_exit();
+  return WIFSIGNALED(*job.wait_status) ? fmt::format("signal {}", WTERMSIG(*job.wait_status))
+                                       : fmt::format("exit {}", WEXITSTATUS(*job.wait_status));
+}
+
+/// A process that had no /proc to read its start from cannot be found: it is recorded until the command has ended.
+bool Session::has_ended(const Live& live, const JobState& job) {
+  const std::uint64_t start = live.recorder->spool().facts().process_start;
+  if (live.pid == job.pid || start == 0) return job.wait_status.has_value();
+  return live.pid == 0 || process_start(live.pid) != start;
+}
+
+void Session::finish(const std::string& spool_path, ProcessRecorder& process, const std::string& exit) {
   const bool refused = process.spool().state() == spool::AgentState::kRefused;
   if (refused) notes_.push_back(process.spool().message());
   const Status done = process.finish(exit, "finished");

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/job/unseen_processes.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "trace/spool/spool_reader.h"
 
@@ -29,7 +31,7 @@ struct JobState {
 class Session {
  public:
   Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-          RunState& run, bool shows_status);
+          const Launch& launch, RunState& run, bool shows_status);
 
   /// Drains the spools. Returns how many records there were.
   std::size_t poll(const JobState& job);
@@ -38,19 +40,25 @@ class Session {
 
   [[nodiscard]] bool idle() const { return live_.empty(); }
   [[nodiscard]] bool unfinished() const { return unfinished_; }
-  [[nodiscard]] std::vector<std::string>& notes() { return notes_; }
+  /// One line each: what was not recorded and why.
+  [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] const std::vector<std::string>& finished() const { return finished_; }
-  /// Of out-of-memory errors that were only counted; empty if all were told of.
-  [[nodiscard]] std::string untold() const;
   [[nodiscard]] std::string status_line() const;
 
  private:
-  void find_new();
-  void open(const std::string& path, const spool::ProcessFacts& facts);
-  void finish_earlier_image(std::uint32_t pid);
-  std::string trace_name(const spool::ProcessFacts& facts);
+  struct Live {
+    std::unique_ptr<ProcessRecorder> recorder;
+    pid_t pid = 0;  ///< in the recorder's pid namespace; 0 if it was gone when its spool was found
+  };
+  void find_new(const JobState& job);
+  void open(const std::string& path, const spool::ProcessFacts& facts, const JobState& job);
+  void finish_earlier_image(const spool::ProcessFacts& facts);
+  Expected<std::unique_ptr<ProcessRecorder>> start_recorder(const std::string& path, const RunFacts& run,
+                                                            std::uint32_t pid, std::string& name);
   [[nodiscard]] std::vector<std::string> command_of(std::uint32_t pid) const;
-  void finish(const std::string& spool_path, ProcessRecorder& process, const JobState& job);
+  [[nodiscard]] static std::string exit_of(const Live& live, const JobState& job);
+  [[nodiscard]] static bool has_ended(const Live& live, const JobState& job);
+  void finish(const std::string& spool_path, ProcessRecorder& process, const std::string& exit);
   void tell_out_of_memory(ProcessRecorder& process);
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error);
 
@@ -58,9 +66,12 @@ class Session {
   std::string spool_folder_;
   RetentionOptions retention_;
   const std::string origins_;
+  const Launch launch_;
   RunState& run_;
   bool shows_status_;
-  std::map<std::string, std::unique_ptr<ProcessRecorder>> live_;
+  std::map<std::string, Live> live_;
+  std::set<pid_t> seen_pids_;  ///< of processes that have a spool or have said why not
+  UnseenProcesses unseen_;
   std::chrono::steady_clock::time_point last_look_{};
   bool saw_job_end_ = false;
   std::set<std::string> seen_;

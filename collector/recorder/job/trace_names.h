@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
-
-#include "trace/spool/spool_reader.h"
 
 namespace dcmt::recorder {
 
@@ -15,10 +14,11 @@ inline std::string spool_stem(const std::string& spool_path) {
   return std::filesystem::path(spool_path).stem().string();
 }
 
-/// By rank, if the process has one. Where `is_used` says that an earlier one has the name, a number is added.
+/// By rank, if the process has one (-1: none). Where `is_used` says that an earlier one has the name, a number is
+/// added.
 template <class IsUsed>
-std::string unused_trace_name(const spool::ProcessFacts& facts, IsUsed&& is_used) {
-  const std::string stem = facts.rank >= 0 ? fmt::format("rank{}", facts.rank) : fmt::format("pid{}", facts.pid);
+std::string unused_trace_name(std::int32_t rank, std::uint32_t pid, IsUsed&& is_used) {
+  const std::string stem = rank >= 0 ? fmt::format("rank{}", rank) : fmt::format("pid{}", pid);
   std::string name = stem + ".dcmt";
   for (int number = 2; is_used(name); ++number) name = fmt::format("{}-{}.dcmt", stem, number);
   return name;

@@ -9,6 +9,7 @@ namespace {
 constexpr double kEverythingUpTo = 0.1;
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
+constexpr double kFullFrom = 0.95;
 constexpr double kMergeStep = 0.005;
 constexpr std::int64_t kMostMerged = std::int64_t{1} << 30;
 
@@ -39,6 +40,8 @@ Kept RetentionPolicy::afterwards(std::optional<std::int64_t> step, std::int64_t 
   if (static_cast<double>(peak) > kNewPeak * static_cast<double>(kept_peak_)) return Kept::kPeak;
   return Kept::kNo;
 }
+
+bool RetentionPolicy::full() const { return !everything_ && !used_less_than(kFullFrom); }
 
 void RetentionPolicy::kept(std::int64_t peak) { kept_peak_ = std::max(kept_peak_, peak); }
 

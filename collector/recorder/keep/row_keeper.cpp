@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "collector/recorder/keep/saturating_sum.h"
 
@@ -26,6 +27,11 @@ template <class Row>
 std::int64_t from_of(const Row& row) {
   return row.span.from.seq;
 }
+
+/// Rows of which a program makes as many as it likes, with no step between.
+template <class Row>
+constexpr bool is_left_out_when_full = std::is_same_v<Row, OperatorRow> || std::is_same_v<Row, BlockRow> ||
+                                       std::is_same_v<Row, StorageRow> || std::is_same_v<Row, TensorRow>;
 
 /// Whether a row is one that is kept if it touches a kept interval.
 template <class Row>
@@ -135,7 +141,7 @@ Status RowKeeper::resume() {
 template <class Row>
 Status RowKeeper::write_soon(const Row& row) {
   std::get<Waiting<Row>>(ready_).rows.push_back(row);
-  return ++ready_rows_ < policy_.most_rows(kBatch) ? Status{} : flush();
+  return ++ready_rows_ < policy_.batch_rows(kBatch) ? Status{} : flush();
 }
 
 template <class Row>
@@ -152,12 +158,29 @@ Status RowKeeper::flush() {
     using Row = typename std::decay_t<decltype(kind.rows)>::value_type;
     // Stable: the last state of a row comes last.
     std::stable_sort(kind.rows.begin(), kind.rows.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
-    for (const Row& row : kind.rows) DCMT_RETURN_IF_ERROR(writer_.write(row));
+    for (const Row& row : kind.rows) {
+      const Expected<bool> room = has_room(row);
+      if (!room.ok()) return room.error();
+      if (*room) DCMT_RETURN_IF_ERROR(writer_.write(row));
+    }
     kind.rows.clear();
     return {};
   });
   return written.ok() ? look_at_size() : written;
 }
+
+template <class Row>
+Expected<bool> RowKeeper::has_room(const Row& row) {
+  if constexpr (is_left_out_when_full<Row>) {
+    if (!policy_.full()) return true;
+    Expected<bool> there = writer_.has(row);  // what is there only changes
+    if (there.ok() && !*there) ++(row.span.to.set() ? left_out_ended_ : left_out_open_);
+    return there;
+  }
+  return true;
+}
+
+void RowKeeper::count_left_out() { left_out_ = left_out_ended_ + std::exchange(left_out_open_, 0); }
 
 template <class Row>
 Status RowKeeper::discard(const Row& row) {
@@ -403,7 +426,9 @@ Status RowKeeper::commit(const Moment& at) {
   for (Interval& interval : held_) DCMT_RETURN_IF_ERROR(store(interval));
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(store(current_));
-  return flush();
+  DCMT_RETURN_IF_ERROR(flush());
+  count_left_out();
+  return look_at_size();
 }
 
 Status RowKeeper::finish(const Moment& at) {
@@ -415,7 +440,9 @@ Status RowKeeper::finish(const Moment& at) {
   // Whatever the last one is: the run ended in it.
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(put_all(current_, current_.kept != Kept::kNo ? current_.kept : Kept::kLast));
-  return flush();
+  DCMT_RETURN_IF_ERROR(flush());
+  count_left_out();
+  return {};
 }
 
 Status RowKeeper::forget_steps() {

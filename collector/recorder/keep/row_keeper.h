@@ -70,6 +70,8 @@ class RowKeeper {
   Status commit(const Moment& at);
   /// The run ends: what is held is kept.
   Status finish(const Moment& at);
+  /// Lifetimes that are not in the trace since the disk bound was reached, as of the last commit or the finish.
+  [[nodiscard]] std::int64_t left_out() const { return left_out_; }
 
  private:
   template <class Row>
@@ -113,6 +115,10 @@ class RowKeeper {
   template <class Row>
   Status write_soon(const Row& row);
   Status flush();
+  /// Whether there is room for the row; counts it if there is none.
+  template <class Row>
+  Expected<bool> has_room(const Row& row);
+  void count_left_out();
   template <class Row>
   Status put(const Row& row);
   template <class Row>
@@ -142,7 +148,10 @@ class RowKeeper {
   ProvisionalRows provisional_;
   Rows ready_;  ///< to be written
   std::size_t ready_rows_ = 0;
-  bool grown_ = false;  ///< rows were written since check_volume() looked
+  std::int64_t left_out_ = 0;
+  std::int64_t left_out_ended_ = 0;  ///< of them, those whose last state that was
+  std::int64_t left_out_open_ = 0;   ///< since the last commit: they come again with the next one
+  bool grown_ = false;               ///< rows were written since check_volume() looked
   RowId next_id_ = 1;
   std::int64_t next_step_ = 0;
   std::int64_t ended_steps_ = 0;

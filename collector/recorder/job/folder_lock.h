@@ -1,0 +1,31 @@
+// One process at a time changes what a run's folder holds; others wait.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace dcmt::recorder {
+
+/// Held while it lives. The folder itself is locked, so that nothing has to be written for it. Network file systems may
+/// refuse that: files are created exclusively in any case.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,59 @@
+#include "collector/recorder/job/launch.h"
+
+#include <stdlib.h>
+
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
+
+namespace dcmt::recorder {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::int32_t number(std::string_view text) {
+  std::int32_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : -1;
+}
+
+struct Launcher {
+  const char* rank;
+  const char* size;
+  std::initializer_list<const char*> names;  ///< the parts of the launch's name; the first must be set
+  const char* restart;
+};
+
+/// From the innermost to the outermost.
+const Launcher kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}, "TORCHELASTIC_RESTART_COUNT"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE"}, ""},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"OMPI_MCA_ess_base_jobid"}, ""},
+    {"PMI_RANK", "PMI_SIZE", {"PMI_SIZE"}, ""},
+    {"PMIX_RANK", "SLURM_NTASKS", {"PMIX_NAMESPACE"}, ""},
+    {"SLURM_PROCID", "SLURM_NTASKS", {"SLURM_STEP_ID", "SLURM_JOB_ID"}, "SLURM_RESTART_COUNT"},
+};
+
+}  // namespace
+
+Launch launch_of_environment() {
+  for (const Launcher& launcher : kLaunchers) {
+    Launch launch;
+    launch.rank = number(variable(launcher.rank));
+    if (launch.rank < 0 || variable(*launcher.names.begin()).empty()) continue;
+    launch.name = launcher.rank;
+    for (const char* part : launcher.names) launch.name += " " + std::string(variable(part));
+    launch.member = std::to_string(launch.rank);
+    if (const std::string_view restart = variable(launcher.restart); !restart.empty()) {
+      launch.member += "." + std::string(restart);
+    }
+    launch.world_size = number(variable(launcher.size));
+    return launch;
+  }
+  return {};
+}
+
+}  // namespace dcmt::recorder

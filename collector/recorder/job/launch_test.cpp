@@ -1,0 +1,55 @@
+#include "collector/recorder/job/launch.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace dcmt::recorder {
+namespace {
+
+class LaunchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name :
+         {"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT",
+          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "OMPI_MCA_ess_base_jobid",
+          "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID"}) {
+      unsetenv(name);
+    }
+  }
+};
+
+void set(std::initializer_list<std::pair<const char*, const char*>> variables) {
+  for (const auto& [name, value] : variables) setenv(name, value, 1);
+}
+
+TEST_F(LaunchTest, NothingStartedUs) {
+  EXPECT_TRUE(launch_of_environment().name.empty());
+  // Of a batch script, which is no step.
+  set({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "7"}});
+  EXPECT_TRUE(launch_of_environment().name.empty());
+  // A rank alone says nothing of who gave it.
+  set({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  EXPECT_TRUE(launch_of_environment().name.empty());
+}
+
+TEST_F(LaunchTest, TheInnermostCounts) {
+  set({{"SLURM_PROCID", "4"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_ID", "7"}});
+  EXPECT_EQ(launch_of_environment().rank, 4);
+  EXPECT_EQ(launch_of_environment().world_size, 8);
+  set({{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"PMIX_NAMESPACE", "x"}});
+  EXPECT_EQ(launch_of_environment().rank, 2);
+  set({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_RESTART_COUNT", "3"}});
+  EXPECT_EQ(launch_of_environment().rank, 1);
+  EXPECT_EQ(launch_of_environment().member, "1.3");
+}
+
+TEST_F(LaunchTest, ARankIsANumber) {
+  set({{"PMI_RANK", "first"}, {"PMI_SIZE", "2"}});
+  EXPECT_TRUE(launch_of_environment().name.empty());
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,71 @@
+#include "collector/recorder/job/process_table.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace dcmt::recorder {
+namespace {
+
+std::optional<ProcessEntry> read_process(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string line{std::istreambuf_iterator<char>(file), {}};
+  // The name in parentheses may hold anything; fields are counted from its end. State is the 3rd, the parent the 4th,
+  // the start time the 22nd.
+  const std::size_t name_begin = line.find('(');
+  const std::size_t name_end = line.rfind(')');
+  if (name_begin == std::string::npos || name_end == std::string::npos || name_end + 2 > line.size()) return {};
+  ProcessEntry entry;
+  entry.pid = static_cast<pid_t>(pid);
+  entry.name = line.substr(name_begin + 1, name_end - name_begin - 1);
+  std::istringstream fields(line.substr(name_end + 2));
+  std::string field;
+  for (int index = 3; index <= 22 && fields >> field; ++index) {
+    if (index == 3 && (field == "Z" || field == "X")) return {};
+    if (index == 4) entry.parent = static_cast<pid_t>(std::strtol(field.c_str(), nullptr, 10));
+    if (index == 22) entry.start = std::strtoull(field.c_str(), nullptr, 10);
+  }
+  return entry;
+}
+
+/// What the process calls itself in the innermost namespace: the last of its numbers.
+std::int64_t own_pid(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("NSpid:")) continue;
+    return std::strtoll(line.c_str() + line.find_last_of("\t ") + 1, nullptr, 10);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t process_start(std::int64_t pid) {
+  const std::optional<ProcessEntry> entry = read_process(pid);
+  return entry ? entry->start : 0;
+}
+
+std::vector<ProcessEntry> all_processes() {
+  std::vector<ProcessEntry> processes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (auto entry = read_process(std::strtoll(name.c_str(), nullptr, 10))) processes.push_back(std::move(*entry));
+  }
+  return processes;
+}
+
+pid_t pid_here(std::int64_t pid, std::uint64_t start) {
+  if (start == 0) return 0;
+  if (process_start(pid) == start) return static_cast<pid_t>(pid);
+  for (const ProcessEntry& entry : all_processes()) {
+    if (entry.start == start && own_pid(entry.pid) == pid) return entry.pid;
+  }
+  return 0;
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,137 @@
+#include "collector/recorder/job/run_claim.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "collector/recorder/job/folder_lock.h"
+#include "collector/recorder/job/process_recorder.h"
+#include "collector/recorder/job/process_table.h"
+#include "trace/spool/spool_reader.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTraceFiles[] = {"", "-wal", "-shm", ".damaged"};
+
+/// A process of the run that is still alive.
+std::optional<std::int64_t> living_process(const RunState& run) {
+  if (is_recording(run)) return run.recorder_pid;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run.spool_folder, error)) {
+    if (entry.path().extension() != ".spool") continue;
+    const Expected<spool::SpoolReader> spool = spool::SpoolReader::open(entry.path().string());
+    if (spool.ok() && ProcessRecorder::is_alive(spool->facts())) return spool->facts().pid;
+  }
+  return std::nullopt;
+}
+
+/// Removes what the run made. run.json goes last: what is interrupted can be done again.
+Status remove_run(const std::string& folder, const RunState& run) {
+  if (!run.spool_folder.empty()) {
+    DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run.spool_folder));
+    remove_spool_folder(folder, run.spool_folder);
+  }
+  std::vector<std::string> files;
+  for (const auto& [spool, name] : run.traces) {
+    for (const char* suffix : kTraceFiles) files.push_back(name + suffix);
+  }
+  files.push_back(run.file);
+  for (const std::string& name : files) {
+    const std::string path = folder + "/" + name;
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return {ErrorCode::kIo, path + ": cannot be removed: " + std::strerror(errno)};
+    }
+  }
+  return {};
+}
+
+/// Makes room where other runs are in the way.
+Status replace_runs(const std::string& folder, bool replace, const std::vector<RunState>& runs) {
+  for (const RunState& other : runs) {
+    if (const auto pid = living_process(other)) {
+      return {ErrorCode::kUsage,
+              fmt::format("{}: process {} of a run that is recorded there is alive{}. Choose another folder with -o.",
+                          folder, *pid, other.host == this_host() ? "" : " on " + other.host)};
+    }
+  }
+  if (!runs.empty() && !replace) {
+    return {ErrorCode::kUsage,
+            folder + " already holds a run. Choose another folder with -o, or add --force to replace it."};
+  }
+  for (const RunState& other : runs) DCMT_RETURN_IF_ERROR(remove_run(folder, other));
+  return {};
+}
+
+/// Traces that no run of the folder made would be taken for its own.
+Status check_no_other_traces(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".dcmt") continue;
+    return {ErrorCode::kUsage,
+            fmt::format("{} is a trace of no run that is in the folder. Move it, or choose another folder with -o.",
+                        entry.path().string())};
+  }
+  return {};
+}
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder, error)) {
+    return {ErrorCode::kIo, folder + ": the output folder cannot be made: " + error.message()};
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return {ErrorCode::kIo, folder + ": the output folder cannot be written to: " + std::strerror(errno)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_can_hold_traces(const std::string& folder) {
+  DCMT_RETURN_IF_ERROR(make_folder(folder));
+  const std::string path = fmt::format("{}/.probe-{}-{}", folder, getpid(), process_start(getpid()));
+  std::error_code error;
+  Status status;
+  {
+    const Expected<Database> probe = create_trace(path);
+    status = probe.status();
+  }
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
+  if (status.ok()) return {};
+  return {ErrorCode::kIo, status.error().message +
+                              " Traces cannot be written there (no room, or a file system without locks, "
+                              "as some network ones): choose a local folder with -o."};
+}
+
+Status claim_run_folder(const std::string& folder, bool replace, const Launch& launch, RunState& run) {
+  const FolderLock lock(folder);
+  std::vector<RunState> others;
+  for (const std::string& file : run_files(folder)) {
+    Expected<RunState> other = load_run(folder, file);
+    if (!other.ok()) return Error{ErrorCode::kUsage, other.error().message + "; choose another folder with -o."};
+    others.push_back(std::move(*other));
+  }
+  const bool joins = !launch.name.empty() && std::all_of(others.begin(), others.end(), [&](const RunState& other) {
+    return other.launch == launch.name && other.member != launch.member;
+  });
+  if (others.empty() || !joins) {
+    DCMT_RETURN_IF_ERROR(replace_runs(folder, replace, others));
+    DCMT_RETURN_IF_ERROR(check_no_other_traces(folder));
+  }
+  run.launch = launch.name;
+  run.member = launch.member;
+  return create_run(folder, run);
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,88 @@
+#include "collector/recorder/job/unseen_processes.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "collector/agent/environment.h"
+#include "collector/recorder/job/process_table.h"
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr auto kLongestPause = std::chrono::seconds(2);
+/// A look takes at most this share of the time.
+constexpr int kShare = 200;
+
+std::string file_of(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string mounts_of(const std::string& pid) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + pid + "/ns/mnt", error).string();
+}
+
+bool uses_torch(pid_t pid) { return file_of(pid, "maps").find("/libc10.so") != std::string::npos; }
+
+}  // namespace
+
+UnseenProcesses::UnseenProcesses(std::string spool_folder)
+    : variable_(fmt::format("{}={}", agent::kEnvSpool, spool_folder)),
+      mounts_(mounts_of("self")),
+      next_(Clock::now() + pause_) {}
+
+std::string UnseenProcesses::why_unseen(pid_t pid) const {
+  const std::string path = fmt::format("/proc/{}", pid);
+  struct stat owner {};
+  if (stat(path.c_str(), &owner) != 0) return {};
+  if (owner.st_uid != geteuid()) return "it runs with the rights of another user";
+  if (file_of(pid, "environ").find(variable_) == std::string::npos) return "its environment was cleared";
+  if (mounts_of(std::to_string(pid)) != mounts_) return "it is in a mount namespace of its own";
+  return {};
+}
+
+void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
+  const auto begin = Clock::now();
+  if (begin < next_) return;
+  const std::vector<ProcessEntry> processes = all_processes();
+  std::map<pid_t, std::uint64_t> below;
+  for (const ProcessEntry& each : processes) {
+    const auto known = below_.find(each.pid);
+    if (each.pid == job || (known != below_.end() && known->second == each.start)) below[each.pid] = each.start;
+  }
+  for (bool grown = true; std::exchange(grown, false);) {
+    for (const ProcessEntry& each : processes) {
+      if (below.contains(each.parent)) grown |= below.emplace(each.pid, each.start).second;
+    }
+  }
+  below_ = std::move(below);
+  for (const ProcessEntry& each : processes) {
+    if (!below_.contains(each.pid) || seen.contains(each.pid) || found_pids_.contains(each.pid)) continue;
+    const std::string why = why_unseen(each.pid);
+    if (why.empty() || !uses_torch(each.pid)) continue;
+    found_pids_.insert(each.pid);
+    const auto [found, first] = found_.try_emplace(why, Found{fmt::format("{} ({})", each.pid, each.name), 0});
+    if (!first) ++found->second.more;
+  }
+  const auto now = Clock::now();
+  next_ = now + std::max(pause_, kShare * (now - begin));
+  pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
+}
+
+std::vector<std::string> UnseenProcesses::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [why, found] : found_) {
+    const std::string more = found.more > 0 ? fmt::format(" ({} more alike)", found.more) : "";
+    notes.push_back(fmt::format("process {} uses torch and is not recorded: {}{}", found.first, why, more));
+  }
+  return notes;
+}
+
+}  // namespace dcmt::recorder

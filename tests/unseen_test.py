@@ -1,0 +1,52 @@
+"""Processes that cannot be recorded: what is said of them is known, and why."""
+
+from __future__ import annotations
+
+import subprocess
+
+import life_safety
+import pytest
+import recorded
+from life_safety import LIFE
+
+HIDDEN = {
+    "environment": (("env", "-i"), "its environment was cleared"),
+    "rights": (("setpriv", "--reuid=65534", "--clear-groups"), "the rights of another user"),
+    "mounts": (("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$@"', "sh"), "a mount namespace"),
+}
+
+
+def run(folder, *command: object) -> subprocess.CompletedProcess:
+    return life_safety.watched(recorded.TOOL, "run", "-o", folder, "--", *command)
+
+
+def possible(*command: str) -> None:
+    if life_safety.watched(*command, "true").returncode != 0:
+        pytest.skip(f"no right for {command[0]} here")
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_what_keeps_a_process_unseen(tmp_path, how):
+    before, why = HIDDEN[how]
+    possible(*before)
+    if life_safety.watched(*before, LIFE, "make", 3).returncode != 0:
+        pytest.skip("the program is not to be read with these rights")
+    result = run(tmp_path / "out", *before, LIFE, "keep_going", 5000)
+    assert result.returncode == 0
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("dc-memtrace: ")]
+    assert "(life) uses torch and is not recorded" in line and why in line
+
+
+def test_a_pid_namespace_is_no_hindrance(tmp_path):
+    before = ("unshare", "--pid", "--fork", "--mount-proc")
+    possible(*before)
+    result = run(tmp_path / "out", *before, LIFE, "make", 3)
+    assert (result.stdout, result.stderr, result.returncode) == ("3\n", "", 0)
+    trace = life_safety.the_trace(tmp_path / "out")
+    assert life_safety.blocks(trace) == 3 and recorded.meta(trace)["exit"] == "exit unseen"
+
+
+def test_a_program_without_tensors_was_followed(tmp_path):
+    assert run(tmp_path / "out", "true").stderr == (
+        "dc-memtrace: no process that was followed made a tensor: nothing was recorded\n"
+    )
