@@ -138,7 +138,7 @@ def test_planted_links_are_not_followed(tmp_path):
     victim.write_text("victim")
     folder = tmp_path / "out"
     folder.mkdir()
-    names = ["run.json", "run.json.new", "run-2.json", ".probe.dcmt", ".run.new", "rank0.dcmt-wal", "rank0.dcmt-shm"]
+    names = ["run.json", "run.json.new", "run-2.json", ".probe", ".run.new", "rank0.dcmt-wal", "rank0.dcmt-shm"]
     for name in names:
         (folder / name).symlink_to(victim)
     assert run(folder, LIFE, "make", 3, env=recorded.environment(RANK="0")).returncode == 0

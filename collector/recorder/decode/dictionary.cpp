@@ -66,6 +66,10 @@ Status Dictionary::define_string(std::uint64_t wire, std::string_view text) {
   if (entry.defined) return {};
   entry.defined = true;
   entry.text = text;
+  if (entry.id == 0 && journal_.rows.full()) {
+    entry.id = unknown_;
+    return {};
+  }
   if (entry.id != 0) {
     DCMT_RETURN_IF_ERROR(journal_.writer.define_string(entry.id, text));
     DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMissingString, wire, entry.id));
@@ -79,7 +83,7 @@ Status Dictionary::define_string(std::uint64_t wire, std::string_view text) {
 
 Status Dictionary::define_code(const wire::CodeRecord& record) {
   if (record.id == 0) return journal_.bad_record("a code object without an id");
-  if (codes_.contains(record.id)) return {};
+  if (codes_.contains(record.id) || journal_.rows.full()) return {};
   const std::string_view bytes(reinterpret_cast<const char*>(&record), sizeof record);
   DCMT_RETURN_IF_ERROR(journal_.state.keep_record(journal_.now, journal_.thread, 0, bytes));
   return learn_code(record);
@@ -124,6 +128,15 @@ Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
   if (const auto known = stacks_.find(wire); known != stacks_.end() && known->second.defined) return {};
   const std::size_t count = frames.size() / sizeof(wire::StackFrame);
   if (count == 0) return journal_.bad_record("a stack without frames");
+  if (journal_.rows.full()) {
+    StackEntry& entry = stacks_[wire];
+    entry.defined = true;
+    if (entry.id != 0) return journal_.writer.define_stack(entry.id, 0, unknown_frame_);
+    const Expected<RowId> unknown = journal_.writer.stack(0, unknown_frame_);
+    if (!unknown.ok()) return unknown.error();
+    entry.id = *unknown;
+    return {};
+  }
 
   // Outermost first: a row needs its caller's.
   RowId parent = 0;

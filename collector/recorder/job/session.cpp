@@ -12,6 +12,7 @@
 
 #include "collector/recorder/console/human_text.h"
 #include "collector/recorder/console/oom_lines.h"
+#include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/trace_names.h"
 #include "trace/sql/trace_file.h"
@@ -160,35 +161,32 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
     run.rank = launch_.rank;
     run.world_size = launch_.world_size;
   }
-  std::string name;
-  Expected<std::unique_ptr<ProcessRecorder>> process = start_recorder(path, run, facts.pid, name);
+  Expected<std::unique_ptr<ProcessRecorder>> process = start_recorder(path, run, facts.pid);
   if (!process.ok()) {
     notes_.push_back(process.error().message);
     return;
   }
-  run_.traces[spool_stem(path)] = name;
-  if (Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
   live_.emplace(path, Live{std::move(*process), pid});
 }
 
-/// Other recorders may take names in the same folder meanwhile.
+/// The name is saved before there is a trace: if we are killed between the two, a report makes it. Other recorders may
+/// take names in the same folder.
 Expected<std::unique_ptr<ProcessRecorder>> Session::start_recorder(const std::string& path, const RunFacts& run,
-                                                                   std::uint32_t pid, std::string& name) {
-  constexpr int kAttempts = 100;
-  std::error_code error;
-  const auto is_used = [&](const std::string& each) {
+                                                                   std::uint32_t pid) {
+  const FolderLock lock(folder_);
+  const std::string name = unused_trace_name(run.rank, pid, [&](const std::string& each) {
+    std::error_code error;
     return names_.contains(each) || fs::exists(fs::symlink_status(folder_ + "/" + each, error));
-  };
-  for (int attempt = 1;; ++attempt) {
-    name = unused_trace_name(run.rank, pid, is_used);
-    auto process = ProcessRecorder::start(path, folder_ + "/" + name, run, retention_);
-    if (process.ok()) {
-      names_.insert(name);
-      return process;
-    }
-    const bool taken = process.error().code == ErrorCode::kBadInput && is_used(name);
-    if (!taken || attempt == kAttempts) return process;
+  });
+  run_.traces[spool_stem(path)] = name;
+  if (const Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
+  auto process = ProcessRecorder::start(path, folder_ + "/" + name, run, retention_);
+  if (process.ok()) {
+    names_.insert(name);
+  } else {
+    run_.traces.erase(spool_stem(path));
   }
+  return process;
 }
 
 /// A process that executed another program has a new spool; nobody writes on the old one any more.

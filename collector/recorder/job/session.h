@@ -54,7 +54,7 @@ class Session {
   void open(const std::string& path, const spool::ProcessFacts& facts, const JobState& job);
   void finish_earlier_image(const spool::ProcessFacts& facts);
   Expected<std::unique_ptr<ProcessRecorder>> start_recorder(const std::string& path, const RunFacts& run,
-                                                            std::uint32_t pid, std::string& name);
+                                                            std::uint32_t pid);
   [[nodiscard]] std::vector<std::string> command_of(std::uint32_t pid) const;
   [[nodiscard]] static std::string exit_of(const Live& live, const JobState& job);
   [[nodiscard]] static bool has_ended(const Live& live, const JobState& job);

@@ -10,6 +10,7 @@ constexpr double kEverythingUpTo = 0.1;
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
 constexpr double kFullFrom = 0.95;
+constexpr double kOverFrom = 0.97;
 constexpr double kMergeStep = 0.005;
 constexpr std::int64_t kMostMerged = std::int64_t{1} << 30;
 
@@ -42,6 +43,8 @@ Kept RetentionPolicy::afterwards(std::optional<std::int64_t> step, std::int64_t 
 }
 
 bool RetentionPolicy::full() const { return !everything_ && !used_less_than(kFullFrom); }
+
+bool RetentionPolicy::over() const { return !everything_ && !used_less_than(kOverFrom); }
 
 void RetentionPolicy::kept(std::int64_t peak) { kept_peak_ = std::max(kept_peak_, peak); }
 

@@ -65,10 +65,11 @@ class RetentionPolicy {
   [[nodiscard]] std::int64_t last() const { return options_.last; }
   /// No room is left for lifetimes that are not in the trace: only what bounds itself is written from here on.
   [[nodiscard]] bool full() const;
-  /// How many rows are written between two looks at the size.
+  /// So little room is left that a row whose end has come is removed instead of growing by it.
+  [[nodiscard]] bool over() const;
+  /// How many rows are written before the size is asked for again. Where there is little room, each may cost a page.
   [[nodiscard]] std::size_t batch_rows(std::size_t usual) const {
-    constexpr std::int64_t kShare = 5000;
-    return std::min(usual, static_cast<std::size_t>(options_.max_disk / kShare));
+    return std::min(usual, static_cast<std::size_t>(options_.max_disk / (full() ? 200'000 : 5'000)));
   }
   /// How many rows may wait: `usual`, or less where the disk bound is so small that they would not fit.
   [[nodiscard]] std::size_t most_rows(std::size_t usual) const {

@@ -173,9 +173,13 @@ template <class Row>
 Expected<bool> RowKeeper::has_room(const Row& row) {
   if constexpr (is_left_out_when_full<Row>) {
     if (!policy_.full()) return true;
-    Expected<bool> there = writer_.has(row);  // what is there only changes
-    if (there.ok() && !*there) ++(row.span.to.set() ? left_out_ended_ : left_out_open_);
-    return there;
+    const bool ended = row.span.to.set();
+    Expected<bool> there = writer_.has(row);
+    if (!there.ok()) return there;
+    const bool room = *there && !(ended && policy_.over());
+    if (*there && !room) DCMT_RETURN_IF_ERROR(writer_.erase(row));
+    if (!room) ++(ended ? left_out_ended_ : left_out_open_);
+    return room;
   }
   return true;
 }

@@ -70,6 +70,8 @@ class RowKeeper {
   Status commit(const Moment& at);
   /// The run ends: what is held is kept.
   Status finish(const Moment& at);
+  /// True once there is no room for anything that a program makes more of as long as it runs.
+  [[nodiscard]] bool full() const { return policy_.full(); }
   /// Lifetimes that are not in the trace since the disk bound was reached, as of the last commit or the finish.
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
 
