@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kSpoolBytes = 64LL << 20;  // what `run` takes of shared memory per process
-constexpr int kOldestPython = 10;
-constexpr int kNewestPython = 14;
+constexpr int kOldestPython = 11;
+constexpr int kNewestPython = 13;
 
 // torch is not imported: that takes seconds, and only its version is asked for.
 constexpr char kQuestion[] =
@@ -103,7 +103,6 @@ void check_python(std::vector<Check>& checks) {
     version.found = fmt::format("{} {} ({})", python->implementation, python->version, python->executable);
     version.ok = python->implementation == "CPython" && minor >= kOldestPython && minor <= kNewestPython;
     if (!version.ok) version.fix = fmt::format("use CPython 3.{} to 3.{}", kOldestPython, kNewestPython);
-    if (version.ok && minor != 11 && minor != 12) version.found += ", best effort: 3.11 and 3.12 are tested";
     torch.ok = python->torch.has_value();
     torch.found = torch.ok ? *python->torch : "none in this Python";
     if (!torch.ok) torch.fix = "name a Python that has torch in DCMT_PYTHON";

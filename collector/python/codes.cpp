@@ -8,6 +8,7 @@
 #include "collector/agent/provider.h"
 #include "collector/python/functions.h"
 #include "collector/python/hash.h"
+#include "collector/python/lines.h"
 #include "collector/python/text.h"
 
 namespace dcmt::python_provider {
@@ -28,6 +29,7 @@ struct Entry {
 Entry* g_entries = nullptr;
 std::atomic<std::uint64_t> g_epoch{0};
 destructor g_deallocate = nullptr;
+constinit LineMarks g_lines;
 
 enum class Missing { kAdd, kLeave };
 
@@ -106,6 +108,12 @@ CodeIdentity identify(const PyCodeObject* code) noexcept {
   entry->function.store(function, std::memory_order_relaxed);
   entry->id.store(id, std::memory_order_release);
   return {id, true, function};
+}
+
+int line_of(const PyCodeObject* code, std::uint64_t id, std::int32_t offset) noexcept {
+  const auto* const entries = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(code->co_linetable));
+  const auto bytes = static_cast<std::size_t>(PyBytes_GET_SIZE(code->co_linetable));
+  return g_lines.line_of({id, entries, bytes, code->co_firstlineno}, offset).line;
 }
 
 std::uint64_t code_epoch() noexcept { return g_epoch.load(std::memory_order_acquire); }

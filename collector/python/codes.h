@@ -18,6 +18,10 @@ struct CodeIdentity {
 /// the GIL, keeps `code` alive.
 CodeIdentity identify(const PyCodeObject* code) noexcept;
 
+/// The source line of an instruction, 0 if it has none. Like identify(), which gave `id`. `offset` in bytes, negative:
+/// the frame has not started.
+int line_of(const PyCodeObject* code, std::uint64_t id, std::int32_t offset) noexcept;
+
 /// Grows whenever a code object dies that was identified: what was known by addresses before is no longer sure.
 std::uint64_t code_epoch() noexcept;
 

@@ -7,23 +7,43 @@
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_runtime.h"
+#if PY_VERSION_HEX >= 0x030D0000
+#define NEED_OPCODE_METADATA
+#include "internal/pycore_opcode_metadata.h"
+#include "internal/pycore_optimizer.h"
+#else
 #define NEED_OPCODE_TABLES
 #include "internal/pycore_opcode.h"
+#endif
 #include "opcode.h"
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030D0000
-#error "the layouts below are those of CPython 3.11 and 3.12"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#error "the layouts below are those of CPython 3.11 to 3.13"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "free-threaded CPython has no GIL to rely on"
 #endif
 
 /* A chain longer than this is no chain of frames. */
 #define MAX_FRAMES 100000
 
-/* Py_IsInitialized() and _Py_IsFinalizing() */
-static int runs(void) { return _PyRuntime.initialized && _PyRuntimeState_GetFinalizing(&_PyRuntime) == NULL; }
+int dcmt_py_runs(void) { return _PyRuntime.initialized && _PyRuntimeState_GetFinalizing(&_PyRuntime) == NULL; }
+
+#if PY_VERSION_HEX >= 0x030D0000
+static int is_locked(const struct _gil_runtime_state* gil) { return _Py_atomic_load_int_relaxed(&gil->locked); }
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return (PyCodeObject*)frame->f_executable; }
+static const _Py_CODEUNIT* instruction_of(const _PyInterpreterFrame* frame) { return frame->instr_ptr; }
+static _PyInterpreterFrame* innermost_of(const PyThreadState* thread) { return thread->current_frame; }
+#else
+static int is_locked(const struct _gil_runtime_state* gil) { return _Py_atomic_load_relaxed(&gil->locked); }
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return frame->f_code; }
+static const _Py_CODEUNIT* instruction_of(const _PyInterpreterFrame* frame) { return frame->prev_instr; }
+static _PyInterpreterFrame* innermost_of(const PyThreadState* thread) { return thread->cframe->current_frame; }
+#endif
 
 /* PyGILState_GetThisThreadState(), called for every stack: three calls into another library less. */
 PyThreadState* dcmt_py_thread(void) {
-  if (!runs()) return NULL;
+  if (!dcmt_py_runs()) return NULL;
 #if PY_VERSION_HEX >= 0x030C0000
   const Py_tss_t* const key = &_PyRuntime.autoTSSkey;
 #else
@@ -46,12 +66,12 @@ static struct _gil_runtime_state* gil_of_main(void) {
 }
 
 int dcmt_py_freeze(void) {
-  if (!runs()) return 0;
+  if (!dcmt_py_runs()) return 0;
   struct _gil_runtime_state* const gil = gil_of_main();
   /* Every taker of the GIL passes through this mutex and leaves it at once, or sleeps without it. */
   if (gil == NULL || pthread_mutex_trylock(&gil->mutex) != 0) return 0;
   /* Finalization begins and ends with the GIL held: seen not begun here, it cannot begin before the thaw. */
-  if (_Py_atomic_load_relaxed(&gil->locked) == 0 && !_Py_IsFinalizing()) return 1;
+  if (is_locked(gil) == 0 && dcmt_py_runs()) return 1;
   pthread_mutex_unlock(&gil->mutex);
   return 0;
 }
@@ -86,10 +106,10 @@ void dcmt_py_take_frozen(PyThreadState* thread) {
 }
 #endif
 
-/* Not where C calls the interpreter: that is no frame of Python's. */
+/* Not a frame of the interpreter's own: where C calls it, and below the __init__ of a class that is called often. */
 static int of_python(const _PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
-  return frame->owner != FRAME_OWNED_BY_CSTACK;
+  return frame->owner != FRAME_OWNED_BY_CSTACK && frame->f_funcobj != Py_None;
 #else
   (void)frame;
   return 1;
@@ -99,26 +119,27 @@ static int of_python(const _PyInterpreterFrame* frame) {
 static int complete(_PyInterpreterFrame* frame) { return of_python(frame) && !_PyFrame_IsIncomplete(frame); }
 
 static int32_t offset_of(const _PyInterpreterFrame* frame) {
-  return (int32_t)_PyInterpreterFrame_LASTI(frame) * (int32_t)sizeof(_Py_CODEUNIT);
+  return (int32_t)(instruction_of(frame) - _PyCode_CODE(code_of(frame))) * (int32_t)sizeof(_Py_CODEUNIT);
 }
 
-const void* dcmt_py_innermost(const PyThreadState* thread) { return thread->cframe->current_frame; }
+const void* dcmt_py_innermost(const PyThreadState* thread) { return innermost_of(thread); }
 
 unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more) {
   unsigned count = 0;
   *more = 0;
-  _PyInterpreterFrame* frame = thread->cframe->current_frame;
+  _PyInterpreterFrame* frame = innermost_of(thread);
   if (frame != NULL && !complete(frame)) frame = frame->previous;
-  /* One that has called another has begun: looking into its code object, to be told so, would be two fifths of the walk.
-     (3.11 can collect garbage as a frame begins: that one is in the chain of a finalizer then, with its first line.) */
+  /* One that has called another has begun: looking into its code object, to be told so, would be two fifths of the
+     walk. (3.11 can collect garbage as a frame begins: that one is in the chain of a finalizer then, with its first
+     line.) */
   for (; frame != NULL; frame = frame->previous) {
     if (!of_python(frame)) continue;
     if (count == capacity) {
       *more = 1;
       break;
     }
-    out[count].code = frame->f_code;
-    out[count].instruction = frame->prev_instr;
+    out[count].code = code_of(frame);
+    out[count].instruction = instruction_of(frame);
     ++count;
   }
   return count;
@@ -152,6 +173,10 @@ static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
       return POP_JUMP_IF_TRUE;
     case INSTRUMENTED_RESUME:
       return RESUME;
+#if PY_VERSION_HEX >= 0x030D0000
+    case INSTRUMENTED_CALL_KW:
+      return CALL_KW;
+#endif
     case INSTRUMENTED_CALL:
       return CALL;
     case INSTRUMENTED_CALL_FUNCTION_EX:
@@ -182,11 +207,11 @@ static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
 static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
   for (int steps = 0; frame != NULL && steps < MAX_FRAMES; frame = frame->previous, ++steps) {
     if (!complete(frame)) continue;
-    out->code = frame->f_code;
+    out->code = code_of(frame);
     out->slots = frame->localsplus;
     out->handle = frame;
     out->offset = offset_of(frame);
-    out->locals = frame->f_code->co_nlocalsplus;
+    out->locals = code_of(frame)->co_nlocalsplus;
     /* Both versions set it to -1 while the frame runs, so a positive one has been saved for a call into Python. */
     out->stack_top = frame->stacktop;
 #if PY_VERSION_HEX < 0x030C0000
@@ -204,7 +229,7 @@ static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
 }
 
 int dcmt_py_first_frame(const PyThreadState* thread, struct dcmt_py_frame* out) {
-  return find_frame(thread->cframe->current_frame, out);
+  return find_frame(innermost_of(thread), out);
 }
 
 int dcmt_py_next_frame(const struct dcmt_py_frame* frame, struct dcmt_py_frame* out) {
@@ -218,6 +243,12 @@ enum dcmt_py_slot dcmt_py_slot_kind(PyCodeObject* code, int index) {
   return DCMT_PY_LOCAL;
 }
 
+#if PY_VERSION_HEX >= 0x030D0000
+#define get_optional PyObject_GetOptionalAttr
+#else
+#define get_optional _PyObject_LookupAttr
+#endif
+
 PyObject* dcmt_py_attribute(PyObject* object, const char* name) {
   PyTypeObject* const type = Py_TYPE(object);
   /* The look-up would take an error that is on its way for its own. */
@@ -228,7 +259,7 @@ PyObject* dcmt_py_attribute(PyObject* object, const char* name) {
     return NULL;
   }
   PyObject* value = NULL;
-  if (_PyType_Lookup(type, key) == NULL) _PyObject_LookupAttr(object, key, &value);
+  if (_PyType_Lookup(type, key) == NULL) get_optional(object, key, &value);
   Py_DECREF(key);
   return value;
 }
@@ -244,6 +275,14 @@ void dcmt_py_copy_code(const PyCodeObject* code, size_t from, size_t count, unsi
     } else {
       opcode = base_opcode(code, from + i);
       argument = _Py_OPARG(_PyCode_CODE(code)[from + i]);
+#if PY_VERSION_HEX >= 0x030D0000
+      if (opcode == ENTER_EXECUTOR) {
+        /* Where the optimizer put a trace in the place of an instruction, the trace keeps both. */
+        const _PyVMData* const replaced = &code->co_executors->executors[argument]->vm_data;
+        opcode = _PyOpcode_Deopt[replaced->opcode];
+        argument = replaced->oparg;
+      }
+#endif
       *caches = _PyOpcode_Caches[opcode];
     }
     out[2 * i] = (unsigned char)opcode;

@@ -36,6 +36,9 @@ struct dcmt_py_frame {
                          a C function keeps its stack depth in a register */
 };
 
+/* 1 while Python is up and not going down. For every thread. */
+int dcmt_py_runs(void);
+
 /* The calling thread's state, NULL if it has none or Python is not up or going down. */
 PyThreadState* dcmt_py_thread(void);
 
@@ -49,8 +52,8 @@ int dcmt_py_freeze(void);
 void dcmt_py_thaw(void);
 
 /* In place of dcmt_py_thaw(): takes the frozen GIL for the caller, whose state is `thread`, as CPython's take_gil does
- * but without its wait and its end of the thread. On 3.12 by CPython's own way: another thread, or finalization, can be
- * faster. Given back with PyEval_SaveThread(). */
+ * but without its wait and its end of the thread. From 3.12 on by CPython's own way: another thread, or finalization,
+ * can be faster. Given back with PyEval_SaveThread(). */
 void dcmt_py_take_frozen(PyThreadState* thread);
 
 /* The innermost frame of `thread`, for identity; NULL if there is none. */

@@ -126,7 +126,7 @@ class Visit {
     if (have_gil_) publish_source_lines(code->co_filename);
     const bool named = hit.kind != wire::LocalKind::kEvalStack;
     const std::uint64_t name = named ? Text(PyTuple_GET_ITEM(code->co_localsplusnames, hit.index)).intern() : 0;
-    const int line = PyCode_Addr2Line(code, hit.frame.offset);
+    const int line = line_of(code, id, hit.frame.offset);
     void* const room = agent::begin_record(wire::RecordType::kCensusLocal, sizeof(wire::CensusLocalRecord),
                                            static_cast<std::uint32_t>(hit.kind));
     if (room == nullptr) return;
@@ -135,7 +135,7 @@ class Visit {
     record->object = hit.object;
     record->code = id;
     record->offset = hit.frame.offset;
-    record->line = line > 0 ? line : 0;
+    record->line = line;
     record->index = hit.index;
     record->depth = hit.depth;
     record->name = name;
@@ -159,7 +159,7 @@ class Visit {
 
 agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                                 bool other_threads) noexcept {
-  if (!Py_IsInitialized() || _Py_IsFinalizing()) return {};
+  if (dcmt_py_runs() == 0) return {};
   PyThreadState* const self = dcmt_py_thread();
   PyInterpreterState* const interpreter = self != nullptr ? self->interp : PyInterpreterState_Main();
   const Stillness still(self, interpreter);

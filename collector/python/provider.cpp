@@ -16,8 +16,12 @@ namespace {
 constinit const agent::PythonProvider kProvider{
     sizeof(agent::PythonProvider), capture_stack, innermost_frame, visit_locals, function_here, births_by_functions};
 
-/// True if the Python that runs has the version whose layouts were compiled in. `version` is Py_GetVersion().
+/// `version` is Py_GetVersion().
+bool free_threaded(const char* version) noexcept { return std::strstr(version, "free-threading") != nullptr; }
+
+/// True if the Python that runs has the version whose layouts were compiled in, and a GIL as that one has.
 bool same_version(const char* version) noexcept {
+  if (free_threaded(version)) return false;
   char wanted[16];
   const int length = snprintf(wanted, sizeof wanted, "%d.%d.", PY_MAJOR_VERSION, PY_MINOR_VERSION);
   return std::strncmp(version, wanted, static_cast<std::size_t>(length)) == 0;
@@ -46,8 +50,11 @@ void start() noexcept {
   const char* const version = Py_GetVersion();
   char text[256];
   if (!same_version(version)) {
-    snprintf(text, sizeof text, "Python stacks and variables are off: built for CPython %d.%d, this is %.20s",
-             PY_MAJOR_VERSION, PY_MINOR_VERSION, version);
+    snprintf(text, sizeof text,
+             "Python stacks and variables are off: built for CPython %d.%d, this is %.*s%s; build dc-memtrace with "
+             "DCMT_PYTHON set to this Python",
+             PY_MAJOR_VERSION, PY_MINOR_VERSION, static_cast<int>(std::strcspn(version, " ")), version,
+             free_threaded(version) ? ", free-threaded (not supported)" : "");
     agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
     return;
   }

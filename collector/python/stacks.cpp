@@ -65,8 +65,7 @@ bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
   auto* const frames = reinterpret_cast<wire::StackFrame*>(record + 1);
   for (unsigned i = 0; i < count; ++i) {
     const std::int32_t offset = dcmt_py_offset(&positions[i]);
-    const int line = PyCode_Addr2Line(positions[i].code, offset);
-    frames[i] = {codes[i], offset, line > 0 ? line : 0};
+    frames[i] = {codes[i], offset, line_of(positions[i].code, codes[i], offset)};
   }
   agent::commit_record(room);
   return true;

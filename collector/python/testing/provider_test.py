@@ -5,6 +5,7 @@ DCMT_FAKE_AGENT and DCMT_PYTHON_PROVIDER name the two libraries.
 
 import collections
 import ctypes
+import dis
 import gc
 import os
 import struct
@@ -253,6 +254,31 @@ class Stacks(unittest.TestCase):
         self.check(*list(map(lambda _: both(HOLDING), [0]))[0])
         self.check(*sorted([1], key=lambda _: setattr(self, "pair", both(HOLDING)) or 0) and self.pair)
 
+    def test_lines_of_a_long_function(self):
+        """Past the first block of bytecode lines come from marks: upward, downward, and where a line jumps far."""
+        body = ["def long(capture, order):"]
+        for i in range(400):
+            body += [f"  if {i} in order:", f"    found.append(({i % 3 + 1}, capture(),", "\n" * (i % 3) + "      sys._getframe().f_lineno))"]
+        scope = {"found": [], "sys": sys}
+        exec(compile("\n".join(body), "long.py", "exec"), scope)
+        for order in ([300], [7, 399], range(0, 400, 50), range(400)):
+            scope["long"](HOLDING.fake_capture, order)
+        records = Records()
+        for below, stack, line in scope["found"]:
+            file, function, captured = records.frames(stack)[0]
+            self.assertEqual((file, function), ("long.py", "long"))
+            self.assertEqual(captured, line - below)
+
+    def test_constructors_called_often(self):
+        """From 3.12 on a class that is called often gets a frame of the interpreter's own below __init__'s."""
+        class Made:
+            def __init__(self):
+                self.pair = both(HOLDING)
+
+        made = [Made() for _ in range(50)]
+        self.check(*made[0].pair)
+        self.check(*made[-1].pair)
+
     def test_in_a_destructor_at_the_return(self):
         got = []
 
@@ -291,14 +317,15 @@ class Stacks(unittest.TestCase):
 
 class Generations(unittest.TestCase):
     def reuse(self, capture):
-        """Makes and drops code objects until an address comes back; returns (address, frame) of each."""
+        """Makes and drops code objects of one size, so that addresses come back; returns (number, stack) of each."""
+        template = compile("def f():\n  return capture()\n", "file.py", "exec").co_consts[0]
         seen = collections.defaultdict(list)
         for i in range(400):
-            scope = {"capture": capture}
-            exec(compile("\n" * (i % 7) + f"def f{i}():\n  return capture()\n", f"file{i}.py", "exec"), scope)
-            function = scope[f"f{i}"]
-            seen[id(function.__code__)].append((i, function()))
-            del function, scope
+            code = template.replace(co_name=f"f{i}", co_qualname=f"f{i}", co_filename=f"file{i}.py",
+                                    co_firstlineno=i % 7 + 1)
+            function = types.FunctionType(code, {"capture": capture})
+            seen[id(code)].append((i, function()))
+            del function, code
         return seen
 
     def check(self, capture):
@@ -563,6 +590,40 @@ class Bodies(unittest.TestCase):
             sys.monitoring.set_events(sys.monitoring.PROFILER_ID, 0)
             sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
         self.check(code, next(l for l in found if l.name == "mine"))
+
+    @unittest.skipIf(sys.version_info < (3, 13), "CPython has no optimizer of traces before 3.13")
+    def test_an_optimized_loop_is_turned_back(self):
+        """An optimizer puts ENTER_EXECUTOR in the place of a jump; few builds have one, so the test writes it there."""
+        class Executor(ctypes.Structure):
+            _fields_ = [("head", ctypes.c_int64 * 3), ("trace", ctypes.c_void_p), ("opcode", ctypes.c_uint8),
+                        ("argument", ctypes.c_uint8)]
+
+        class Executors(ctypes.Structure):
+            _fields_ = [("size", ctypes.c_int), ("capacity", ctypes.c_int), ("first", ctypes.POINTER(Executor))]
+
+        def function(change):
+            mine = Thing()
+            for _ in range(1):
+                change()
+                found = visit(mine)[0]
+                change()
+            return found
+
+        code = function.__code__
+        jump = next(i for i in dis.get_instructions(code) if i.opname == "JUMP_BACKWARD")
+        written = ctypes.cast(id(code) + 200 + jump.offset, ctypes.POINTER(ctypes.c_uint8))
+        executors = ctypes.cast(id(code) + 152, ctypes.POINTER(ctypes.c_void_p))
+        executor = Executor(opcode=jump.opcode, argument=jump.arg)
+        array = Executors(1, 1, ctypes.pointer(executor))
+        states = iter([((dis.opmap["ENTER_EXECUTOR"], 0), ctypes.addressof(array)), ((jump.opcode, jump.arg), None)])
+
+        def change():
+            (written[0], written[1]), executors[0] = next(states)
+
+        expected = code.co_code
+        self.assertEqual((written[0], written[1]), (jump.opcode, jump.arg))
+        local = next(l for l in function(change) if l.name == "mine")
+        self.assertEqual(Records().body(local.code, 1), expected)
 
     def test_traced(self):
         sys.settrace(lambda *_: None)

@@ -34,6 +34,7 @@ struct Position {
 struct Instruction {
   OpcodeRole role = OpcodeRole::kUnknown;
   std::uint32_t argument = 0;
+  std::uint32_t second = kNone;  ///< of a store into two locals: the other one
   Position position;
   Index jump = kNone;         ///< index of the instruction it can jump to
   Index handler = kNone;      ///< index of the instruction that runs if it raises
@@ -127,7 +128,7 @@ Index Graph::at(std::int64_t offset) const {
 
 Status Graph::decode(const CodeBody& body) {
   const OpcodeTable* const table = opcode_table(body.python);
-  if (table == nullptr) return malformed("not of Python 3.11 or 3.12");
+  if (table == nullptr) return malformed("not of Python 3.11 to 3.13");
   const std::size_t units = body.instructions.size() / 2;
   if (units == 0 || body.instructions.size() % 2 != 0) return malformed("no whole number of instructions");
   if (units > std::numeric_limits<std::int32_t>::max()) return malformed("too long");
@@ -169,6 +170,15 @@ Status Graph::decode(const CodeBody& body) {
       case OpcodeRole::kJumpBackward:
       case OpcodeRole::kBranchBackward:
         jumps.push_back({index, static_cast<std::int64_t>(next) - argument});
+        break;
+      case OpcodeRole::kStoreTwoFast:
+        instruction.role = OpcodeRole::kStoreFast;
+        instruction.argument = argument >> 4;
+        instruction.second = argument & 15u;
+        break;
+      case OpcodeRole::kStoreLoadFast:
+        instruction.role = OpcodeRole::kStoreFast;
+        instruction.argument = argument >> 4;
         break;
       default:
         break;
@@ -263,8 +273,8 @@ Status Graph::place_handlers(const CodeBody& body) {
   return {};
 }
 
-/// An inlined comprehension (3.12) saves a variable of the same name on the stack and stores it back at its end. The
-/// compiler gives both instructions the place of the whole comprehension, which no store inside it has.
+/// An inlined comprehension (from 3.12 on) saves a variable of the same name on the stack and stores it back at its
+/// end. The compiler gives both instructions the place of the whole comprehension, which no store inside it has.
 void Graph::pair_comprehensions() {
   std::map<std::pair<std::uint32_t, Position>, Index> clears;
   for (Index i = 0; i < instructions.size(); ++i) {
@@ -276,7 +286,7 @@ void Graph::pair_comprehensions() {
   if (clears.empty()) return;
   for (Index i = 0; i < instructions.size(); ++i) {
     Instruction& store = instructions[i];
-    if (store.role != OpcodeRole::kStoreFast) continue;
+    if (store.role != OpcodeRole::kStoreFast || store.second != kNone) continue;  // such an end is a store of its own
     const auto clear = clears.find({store.argument, store.position});
     if (clear == clears.end()) continue;
     store.clear = clear->second;
@@ -336,7 +346,8 @@ class Variable {
 
  private:
   [[nodiscard]] bool stores(const Instruction& i) const {
-    return (i.role == OpcodeRole::kStoreFast || i.role == OpcodeRole::kStoreDeref) && i.argument == local_;
+    return (i.role == OpcodeRole::kStoreFast || i.role == OpcodeRole::kStoreDeref) &&
+           (i.argument == local_ || i.second == local_);
   }
   [[nodiscard]] bool deletes(const Instruction& i) const {
     return (i.role == OpcodeRole::kDeleteFast || i.role == OpcodeRole::kDeleteDeref) && i.argument == local_;

@@ -1,4 +1,4 @@
-// Reaching definitions over CPython 3.11 and 3.12 bytecode: which line gave a local its value, and whether it will be
+// Reaching definitions over CPython 3.11 to 3.13 bytecode: which line gave a local its value, and whether it will be
 // deleted before the function returns. Pure functions over bytes that came from the spool: every byte is distrusted.
 #pragma once
 

@@ -240,6 +240,126 @@ constexpr OpcodeEntry kPython312[] = {
     {176, 0, Role::kOther},          // LOAD_FROM_DICT_OR_DEREF
 };
 
+constexpr OpcodeEntry kPython313[] = {
+    {0, 0, Role::kCache},            // CACHE
+    {1, 0, Role::kOther},            // BEFORE_ASYNC_WITH
+    {2, 0, Role::kOther},            // BEFORE_WITH
+    {4, 0, Role::kOther},            // BINARY_SLICE
+    {5, 1, Role::kOther},            // BINARY_SUBSCR
+    {6, 0, Role::kOther},            // CHECK_EG_MATCH
+    {7, 0, Role::kOther},            // CHECK_EXC_MATCH
+    {8, 0, Role::kOther},            // CLEANUP_THROW
+    {9, 0, Role::kOther},            // DELETE_SUBSCR
+    {10, 0, Role::kOther},           // END_ASYNC_FOR
+    {11, 0, Role::kOther},           // END_FOR
+    {12, 0, Role::kOther},           // END_SEND
+    {13, 0, Role::kOther},           // EXIT_INIT_CHECK
+    {14, 0, Role::kOther},           // FORMAT_SIMPLE
+    {15, 0, Role::kOther},           // FORMAT_WITH_SPEC
+    {16, 0, Role::kOther},           // GET_AITER
+    {18, 0, Role::kOther},           // GET_ANEXT
+    {19, 0, Role::kOther},           // GET_ITER
+    {20, 0, Role::kOther},           // GET_LEN
+    {21, 0, Role::kOther},           // GET_YIELD_FROM_ITER
+    {22, 0, Role::kReturn},          // INTERPRETER_EXIT
+    {23, 0, Role::kOther},           // LOAD_ASSERTION_ERROR
+    {24, 0, Role::kOther},           // LOAD_BUILD_CLASS
+    {25, 0, Role::kOther},           // LOAD_LOCALS
+    {26, 0, Role::kOther},           // MAKE_FUNCTION
+    {27, 0, Role::kOther},           // MATCH_KEYS
+    {28, 0, Role::kOther},           // MATCH_MAPPING
+    {29, 0, Role::kOther},           // MATCH_SEQUENCE
+    {30, 0, Role::kNeverRaises},     // NOP
+    {31, 0, Role::kNeverRaises},     // POP_EXCEPT
+    {32, 0, Role::kNeverRaises},     // POP_TOP
+    {33, 0, Role::kNeverRaises},     // PUSH_EXC_INFO
+    {34, 0, Role::kNeverRaises},     // PUSH_NULL
+    {35, 0, Role::kOther},           // RETURN_GENERATOR
+    {36, 0, Role::kReturn},          // RETURN_VALUE
+    {37, 0, Role::kOther},           // SETUP_ANNOTATIONS
+    {38, 0, Role::kOther},           // STORE_SLICE
+    {39, 1, Role::kOther},           // STORE_SUBSCR
+    {40, 3, Role::kOther},           // TO_BOOL
+    {41, 0, Role::kOther},           // UNARY_INVERT
+    {42, 0, Role::kOther},           // UNARY_NEGATIVE
+    {43, 0, Role::kOther},           // UNARY_NOT
+    {44, 0, Role::kOther},           // WITH_EXCEPT_START
+    {45, 1, Role::kOther},           // BINARY_OP
+    {46, 0, Role::kOther},           // BUILD_CONST_KEY_MAP
+    {47, 0, Role::kOther},           // BUILD_LIST
+    {48, 0, Role::kOther},           // BUILD_MAP
+    {49, 0, Role::kOther},           // BUILD_SET
+    {50, 0, Role::kOther},           // BUILD_SLICE
+    {51, 0, Role::kOther},           // BUILD_STRING
+    {52, 0, Role::kOther},           // BUILD_TUPLE
+    {53, 3, Role::kOther},           // CALL
+    {54, 0, Role::kOther},           // CALL_FUNCTION_EX
+    {55, 0, Role::kOther},           // CALL_INTRINSIC_1
+    {56, 0, Role::kOther},           // CALL_INTRINSIC_2
+    {57, 0, Role::kOther},           // CALL_KW
+    {58, 1, Role::kOther},           // COMPARE_OP
+    {59, 1, Role::kOther},           // CONTAINS_OP
+    {60, 0, Role::kOther},           // CONVERT_VALUE
+    {61, 0, Role::kNeverRaises},     // COPY
+    {62, 0, Role::kOther},           // COPY_FREE_VARS
+    {63, 0, Role::kOther},           // DELETE_ATTR
+    {64, 0, Role::kDeleteDeref},     // DELETE_DEREF
+    {65, 0, Role::kDeleteFast},      // DELETE_FAST
+    {66, 0, Role::kOther},           // DELETE_GLOBAL
+    {67, 0, Role::kOther},           // DELETE_NAME
+    {68, 0, Role::kOther},           // DICT_MERGE
+    {69, 0, Role::kOther},           // DICT_UPDATE
+    {71, 0, Role::kExtendedArg},     // EXTENDED_ARG
+    {72, 1, Role::kBranchForward},   // FOR_ITER
+    {73, 0, Role::kOther},           // GET_AWAITABLE
+    {74, 0, Role::kOther},           // IMPORT_FROM
+    {75, 0, Role::kOther},           // IMPORT_NAME
+    {76, 0, Role::kOther},           // IS_OP
+    {77, 1, Role::kJumpBackward},    // JUMP_BACKWARD
+    {78, 0, Role::kJumpBackward},    // JUMP_BACKWARD_NO_INTERRUPT
+    {79, 0, Role::kJumpForward},     // JUMP_FORWARD
+    {80, 0, Role::kOther},           // LIST_APPEND
+    {81, 0, Role::kOther},           // LIST_EXTEND
+    {82, 9, Role::kOther},           // LOAD_ATTR
+    {83, 0, Role::kNeverRaises},     // LOAD_CONST
+    {84, 0, Role::kOther},           // LOAD_DEREF
+    {85, 0, Role::kOther},           // LOAD_FAST
+    {86, 0, Role::kClearFast},       // LOAD_FAST_AND_CLEAR
+    {87, 0, Role::kOther},           // LOAD_FAST_CHECK
+    {88, 0, Role::kOther},           // LOAD_FAST_LOAD_FAST
+    {89, 0, Role::kOther},           // LOAD_FROM_DICT_OR_DEREF
+    {90, 0, Role::kOther},           // LOAD_FROM_DICT_OR_GLOBALS
+    {91, 4, Role::kOther},           // LOAD_GLOBAL
+    {92, 0, Role::kOther},           // LOAD_NAME
+    {93, 1, Role::kOther},           // LOAD_SUPER_ATTR
+    {94, 0, Role::kOther},           // MAKE_CELL
+    {95, 0, Role::kOther},           // MAP_ADD
+    {96, 0, Role::kOther},           // MATCH_CLASS
+    {97, 1, Role::kBranchForward},   // POP_JUMP_IF_FALSE
+    {98, 1, Role::kBranchForward},   // POP_JUMP_IF_NONE
+    {99, 1, Role::kBranchForward},   // POP_JUMP_IF_NOT_NONE
+    {100, 1, Role::kBranchForward},  // POP_JUMP_IF_TRUE
+    {101, 0, Role::kRaise},          // RAISE_VARARGS
+    {102, 0, Role::kRaise},          // RERAISE
+    {103, 0, Role::kReturn},         // RETURN_CONST
+    {104, 1, Role::kBranchForward},  // SEND
+    {105, 0, Role::kOther},          // SET_ADD
+    {106, 0, Role::kOther},          // SET_FUNCTION_ATTRIBUTE
+    {107, 0, Role::kOther},          // SET_UPDATE
+    {108, 4, Role::kOther},          // STORE_ATTR
+    {109, 0, Role::kStoreDeref},     // STORE_DEREF
+    {110, 0, Role::kStoreFast},      // STORE_FAST
+    {111, 0, Role::kStoreLoadFast},  // STORE_FAST_LOAD_FAST
+    {112, 0, Role::kStoreTwoFast},   // STORE_FAST_STORE_FAST
+    {113, 0, Role::kOther},          // STORE_GLOBAL
+    {114, 0, Role::kOther},          // STORE_NAME
+    {115, 0, Role::kNeverRaises},    // SWAP
+    {116, 0, Role::kOther},          // UNPACK_EX
+    {117, 1, Role::kOther},          // UNPACK_SEQUENCE
+    {118, 0, Role::kOther},          // YIELD_VALUE
+    {149, 0, Role::kOther},          // RESUME
+};
+
 template <std::size_t N>
 constexpr OpcodeTable table_of(const OpcodeEntry (&entries)[N]) {
   OpcodeTable table{};
@@ -249,6 +369,7 @@ constexpr OpcodeTable table_of(const OpcodeEntry (&entries)[N]) {
 
 constexpr OpcodeTable kTable311 = table_of(kPython311);
 constexpr OpcodeTable kTable312 = table_of(kPython312);
+constexpr OpcodeTable kTable313 = table_of(kPython313);
 
 }  // namespace
 
@@ -258,6 +379,8 @@ const OpcodeTable* opcode_table(int python) {
       return &kTable311;
     case (3 << 8) | 12:
       return &kTable312;
+    case (3 << 8) | 13:
+      return &kTable313;
     default:
       return nullptr;
   }

@@ -7,16 +7,18 @@
 namespace dcmt::recorder {
 
 enum class OpcodeRole : std::uint8_t {
-  kUnknown,      ///< no opcode of this version
-  kOther,        ///< goes on to the next instruction or raises
-  kNeverRaises,  ///< goes on to the next instruction
-  kCache,        ///< an inline cache where an instruction should be
-  kExtendedArg,  ///< upper bits of the next argument
-  kStoreFast,    ///< local[arg] = value
-  kDeleteFast,   ///< del local[arg]
-  kStoreDeref,   ///< cell local[arg] = value
-  kDeleteDeref,  ///< del cell local[arg]
-  kClearFast,    ///< local[arg] saved on the stack and emptied: an inlined comprehension begins (3.12)
+  kUnknown,        ///< no opcode of this version
+  kOther,          ///< goes on to the next instruction or raises
+  kNeverRaises,    ///< goes on to the next instruction
+  kCache,          ///< an inline cache where an instruction should be
+  kExtendedArg,    ///< upper bits of the next argument
+  kStoreFast,      ///< local[arg] = value
+  kStoreTwoFast,   ///< local[arg >> 4] = value, local[arg & 15] = the next value (3.13)
+  kStoreLoadFast,  ///< local[arg >> 4] = value; loads local[arg & 15] (3.13)
+  kDeleteFast,     ///< del local[arg]
+  kStoreDeref,     ///< cell local[arg] = value
+  kDeleteDeref,    ///< del cell local[arg]
+  kClearFast,      ///< local[arg] saved on the stack and emptied: an inlined comprehension begins (from 3.12 on)
   kJumpForward,
   kJumpBackward,
   kBranchForward,  ///< jumps or goes on

@@ -133,9 +133,8 @@ TEST_P(Fixtures, ChangedBytesGiveAnAnswerOrAnError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, testing::Values("3.11", "3.12"), [](const auto& version) {
-  return std::string(version.param) == "3.11" ? "Python311" : "Python312";
-});
+INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, testing::Values("3.11", "3.12", "3.13"),
+                         [](const auto& version) { return "Python" + std::string(version.param).replace(1, 1, ""); });
 
 TEST(VariableFlow, RefusesWhatIsNoCode) {
   const CodeBody good = body_of(fixtures("3.11")[0]);

@@ -196,7 +196,7 @@ def many_locals():
 
 
 NEVER_RAISES = {"NOP", "LOAD_CONST", "POP_TOP", "COPY", "SWAP", "PUSH_NULL", "PUSH_EXC_INFO", "POP_EXCEPT",
-                "STORE_FAST", "STORE_DEREF"}
+                "STORE_FAST", "STORE_DEREF", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
 NO_NEXT = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_VALUE", "RETURN_CONST",
            "RAISE_VARARGS", "RERAISE"}
 
@@ -223,6 +223,14 @@ class Walk:
     def touches(self, instruction, *names):
         return instruction.opname in names and instruction.argval == self.variable
 
+    def stores(self, instruction):
+        """3.13 joins a store with what follows it on the same line: the argument is then a pair of names."""
+        if instruction.opname == "STORE_FAST_STORE_FAST":
+            return self.variable in instruction.argval
+        if instruction.opname == "STORE_FAST_LOAD_FAST":
+            return self.variable == instruction.argval[0]
+        return self.touches(instruction, "STORE_FAST", "STORE_DEREF")
+
     def successors(self, number):
         instruction = self.instructions[number]
         if instruction.opname not in NO_NEXT:
@@ -242,7 +250,7 @@ class Walk:
             after, after_saved = value, saved
             if self.touches(instruction, "LOAD_FAST_AND_CLEAR"):
                 after, after_saved = None, saved + ((instruction.positions, value),)
-            elif self.touches(instruction, "STORE_FAST", "STORE_DEREF"):
+            elif self.stores(instruction):
                 if saved and saved[-1][0] == instruction.positions:
                     after, after_saved = saved[-1][1], saved[:-1]
                 else:
