@@ -27,6 +27,7 @@ void TraceData::build_indexes() {
   edges_by_census.build();
   samples_by_census.build();
   blocks_indexed.wait();
+  storage_changes.build(*this);
 }
 
 void TraceData::index_blocks() {

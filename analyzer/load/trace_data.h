@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/load/column.h"
+#include "analyzer/load/storage_changes.h"
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
@@ -318,6 +319,7 @@ class TraceData {
   RowIndex<MarkId, Mark> marks_by_parent;
   RowIndex<MarkId, Edge> edges_by_census;
   RowIndex<MarkId, Sample> samples_by_census;
+  StorageChanges storage_changes;
 
   /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;

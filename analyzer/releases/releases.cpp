@@ -6,16 +6,20 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Where each thread's operator numbers are known.
+/// Where each thread's operator numbers are known. They only grow; those of a damaged trace are made to.
 class OrdinalIndex {
  public:
   explicit OrdinalIndex(const TraceData& data) {
-    for (const Operator& op : data.operators) points_[op.thread].push_back({op.span.from_seq, op.ordinal, true});
+    for (const Operator& op : data.operators) points_[op.thread].push_back({op.span.from_seq, op.ordinal, 1});
     for (const Mark& mark : data.marks) {
-      if (mark.ordinal) points_[mark.by.thread].push_back({mark.span.from_seq, *mark.ordinal, false});
+      if (mark.ordinal) points_[mark.by.thread].push_back({mark.span.from_seq, *mark.ordinal, 0});
     }
     for (auto& [thread, points] : points_) {
-      std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.seq < b.seq; });
+      std::ranges::sort(points, {}, &Point::seq);
+      for (std::size_t i = 1; i < points.size(); ++i) {
+        points[i].ordinal = std::max(points[i].ordinal, points[i - 1].ordinal);
+        points[i].operators += points[i - 1].operators;
+      }
     }
   }
 
@@ -27,23 +31,27 @@ class OrdinalIndex {
     const auto found = points_.find(thread);
     if (found == points_.end()) return count;
     const std::vector<Point>& points = found->second;
-    auto at =
-        std::upper_bound(points.begin(), points.end(), from, [](Sequence s, const Point& p) { return s < p.seq; });
-    const std::int64_t base = at == points.begin() ? from_ordinal : std::max(from_ordinal, std::prev(at)->ordinal);
+    const auto begin = std::ranges::upper_bound(points, from, {}, &Point::seq);
+    const auto end = until.valid() ? std::ranges::lower_bound(points, until, {}, &Point::seq) : points.end();
+    const std::int64_t base =
+        begin == points.begin() ? from_ordinal : std::max(from_ordinal, std::prev(begin)->ordinal);
+    const auto first = std::ranges::upper_bound(points, base, {}, &Point::ordinal);
     std::int64_t highest = base;
-    for (; at != points.end() && (!until.valid() || at->seq < until); ++at) {
-      if (at->ordinal <= base) continue;
-      if (at->is_operator) ++count.in_trace;
-      highest = std::max(highest, at->ordinal);
+    if (begin < end && first < end) {
+      const auto counted = std::max(begin, first);
+      highest = std::prev(end)->ordinal;
+      count.in_trace = std::prev(end)->operators - operators_before(points, counted);
     }
     count.at_least = highest - base;
     if (until_ordinal && *until_ordinal >= highest) {
       count.at_least = *until_ordinal - base;
       count.at_most = count.at_least;
+      return count;
     }
-    for (; at != points.end() && !count.at_most; ++at) {
-      if (at->is_operator && at->ordinal > highest) count.at_most = at->ordinal - 1 - base;
-    }
+    const auto later = std::max(end, std::ranges::upper_bound(points, highest, {}, &Point::ordinal));
+    const auto next =
+        std::ranges::upper_bound(later, points.end(), operators_before(points, later), {}, &Point::operators);
+    if (next != points.end()) count.at_most = next->ordinal - 1 - base;
     if (!count.at_most && count.in_trace == count.at_least) count.at_most = count.at_least;
     return count;
   }
@@ -51,10 +59,16 @@ class OrdinalIndex {
  private:
   struct Point {
     Sequence seq;
-    std::int64_t ordinal;
-    bool is_operator;
+    std::int64_t ordinal;    ///< of the latest operator begun by then
+    std::int64_t operators;  ///< rows of the trace among the points up to here
   };
-  std::map<ThreadId, std::vector<Point>> points_;
+  using Points = std::vector<Point>;
+
+  static std::int64_t operators_before(const Points& points, Points::const_iterator at) {
+    return at == points.begin() ? 0 : std::prev(at)->operators;
+  }
+
+  std::map<ThreadId, Points> points_;
 };
 
 struct KeyMarks {

@@ -7,16 +7,10 @@ namespace dcmt::analyzer {
 namespace {
 
 std::vector<Gap> gaps_from(const TraceData& data, const ReleaseRow& release, Sequence from) {
-  Sequence again;
-  for (const Mark* mark : data.marks_by_storage.of(release.mark->storage)) {
-    if (mark->gives_storage() && mark->span.from_seq > from && (!again.valid() || mark->span.from_seq < again)) {
-      again = mark->span.from_seq;
-    }
-  }
+  const StorageId storage = release.mark->storage;
+  const Sequence again = data.storage_changes.given_after(storage, from);
   std::vector<Gap> gaps;
-  for (const Block* block : data.blocks_by_storage.of(release.mark->storage)) {
-    if (block->span.covers(from)) gaps.push_back({block, from, again});
-  }
+  for (const Block* block : blocks_at(data, storage, from)) gaps.push_back({block, from, again});
   return gaps;
 }
 

@@ -1,23 +1,22 @@
 #include "analyzer/storages/storage_bytes.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
 namespace dcmt::analyzer {
 
 Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at) {
   if (!storage.span.covers(at)) return {};
-  Bytes bytes = storage.bytes;
-  Sequence changed;
-  for (const Mark* mark : data.marks_by_storage.of(storage.id)) {
-    if (mark->kind != MarkKind::kResize || mark->span.from_seq > at || mark->span.from_seq < changed) continue;
-    changed = mark->span.from_seq;
-    bytes = mark->bytes.value_or(Bytes());
+  const std::span<const StorageLevel> levels = data.storage_changes.levels(storage.id);
+  if (!levels.empty()) {
+    const auto next = std::ranges::upper_bound(levels, at, {}, &StorageLevel::seq);
+    return next != levels.begin() ? std::prev(next)->bytes : storage.bytes;
   }
-  bool had_block = false;
   for (const Block* block : data.blocks_by_storage.of(storage.id)) {
-    if (block->span.from_seq > at) continue;
-    if (block->span.covers(at)) return bytes;
-    had_block = true;
+    if (block->span.ended() && block->span.to_seq <= at) return {};
   }
-  return had_block ? Bytes() : bytes;
+  return storage.bytes;
 }
 
 std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence after) {
@@ -29,21 +28,31 @@ std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Se
     consider(GoneBy::kStorageEnd, storage.span.to_seq, storage.span.to_ns, storage.end);
     if (gone) gone->ordinal = storage.end_ordinal;
   }
-  for (const Mark* mark : data.marks_by_storage.of(storage.id)) {
-    if (mark->kind == MarkKind::kResize && mark->bytes == Bytes(0)) {
-      consider(GoneBy::kResize, mark->span.from_seq, mark->span.from_ns, mark->by);
+  const auto freed = [&](const Block& block) {
+    if (block.span.ended()) consider(GoneBy::kBlockFree, block.span.to_seq, block.span.to_ns, block.end);
+  };
+  if (data.storage_changes.changed(storage.id)) {
+    const std::span<const StorageLoss> losses = data.storage_changes.losses(storage.id);
+    const auto next = std::ranges::upper_bound(losses, after, {}, &StorageLoss::seq);
+    if (next == losses.end()) return gone;
+    if (next->freed != nullptr) {
+      freed(*next->freed);
+    } else {
+      consider(GoneBy::kResize, next->seq, next->resize->span.from_ns, next->resize->by);
     }
-  }
-  // A free counts only if it leaves no block: a resize to another size takes the new block before it frees the old.
-  for (const Block* freed : data.blocks_by_storage.of(storage.id)) {
-    if (!freed->span.ended()) continue;
-    bool another = false;
-    for (const Block* block : data.blocks_by_storage.of(storage.id)) {
-      another = another || (block != freed && block->span.covers(freed->span.to_seq));
-    }
-    if (!another) consider(GoneBy::kBlockFree, freed->span.to_seq, freed->span.to_ns, freed->end);
+  } else {
+    for (const Block* block : data.blocks_by_storage.of(storage.id)) freed(*block);
   }
   return gone;
+}
+
+std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at) {
+  if (data.storage_changes.changed(storage)) return data.storage_changes.blocks_at(storage, at);
+  std::vector<const Block*> found;
+  for (const Block* block : data.blocks_by_storage.of(storage)) {
+    if (block->span.covers(at)) found.push_back(block);
+  }
+  return found;
 }
 
 StringId device_of(const TraceData& data, StorageId storage) {

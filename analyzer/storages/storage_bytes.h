@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analyzer/load/trace_data.h"
 
@@ -31,5 +32,8 @@ struct Gone {
 
 /// The first event after `after` that left the storage without bytes; nullopt if they are there to the end.
 [[nodiscard]] std::optional<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence after);
+
+/// Its blocks that cover `at`: one, or two while a resize copies.
+[[nodiscard]] std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at);
 
 }  // namespace dcmt::analyzer

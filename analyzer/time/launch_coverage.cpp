@@ -6,10 +6,9 @@ namespace dcmt::analyzer {
 namespace {
 
 bool is_on_cpu(const TraceData& data, StorageId storage) {
-  for (const Block* block : data.blocks_by_storage.of(storage)) {
-    if (data.text(block->device) == "cpu") return true;
-  }
-  return false;
+  // A storage does not move to another device.
+  const auto blocks = data.blocks_by_storage.of(storage);
+  return !blocks.empty() && data.text(blocks.front()->device) == "cpu";
 }
 
 /// Counts only grow; those of a damaged trace may not.
