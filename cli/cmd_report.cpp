@@ -23,21 +23,24 @@ struct Options {
 };
 
 int report(const Options& options) {
-  Expected<std::vector<LoadedTrace>> traces = load_traces(options.paths, std::nullopt);
-  if (!traces.ok()) return print_error(traces.error());
+  Expected<std::vector<OpenedTrace>> opened = open_traces(options.paths, std::nullopt);
+  if (!opened.ok()) return print_error(opened.error());
   bool found = false;
-  for (LoadedTrace& trace : *traces) {
-    if (const Status kept = keep_device(trace, options.device); !kept.ok()) return print_error(kept.error());
-    const auto& findings = trace.analysis.findings;
-    found = found || std::any_of(findings.begin(), findings.end(), [](const auto& each) { return !each.aside(); });
+  Json list = Json::array();
+  ReportText text(opened->size() > 1, Style::of_stdout());
+  for (OpenedTrace& each : *opened) {
+    Expected<LoadedTrace> trace = load_trace(std::move(each));
+    if (!trace.ok()) return print_error(trace.error());
+    if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return print_error(kept.error());
+    const auto& findings = trace->analysis.findings;
+    found = found || std::any_of(findings.begin(), findings.end(), [](const auto& one) { return !one.aside(); });
+    if (options.json) {
+      list.push_back(report_json(*trace));
+    } else {
+      text.add(*trace);
+    }
   }
-  if (options.json) {
-    Json list = Json::array();
-    for (const LoadedTrace& trace : *traces) list.push_back(report_json(trace));
-    std::cout << printed(document("report", std::move(list))) << "\n";
-  } else {
-    std::cout << report_text(*traces, Style::of_stdout());
-  }
+  std::cout << (options.json ? printed(document("report", std::move(list))) + "\n" : text.finish());
   return found && options.fail_on_findings ? kExitFindings : kExitOk;
 }
 

@@ -43,62 +43,57 @@ std::map<std::string, analyzer::GroupBy> groups_by_name() {
   return groups;
 }
 
-/// What one trace has to show.
+/// What one trace has to show: of text and JSON the one that was asked for.
 struct Shown {
   Json json;
   std::string text;
 };
-template <class Trace>
-using Show = Expected<Shown> (*)(Trace&, const Options&, const Style&);
+template <class MakeJson, class MakeText>
+Shown shown(const Options& options, const MakeJson& make_json, const MakeText& make_text) {
+  return options.json ? Shown{make_json(), {}} : Shown{{}, make_text()};
+}
+using Show = std::function<Expected<Shown>(OpenedTrace&, const Options&, const Style&)>;
 using View = std::function<int(const std::string& command, const Options&)>;
 
-template <class Traces, class ShowOne>
-int show(const std::string& command, const Options& options, Expected<Traces> traces, const ShowOne& show_one) {
-  if (!traces.ok()) return print_error(traces.error());
-  const Style style = options.json ? Style() : Style::of_stdout();
-  Json list = Json::array();
-  std::string text;
-  for (auto& trace : *traces) {
-    Expected<Shown> shown = show_one(trace, options, style);
-    if (!shown.ok()) return print_error(shown.error());
-    if (traces->size() > 1) text += style.bold("== " + trace.path) + "\n";
-    text += shown->text;
-    list.push_back(std::move(shown->json));
-  }
-  if (options.json) {
-    std::cout << printed(document(command, std::move(list))) << "\n";
-  } else {
-    std::cout << text;
-  }
-  return kExitOk;
-}
-
-/// A view of what was read as a whole.
-View of_loaded(Show<const LoadedTrace> show_one) {
-  return [show_one](const std::string& command, const Options& options) {
-    Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
-    if (traces.ok()) {
-      for (LoadedTrace& trace : *traces) {
-        if (const Status kept = keep_device(trace, options.device); !kept.ok()) return print_error(kept.error());
-      }
+/// A view that reads what it shows; one trace after the other.
+View of_opened(const Show& show_one) {
+  return [show_one](const std::string& command, const Options& options) -> int {
+    Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
+    if (!traces.ok()) return print_error(traces.error());
+    const Style style = options.json ? Style() : Style::of_stdout();
+    Json list = Json::array();
+    std::string text;
+    for (OpenedTrace& trace : *traces) {
+      if (traces->size() > 1) text += style.bold("== " + trace.path) + "\n";
+      Expected<Shown> one = show_one(trace, options, style);
+      if (!one.ok()) return print_error(one.error());
+      text += one->text;
+      list.push_back(std::move(one->json));
     }
-    return show(command, options, std::move(traces), show_one);
+    std::cout << (options.json ? printed(document(command, std::move(list))) + "\n" : text);
+    return kExitOk;
   };
 }
 
-/// A view that reads what it shows.
-View of_opened(Show<OpenedTrace> show_one) {
-  return [show_one](const std::string& command, const Options& options) {
-    return show(command, options, open_traces({options.path}, options.rank), show_one);
-  };
+/// A view of what is read as a whole.
+View of_loaded(Expected<Shown> (*show_one)(const LoadedTrace&, const Options&, const Style&)) {
+  return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style) -> Expected<Shown> {
+    Expected<LoadedTrace> trace = load_trace(std::move(opened));
+    if (!trace.ok()) return trace.error();
+    if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return kept.error();
+    return show_one(*trace, options, style);
+  });
 }
 
 Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
-  return Shown{peak_json(trace), peak_text(trace, groups_by_name().at(options.by), style)};
+  return shown(
+      options, [&] { return peak_json(trace); },
+      [&] { return peak_text(trace, groups_by_name().at(options.by), style); });
 }
 
-Expected<Shown> show_releases(const LoadedTrace& trace, const Options&, const Style& style) {
-  return Shown{releases_json(trace), releases_text(trace, style)};
+Expected<Shown> show_releases(const LoadedTrace& trace, const Options& options, const Style& style) {
+  return shown(
+      options, [&] { return releases_json(trace); }, [&] { return releases_text(trace, style); });
 }
 
 /// The sequences before and after an interval without rows at which the trace knows what is alive; nothing if it knows
@@ -132,7 +127,9 @@ Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, cons
   }
   const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
   const StringId device = oom != nullptr && options.device.empty() ? oom->device : trace.analysis.main().device;
-  return Shown{live_json(trace, device, *at), live_text(trace, device, *at, groups_by_name().at(options.by), style)};
+  return shown(
+      options, [&] { return live_json(trace, device, *at); },
+      [&] { return live_text(trace, device, *at, groups_by_name().at(options.by), style); });
 }
 
 Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
@@ -141,13 +138,15 @@ Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, c
     return Error{ErrorCode::kUsage, trace.path + ": no storage " + std::to_string(options.storage) +
                                         ". Ids are in the last column of: dc-memtrace show releases " + trace.path};
   }
-  return Shown{storage_json(trace, *story), storage_text(trace, *story, style)};
+  return shown(
+      options, [&] { return storage_json(trace, *story); }, [&] { return storage_text(trace, *story, style); });
 }
 
 Expected<Shown> show_curve(OpenedTrace& trace, const Options& options, const Style& style) {
   Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(trace.database, options.curve);
   if (!curve.ok()) return curve.error();
-  return Shown{curve_json(trace, *curve), curve_text(*curve, style)};
+  return shown(
+      options, [&] { return curve_json(trace, *curve); }, [&] { return curve_text(*curve, style); });
 }
 
 struct RanksOptions {

@@ -20,6 +20,13 @@ namespace {
 
 using testing::TestTrace;
 
+/// The report as `report` prints it.
+std::string report_text(const std::vector<LoadedTrace>& traces) {
+  ReportText text(traces.size() > 1, Style{});
+  for (const LoadedTrace& trace : traces) text.add(trace);
+  return text.finish();
+}
+
 constexpr std::int64_t kBytes = 1'048'584;
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -44,7 +51,7 @@ std::string report_of(TestTrace& trace) {
   trace.save();
   Expected<std::vector<LoadedTrace>> traces = load_traces({trace.folder().string()}, std::nullopt);
   EXPECT_TRUE(traces.ok());
-  return replaced(report_text(*traces, Style{}), trace.folder().string(), "out");
+  return replaced(report_text(*traces), trace.folder().string(), "out");
 }
 
 void three_steps(TestTrace& trace, bool fixed) {
@@ -145,8 +152,8 @@ TEST(GoldenText, SeveralDevicesAndFindingsTogether) {
   auto traces = load_traces({trace.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   ASSERT_TRUE(keep_device(traces->front(), "cpu").ok());
-  expect_golden("report_one_device.txt", replaced(report_text(*traces, Style{}), trace.folder().string(), "out") +
-                                             "\n" + peak_text(traces->front(), analyzer::GroupBy::kKind, Style{}));
+  expect_golden("report_one_device.txt", replaced(report_text(*traces), trace.folder().string(), "out") + "\n" +
+                                             peak_text(traces->front(), analyzer::GroupBy::kKind, Style{}));
 }
 
 TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
@@ -356,7 +363,7 @@ class RunOfRanks {
   std::string reported() {
     const auto traces = load_traces({folder_.folder().string()}, std::nullopt);
     EXPECT_TRUE(traces.ok());
-    return replaced(report_text(*traces, Style{}), folder_.folder().string(), "out");
+    return replaced(report_text(*traces), folder_.folder().string(), "out");
   }
 
  private:
@@ -443,7 +450,7 @@ TEST(RanksText, AnEqualRankIsOneLine) {
   trace.save("rank1.dcmt");
   const auto traces = load_traces({trace.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
-  const std::string text = report_text(*traces, Style{});
+  const std::string text = report_text(*traces);
   EXPECT_NE(text.find("rank 1: equal to rank 0"), std::string::npos) << text;
   EXPECT_NE(text.find("clocks of the ranks: aligned within 0 ns by 3 steps and 0 collectives\n"), std::string::npos)
       << text;

@@ -28,14 +28,6 @@ Expected<OpenedTrace> open(const std::string& path) {
   return OpenedTrace{path, rank, std::move(*database)};
 }
 
-Expected<LoadedTrace> load(OpenedTrace trace) {
-  Expected<analyzer::TraceData> data = analyzer::TraceData::load(trace.database);
-  if (!data.ok()) return data.error();
-  auto kept = std::make_unique<analyzer::TraceData>(std::move(*data));
-  analyzer::Analysis analysis = analyzer::analyze(*kept);
-  return LoadedTrace{std::move(trace.path), std::move(kept), std::move(analysis)};
-}
-
 Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 #ifdef DCMT_HAVE_RUN
   const Status finished = finish_interrupted_run(folder);
@@ -90,13 +82,21 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
   return traces;
 }
 
+Expected<LoadedTrace> load_trace(OpenedTrace trace) {
+  Expected<analyzer::TraceData> data = analyzer::TraceData::load(trace.database);
+  if (!data.ok()) return data.error();
+  auto kept = std::make_unique<analyzer::TraceData>(std::move(*data));
+  analyzer::Analysis analysis = analyzer::analyze(*kept);
+  return LoadedTrace{std::move(trace.path), std::move(kept), std::move(analysis)};
+}
+
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths,
                                                std::optional<std::int64_t> rank) {
   Expected<std::vector<OpenedTrace>> opened = open_traces(paths, rank);
   if (!opened.ok()) return opened.error();
   std::vector<LoadedTrace> traces;
   for (OpenedTrace& trace : *opened) {
-    Expected<LoadedTrace> loaded = load(std::move(trace));
+    Expected<LoadedTrace> loaded = load_trace(std::move(trace));
     if (!loaded.ok()) return loaded.error();
     traces.push_back(std::move(*loaded));
   }
@@ -112,7 +112,7 @@ Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std
   if (!opened.ok()) return opened.error();
   std::vector<analyzer::RankFacts> ranks;
   for (OpenedTrace& trace : *opened) {
-    const Expected<LoadedTrace> loaded = load(std::move(trace));
+    const Expected<LoadedTrace> loaded = load_trace(std::move(trace));
     if (!loaded.ok()) return loaded.error();
     ranks.push_back(analyzer::rank_facts(loaded->analysis));
   }

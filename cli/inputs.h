@@ -36,6 +36,9 @@ Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
 /// `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or nothing is left.
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
+/// Reads a trace and analyzes it.
+Expected<LoadedTrace> load_trace(OpenedTrace trace);
+
 /// Opens them and reads all of them.
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 

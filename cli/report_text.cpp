@@ -777,11 +777,7 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
 namespace {
 
 /// How well the times of several ranks compare; empty for one rank.
-std::string clocks_line(const std::vector<LoadedTrace>& traces, const Style& style) {
-  std::vector<const TraceData*> ranks;
-  for (const LoadedTrace& trace : traces) {
-    if (trace.analysis.facts.rank >= 0) ranks.push_back(trace.data.get());
-  }
+std::string clocks_line(const std::vector<analyzer::RankEvents>& ranks, const Style& style) {
   if (ranks.size() < 2) return {};
   std::size_t steps = 0;
   std::size_t collectives = 0;
@@ -802,15 +798,12 @@ std::string clocks_line(const std::vector<LoadedTrace>& traces, const Style& sty
 }
 
 /// What differs between ranks that should not; empty for one rank, and for traces that are not of one run.
-std::string ranks_difference(const std::vector<LoadedTrace>& traces, const Style& style) {
-  std::vector<analyzer::RankFacts> ranks;
-  std::set<std::string> folders;
-  for (const LoadedTrace& trace : traces) {
-    if (trace.analysis.facts.rank < 0) continue;
-    ranks.push_back(analyzer::rank_facts(trace.analysis));
-    folders.insert(std::filesystem::path(trace.path).parent_path().string());
-  }
+std::string ranks_difference(std::vector<analyzer::RankFacts> ranks, const Style& style) {
   if (ranks.size() < 2) return {};
+  std::set<std::string> folders;
+  for (const analyzer::RankFacts& rank : ranks) {
+    folders.insert(std::filesystem::path(rank.path).parent_path().string());
+  }
   const Expected<analyzer::RankComparison> comparison = analyzer::compare_ranks(std::move(ranks));
   if (!comparison.ok()) return {};
   folders.erase("");
@@ -819,19 +812,25 @@ std::string ranks_difference(const std::vector<LoadedTrace>& traces, const Style
 
 }  // namespace
 
-std::string report_text(const std::vector<LoadedTrace>& traces, const Style& style) {
-  std::string text;
-  const LoadedTrace* shown = nullptr;
-  for (const LoadedTrace& trace : traces) {
-    if (shown != nullptr && essence(*shown) == essence(trace)) {
-      text += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(trace), trace_title(*shown));
-      continue;
-    }
-    if (traces.size() > 1) text += (shown != nullptr ? "\n" : "") + style.bold("== " + trace_title(trace)) + "\n";
-    text += body(trace, style);
-    shown = &trace;
+void ReportText::add(const LoadedTrace& trace) {
+  if (trace.analysis.facts.rank >= 0) {
+    events_.push_back(analyzer::rank_events(*trace.data));
+    ranks_.push_back(analyzer::rank_facts(trace.analysis));
   }
-  return text + clocks_line(traces, style) + ranks_difference(traces, style);
+  Json said = essence(trace);
+  if (!shown_.empty() && said == essence_) {
+    text_ += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(trace), shown_);
+    return;
+  }
+  if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(trace)) + "\n";
+  text_ += body(trace, style_);
+  shown_ = trace_title(trace);
+  essence_ = std::move(said);
+}
+
+std::string ReportText::finish() {
+  text_ += clocks_line(events_, style_);
+  return text_ + ranks_difference(std::move(ranks_), style_);
 }
 
 }  // namespace dcmt::cli

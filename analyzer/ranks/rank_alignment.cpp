@@ -18,12 +18,10 @@ namespace {
 /// Matched events that make one anchor: its offset is their median, so that a rank that was late once moves nothing.
 constexpr std::size_t kEventsPerAnchor = 15;
 
-/// Moments that ranks share, by what they are: the step's number, the collective's name (empty: the step's end).
-using EventKey = std::pair<std::int64_t, std::string_view>;
-using Events = std::map<EventKey, std::vector<TimeNs>>;
+using Moments = decltype(RankEvents::moments);
 
-Events events_of(const TraceData& data) {
-  Events events;
+Moments moments_of(const TraceData& data) {
+  Moments events;
   const std::vector<Step> steps = steps_of(data);
   for (const Step& step : steps) {
     if (step.to.valid()) events[{step.number, {}}].push_back(step.to_ns);
@@ -38,7 +36,7 @@ Events events_of(const TraceData& data) {
     const Step* step = step_at(steps, op->span.from_seq);
     // After the last step: a stretch of its own, above all numbers that steps have had so far.
     const std::int64_t number = step != nullptr ? step->number : std::numeric_limits<std::int64_t>::max();
-    events[{number, data.text(op->name)}].push_back(op->span.to_ns);
+    events[{number, std::string(data.text(op->name))}].push_back(op->span.to_ns);
   }
   return events;
 }
@@ -48,7 +46,7 @@ struct Match {
   std::int64_t offset;
 };
 
-std::vector<Match> matches_of(const Events& common, const Events& own, RankClock& clock) {
+std::vector<Match> matches_of(const Moments& common, const Moments& own, RankClock& clock) {
   std::vector<Match> matches;
   for (const auto& [key, times] : own) {
     const auto found = common.find(key);
@@ -88,14 +86,11 @@ void align_by_events(const std::vector<Match>& matches, RankClock& clock) {
   clock.error_ns = std::llround(std::min(worst, 9e18));
 }
 
-void align_by_wall_clock(const TraceData& common, const TraceData& own, RankClock& clock) {
-  const auto ours = own.meta_integer(meta::kRealOffsetNs);
-  const auto theirs = common.meta_integer(meta::kRealOffsetNs);
-  if (!ours || !theirs || *ours == 0 || *theirs == 0) return;
+void align_by_wall_clock(const RankEvents& common, const RankEvents& own, RankClock& clock) {
+  if (own.real_offset_ns == 0 || common.real_offset_ns == 0) return;
   clock.by = AlignedBy::kWallClock;
-  clock.anchors.push_back(
-      {TimeNs(own.meta_integer(meta::kStartNs).value_or(0)),
-       static_cast<std::int64_t>(static_cast<std::uint64_t>(*ours) - static_cast<std::uint64_t>(*theirs))});
+  clock.anchors.push_back({own.start, static_cast<std::int64_t>(static_cast<std::uint64_t>(own.real_offset_ns) -
+                                                                static_cast<std::uint64_t>(common.real_offset_ns))});
 }
 
 }  // namespace
@@ -117,19 +112,26 @@ TimeNs RankClock::common(TimeNs at) const {
                                           static_cast<std::uint64_t>(std::llround(std::clamp(change, -9e18, 9e18)))));
 }
 
-std::vector<RankClock> align_ranks(const std::vector<const TraceData*>& traces) {
+RankEvents rank_events(const TraceData& data) {
+  RankEvents events;
+  events.rank = data.meta_integer(meta::kRank).value_or(-1);
+  events.real_offset_ns = data.meta_integer(meta::kRealOffsetNs).value_or(0);
+  events.start = TimeNs(data.meta_integer(meta::kStartNs).value_or(0));
+  events.moments = moments_of(data);
+  return events;
+}
+
+std::vector<RankClock> align_ranks(const std::vector<RankEvents>& ranks) {
   std::vector<RankClock> clocks;
-  Events common;
-  for (const TraceData* trace : traces) {
+  for (const RankEvents& own : ranks) {
     RankClock clock;
-    clock.rank = trace->meta_integer(meta::kRank).value_or(-1);
+    clock.rank = own.rank;
     if (clocks.empty()) {
-      common = events_of(*trace);
       clock.by = AlignedBy::kItself;
-    } else if (const std::vector<Match> matches = matches_of(common, events_of(*trace), clock); !matches.empty()) {
+    } else if (const auto matches = matches_of(ranks.front().moments, own.moments, clock); !matches.empty()) {
       align_by_events(matches, clock);
     } else {
-      align_by_wall_clock(*traces.front(), *trace, clock);
+      align_by_wall_clock(ranks.front(), own, clock);
     }
     clocks.push_back(std::move(clock));
   }

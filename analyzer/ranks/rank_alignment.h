@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -35,8 +38,18 @@ struct RankClock {
   [[nodiscard]] TimeNs common(TimeNs at) const;
 };
 
-/// One clock for each trace, in their order; the first one's is the common clock. The n-th collective of a name in a
-/// step is matched with the n-th of that name in the same step of the first trace, if both have equally many.
-[[nodiscard]] std::vector<RankClock> align_ranks(const std::vector<const TraceData*>& traces);
+/// The moments of one rank that others may share: what of a trace is kept for align_ranks.
+struct RankEvents {
+  std::int64_t rank = -1;
+  std::int64_t real_offset_ns = 0;  ///< from its clock to the wall clock; 0: not known
+  TimeNs start;
+  /// By the step's number and the collective's name (empty: the step's end).
+  std::map<std::pair<std::int64_t, std::string>, std::vector<TimeNs>> moments;
+};
+[[nodiscard]] RankEvents rank_events(const TraceData& data);
+
+/// One clock for each rank, in their order; the first one's is the common clock. The n-th collective of a name in a
+/// step is matched with the n-th of that name in the same step of the first rank, if both have equally many.
+[[nodiscard]] std::vector<RankClock> align_ranks(const std::vector<RankEvents>& ranks);
 
 }  // namespace dcmt::analyzer

@@ -28,7 +28,7 @@ TEST(RankAlignment, RanksWithTheSameClockStayWhereTheyAre) {
   train(zero, 0, 3, 2);
   train(one, 1, 3, 2);
   const TraceData a = zero.load(), b = one.load();
-  const auto clocks = align_ranks({&a, &b});
+  const auto clocks = align_ranks({rank_events(a), rank_events(b)});
   ASSERT_EQ(clocks.size(), 2u);
   EXPECT_EQ(clocks[0].by, AlignedBy::kItself);
   EXPECT_EQ(clocks[0].common(TimeNs(77)), TimeNs(77));
@@ -49,7 +49,7 @@ TEST(RankAlignment, AnotherZeroAndAnotherRateAreFollowed) {
   zero.clock = [](std::int64_t seq) { return seq * 1'000'000; };
   one.clock = other;
   const TraceData a = zero.load(), b = one.load();
-  const RankClock clock = align_ranks({&a, &b}).back();
+  const RankClock clock = align_ranks({rank_events(a), rank_events(b)}).back();
   EXPECT_GT(clock.anchors.size(), 3u);
   EXPECT_LE(clock.error_ns, 10'000) << "an anchor stands in the middle of its events";
   for (const std::int64_t seq : {50, 200, 333}) {
@@ -63,7 +63,7 @@ TEST(RankAlignment, ARankThatIsLateOnceMovesNothingButTheError) {
   train(one, 1, 10, 0);
   one.clock = [](std::int64_t seq) { return seq * 1000 + (seq == 4 ? 700 : 0); };  // less than one event
   const TraceData a = zero.load(), b = one.load();
-  const RankClock clock = align_ranks({&a, &b}).back();
+  const RankClock clock = align_ranks({rank_events(a), rank_events(b)}).back();
   EXPECT_EQ(clock.steps, 10u);
   EXPECT_EQ(clock.error_ns, 700);
   EXPECT_EQ(clock.common(TimeNs(9000)), TimeNs(9000));
@@ -77,7 +77,7 @@ TEST(RankAlignment, CollectivesOfAStepThatDifferInNumberAreNotMatched) {
   one.op("c10d::allreduce_");  // rank 0 has one of them and an allgather in its second step
   one.step(2);
   const TraceData a = zero.load(), b = one.load();
-  const RankClock clock = align_ranks({&a, &b}).back();
+  const RankClock clock = align_ranks({rank_events(a), rank_events(b)}).back();
   EXPECT_EQ(clock.steps, 2u);
   EXPECT_EQ(clock.collectives, 2u);
 }
@@ -88,12 +88,12 @@ TEST(RankAlignment, WithNothingInCommonTheWallClockPlacesRoughly) {
   zero.meta_integers["real_offset_ns"] = 5000;
   one.meta_integers["real_offset_ns"] = 7000;  // the same wall clock is 2000 less on its monotonic clock
   const TraceData a = zero.load(), b = one.load(), c = two.load();
-  const auto clocks = align_ranks({&a, &b, &c});
+  const auto clocks = align_ranks({rank_events(a), rank_events(b), rank_events(c)});
   EXPECT_EQ(clocks[1].by, AlignedBy::kWallClock);
   EXPECT_EQ(clocks[1].common(TimeNs(100)), TimeNs(2100));
   EXPECT_EQ(clocks[2].by, AlignedBy::kNothing);
   EXPECT_EQ(clocks[2].common(TimeNs(100)), TimeNs(100));
-  EXPECT_TRUE(align_ranks({}).empty());
+  EXPECT_TRUE(align_ranks({rank_events()}).empty());
 }
 
 }  // namespace

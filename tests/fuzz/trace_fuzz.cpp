@@ -136,7 +136,9 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     }
     return Outcome::kRefused;
   }
-  out << cli::report_text(*traces, cli::Style{});
+  cli::ReportText report(traces->size() > 1, cli::Style{});
+  for (const cli::LoadedTrace& trace : *traces) report.add(trace);
+  out << report.finish();
   print_ranks(*traces, out);
   for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
   return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;
