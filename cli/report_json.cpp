@@ -363,7 +363,13 @@ Json finding_json(const TraceData& data, const Finding& finding) {
     for (const auto id : list) json.push_back(id.value);
     return json;
   };
+  const analyzer::FindingIdentity& identity = finding.identity;
   return {{"number", finding.number},
+          {"identity",
+           {{"rule", identity.rule},
+            {"born", identity.born},
+            {"released", identity.released},
+            {"holder", optional_json(identity.holder)}}},
           {"rule", finding.rule},
           {"classes", finding.classes},
           {"title", finding.title},

@@ -61,6 +61,7 @@ Analysis analyze(const TraceData& data) {
       analysis.findings.push_back(std::move(finding));
     }
   }
+  identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
   order_findings(analysis);
   analysis.facts = run_facts(data, analysis.releases);

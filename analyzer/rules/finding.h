@@ -11,6 +11,7 @@
 #include "analyzer/devices/streams.h"
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
+#include "analyzer/rules/identity.h"
 #include "analyzer/time/curve.h"
 
 namespace dcmt::analyzer {
@@ -45,6 +46,7 @@ struct Evidence {
 /// Alike storages are one finding: the same class, the same operator, the same holding function.
 struct Finding {
   std::int64_t number = 0;           ///< from 1, in a report
+  FindingIdentity identity;          ///< the same in other runs
   std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string rule;                  ///< name of the rule that made it
   std::string title;

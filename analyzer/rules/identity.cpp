@@ -1,0 +1,162 @@
+#include "analyzer/rules/identity.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/rules/finding.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
+#include "trace/base/code_path.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr std::string_view kAny = "[*]";
+
+using Texts = std::set<std::string>;
+
+std::string joined(const Texts& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+/// A file by a name that it has on every machine.
+std::string file_text(const TraceData& data, StringId file) {
+  if (is_generated_file(data, file)) return "generated code";
+  const std::string_view path = data.text(file);
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t package = path.find(kPackages);
+  return std::string(package != std::string_view::npos ? path.substr(package + kPackages.size()) : short_path(path, 1));
+}
+
+std::string function_text(const TraceData& data, StringId function, StringId file) {
+  return without_numbers(data.text(function)) + " (" + file_text(data, file) + ")";
+}
+
+/// The innermost function that somebody wrote: what a compiler made of it is called alike everywhere.
+std::string place_text(const TraceData& data, StackId stack) {
+  const Frame* place = data.frames.find(site_of(data, stack));
+  if (place == nullptr) return "no Python";
+  for (const Stack* at = data.stacks.find(stack); at != nullptr; at = data.stacks.find(at->parent)) {
+    const Frame* frame = data.frames.find(at->frame);
+    if (frame == nullptr || is_library_file(data.text(frame->file)) || is_generated_file(data, frame->file)) continue;
+    place = frame;
+    break;
+  }
+  return function_text(data, place->function, place->file);
+}
+
+/// Marks of one part of the identity: what they are called, and from where.
+struct Places {
+  Texts names, functions;
+
+  void add(const TraceData& data, const Mark* mark) {
+    if (mark == nullptr) return;
+    names.insert(without_numbers(data.text(mark->name)));
+    functions.insert(place_text(data, mark->by.stack));
+  }
+  [[nodiscard]] std::string text(std::string_view verb) const {
+    if (functions.empty()) return {};
+    return std::string(verb) + joined(names) + " in " +
+           (functions.size() == 1 ? *functions.begin() : std::string(kAny));
+  }
+};
+
+struct PlacesOfFinding {
+  Places born, released, read;
+};
+
+PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
+  PlacesOfFinding places;
+  for (const OomVerdict& verdict : finding.out_of_memory) {
+    const Operator* asked = named_operator(data, verdict.oom->by.op);
+    places.born.names.insert(asked != nullptr ? std::string(data.text(asked->name)) : "no operator");
+    places.born.functions.insert(place_text(data, verdict.oom->by.stack));
+  }
+  if (!finding.out_of_memory.empty()) return places;  // its items are what was held then: that differs from run to run
+  for (const FindingItem& item : finding.items) {
+    places.born.add(data, item.gather);
+    places.released.add(data, item.release);
+    if (!item.reads.empty()) places.read.add(data, item.reads.front());
+  }
+  return places;
+}
+
+void add(Places& all, const Places& more) { all.functions.insert(more.functions.begin(), more.functions.end()); }
+
+std::optional<std::string> holder_text(const TraceData& data, const Finding& finding) {
+  if (!finding.out_of_memory.empty() || !finding.holders || !finding.holders->certain()) return std::nullopt;
+  if (finding.holders->paths.empty()) return std::nullopt;
+  const HolderPath& path = finding.holders->paths.front();
+  return function_text(data, path.function, path.file);
+}
+
+bool is_number(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_hexadecimal(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+
+}  // namespace
+
+std::string without_numbers(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto skip = [&](std::string_view before, bool (*of_number)(char), std::string_view after) {
+      if (!text.starts_with(before)) return false;
+      const std::string_view rest = text.substr(before.size());
+      const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(rest, of_number) - rest.begin());
+      if (digits == 0 || !rest.substr(digits).starts_with(after)) return false;
+      text = rest.substr(digits + after.size());
+      return true;
+    };
+    if (skip("[", is_number, "]") || skip("0x", is_hexadecimal, "")) {
+      result += kAny;
+    } else if (skip("_at_", is_number, "")) {  // where torch.compile goes on after a break, by its line
+      result.append("_at_").append(kAny);
+    } else {
+      result += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return result;
+}
+
+bool same_finding(const FindingIdentity& a, const FindingIdentity& b) {
+  const bool held_alike = !a.holder || !b.holder || a.holder == b.holder;
+  return a.rule == b.rule && a.born == b.born && a.released == b.released && held_alike;
+}
+
+void identify(const TraceData& data, std::vector<Finding>& findings) {
+  using Names = std::tuple<std::string, std::string, std::string, std::string, Texts>;
+  std::map<Names, PlacesOfFinding> alike;
+  std::vector<std::pair<PlacesOfFinding, Names>> all;
+  for (const Finding& finding : findings) {
+    PlacesOfFinding own = places_of(data, finding);
+    Names names{finding.rule, joined(own.born.names), joined(own.released.names), joined(own.read.names),
+                Texts(finding.origins.begin(), finding.origins.end())};
+    PlacesOfFinding& shared = alike[names];
+    // Errors and reads have places of their own, by which their rules tell them apart.
+    if (finding.rule == "residual") {
+      add(shared.born, own.born);
+      add(shared.released, own.released);
+    }
+    all.emplace_back(std::move(own), std::move(names));
+  }
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    auto& [own, names] = all[i];
+    const PlacesOfFinding& shared = alike[names];
+    add(own.born, shared.born);
+    add(own.released, shared.released);
+    FindingIdentity& identity = findings[i].identity;
+    identity.rule = findings[i].rule;
+    identity.born = own.born.text("");
+    identity.released = own.released.text("");
+    if (const std::string read = own.read.text("read by "); !read.empty()) identity.released += ", " + read;
+    identity.holder = holder_text(data, findings[i]);
+  }
+}
+
+}  // namespace dcmt::analyzer
