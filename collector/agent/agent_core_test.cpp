@@ -134,6 +134,27 @@ TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
   EXPECT_EQ(declared, refused);
 }
 
+// While the recorder is stopped, each record of each thread is dropped: none of them searches all chunks for a free
+// one.
+TEST(AgentCore, ADroppedRecordSearchesNothingBeforeTheRecorderHasGivenSomethingBack) {
+  const auto no_record = [](const SequencedRecord&) {};
+  drain(no_record);
+  std::thread([&] {
+    while (record_block(1, 1)) {
+    }
+    // A chunk is free, but the recorder has not said so: who searched would find it.
+    auto* descriptors = reinterpret_cast<dcmt::spool::ChunkDescriptor*>(
+        reinterpret_cast<char*>(dcmt::agent::spool_header()) + dcmt::spool::kHeaderBytes);
+    auto& state = descriptors[3].state;
+    const std::uint32_t full = state.exchange(static_cast<std::uint32_t>(dcmt::spool::ChunkState::kFree));
+    EXPECT_FALSE(record_block(1, 1));
+    state.store(full);
+    drain(no_record);
+    EXPECT_TRUE(record_block(1, 1));
+  }).join();
+  drain(no_record);
+}
+
 TEST(AgentCore, TheSpoolNamesTheProcessAndItsStart) {
   EXPECT_EQ(test_spool().facts().pid, static_cast<std::uint32_t>(getpid()));
   std::ifstream file("/proc/self/stat");

@@ -94,8 +94,14 @@ void kill_if_due(std::atomic<std::int32_t>& left) noexcept {
   if (left.load(std::memory_order_relaxed) != 0 && left.fetch_sub(1) == 1) kill(getpid(), SIGKILL);
 }
 
-/// A chunk of our own, or -1 if the recorder has none left for us.
+/// The spool's count of given_back before a search that found no chunk; no count is that large.
+constinit std::atomic<std::uint64_t> g_full_since{~std::uint64_t{0}};
+
+/// A chunk of our own, or -1 if the recorder has none left for us. While it is stopped, all threads come here with each
+/// record: nobody searches before it has given some back.
 std::int64_t take_chunk() noexcept {
+  const std::uint32_t given_back = g_header->given_back.load(std::memory_order_acquire);
+  if (g_full_since.load(std::memory_order_relaxed) == given_back) return -1;
   const std::uint32_t start = g_header->chunk_hint.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < g_chunk_count; ++i) {
     const std::uint32_t index = (start + i) % g_chunk_count;
@@ -108,6 +114,7 @@ std::int64_t take_chunk() noexcept {
       return index;
     }
   }
+  g_full_since.store(given_back, std::memory_order_relaxed);
   return -1;
 }
 

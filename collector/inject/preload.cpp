@@ -19,15 +19,17 @@ __attribute__((visibility("hidden"))) void dcmt_resolve_real_functions() {
   dcmt_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 }
 
-/// dlsym is about to run and something was loaded before it. Python asks for PyInit_* right after loading an
-/// extension, on the importing thread, outside the loader: the earliest safe moment at which torch can be complete.
+/// dlsym is about to run. Python asks for PyInit_* right after loading an extension, on the importing thread, outside
+/// the loader: the earliest safe moment at which torch can be complete. A user of CUPTI may have loaded nothing before
+/// it asks for a function: the library is there, and it asked with RTLD_NOLOAD.
 __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char* symbol) {
+  if (symbol != nullptr && strncmp(symbol, "cuptiSubscribe", 14) == 0) dcmt::agent::make_way_for_cupti_user();
+  if (dcmt_loader_was_busy == kIdle) return;
   if (dcmt_loader_was_busy == kUnnoticed) {
     dcmt_loader_was_busy = kNoticed;
     dcmt::agent::note_objects_changed();
   }
   if (symbol == nullptr) return;
-  if (strncmp(symbol, "cuptiSubscribe", 14) == 0) dcmt::agent::make_way_for_cupti_user();
   if (strncmp(symbol, "PyInit_", 7) != 0) return;
   dcmt_loader_was_busy = kIdle;
   dcmt::agent::start_if_torch_is_here();

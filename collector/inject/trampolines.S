@@ -4,7 +4,7 @@
 # do. These trampolines jump to the real function with stack and registers as they came.
 #   dlopen: unless it only asks (RTLD_NOLOAD, 4), sets dcmt_loader_was_busy and has_loaded of the thread's state;
 #           jumps. Our own looks for loaded libraries only ask: they must not bring about the next look.
-#   dlsym:  if dcmt_loader_was_busy is set, first calls dcmt_before_symbol(symbol): the loader is idle again then.
+#   dlsym:  first calls dcmt_before_symbol(handle, symbol): the loader is idle then.
 
     .text
 
@@ -45,10 +45,8 @@ dlsym:
     cmpq  $0, dcmt_real_dlsym(%rip)
     jne   1f
     CALL_PRESERVING dcmt_resolve_real_functions
-1:  cmpl  $0, dcmt_loader_was_busy(%rip)
-    je    2f
-    CALL_PRESERVING dcmt_before_symbol
-2:  jmp   *dcmt_real_dlsym(%rip)
+1:  CALL_PRESERVING dcmt_before_symbol
+    jmp   *dcmt_real_dlsym(%rip)
     .size dlsym, .-dlsym
 
     .section .note.GNU-stack,"",@progbits

@@ -5,13 +5,16 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <barrier>
 #include <functional>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "collector/agent/hot_path.h"
 #include "collector/agent/testing/test_spool.h"
 #include "collector/torch/testing/without_torch.h"
+#include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -184,6 +187,28 @@ TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
   // What is not said to be dead was read whole.
   EXPECT_EQ(published_.without_bytes, published_.dead);
   EXPECT_FALSE(reads_wanted());
+}
+
+TEST(TorchThreads, AStateServesAnotherThreadHoweverManyHaveEnded) {
+  constexpr int kThreads = 300;
+  agent::test_spool();
+  const auto wave = [] {
+    std::barrier together(kThreads);
+    std::vector<TorchThread*> states(kThreads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        states[i] = torch_thread();
+        together.arrive_and_wait();
+        give_back_torch_thread();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return std::set<TorchThread*>(states.begin(), states.end());
+  };
+  const std::set<TorchThread*> first = wave();
+  EXPECT_EQ(first.size(), kThreads);
+  EXPECT_EQ(wave(), first);
 }
 
 }  // namespace

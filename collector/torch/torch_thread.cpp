@@ -10,17 +10,36 @@
 namespace dcmt::torch_provider {
 
 namespace {
-// States of threads that have ended. A few are enough: threads come and go by handfuls.
-constinit std::atomic<TorchThread*> g_spare[64];
+
+/// States of threads that have ended, any number of them, as a stack: the address of the uppermost, and a count that
+/// tells it from itself, taken and given back meanwhile. Addresses have 47 bits, and these are multiples of 64.
+constinit std::atomic<std::uint64_t> g_spare{0};
+constexpr unsigned kCountBits = 17 + 6;
+constexpr std::uint64_t kCounts = (std::uint64_t{1} << kCountBits) - 1;
+
+TorchThread* uppermost(std::uint64_t spare) noexcept {
+  return reinterpret_cast<TorchThread*>(spare >> kCountBits << 6);
+}
+std::uint64_t with_uppermost(std::uint64_t spare, TorchThread* thread) noexcept {
+  return reinterpret_cast<std::uint64_t>(thread) >> 6 << kCountBits | ((spare + 1) & kCounts);
+}
+
+TorchThread* take_spare() noexcept {
+  std::uint64_t spare = g_spare.load(std::memory_order_acquire);
+  while (TorchThread* const thread = uppermost(spare)) {
+    // Another thread may have taken it and be at work with it: then the exchange fails.
+    TorchThread* const next = __atomic_load_n(&thread->next_spare, __ATOMIC_RELAXED);
+    if (g_spare.compare_exchange_weak(spare, with_uppermost(spare, next), std::memory_order_acquire)) return thread;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 TorchThread* take_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
   agent::follow_thread_end();
-  for (auto& spare : g_spare) {
-    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
-    TorchThread* thread = spare.exchange(nullptr, std::memory_order_acquire);
-    if (thread == nullptr) continue;
+  if (TorchThread* const thread = take_spare(); thread != nullptr) {
     *thread = {};
     slot = thread;
     return thread;
@@ -33,11 +52,12 @@ void give_back_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
   auto* thread = static_cast<TorchThread*>(slot);
   slot = nullptr;
-  if (thread != nullptr) give_back_recent_blocks(thread->recent_blocks);
-  for (auto& spare : g_spare) {
-    TorchThread* empty = nullptr;
-    if (thread != nullptr && spare.compare_exchange_strong(empty, thread, std::memory_order_release)) return;
-  }
+  if (thread == nullptr) return;
+  give_back_recent_blocks(thread->recent_blocks);
+  std::uint64_t spare = g_spare.load(std::memory_order_relaxed);
+  do {
+    __atomic_store_n(&thread->next_spare, uppermost(spare), __ATOMIC_RELAXED);
+  } while (!g_spare.compare_exchange_weak(spare, with_uppermost(spare, thread), std::memory_order_release));
 }
 
 std::uint64_t stack_here() noexcept {

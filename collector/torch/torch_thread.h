@@ -71,7 +71,8 @@ struct TorchThread {
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];
   EmptyView empty_view;
-  bool explicit_inside;  ///< an explicit mark was made inside the wrapped operator that runs: it wins
+  bool explicit_inside;     ///< an explicit mark was made inside the wrapped operator that runs: it wins
+  TorchThread* next_spare;  ///< once its thread has ended
 };
 
 /// A new thread's state, or nullptr.

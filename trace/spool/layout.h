@@ -45,6 +45,7 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
   alignas(64) std::atomic<std::uint32_t> chunk_hint;
   std::atomic<std::uint32_t> threads;           ///< thread numbers handed out
+  std::atomic<std::uint32_t> given_back;        ///< by the recorder, after it has freed chunks: one more each time
   alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
   /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
   std::atomic<std::uint32_t> forked_children;

@@ -223,6 +223,7 @@ void SpoolReader::skip_gap() {
 }
 
 void SpoolReader::give_back() {
+  bool freed = false;
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
     Chunk& chunk = chunks_[i];
     ChunkDescriptor& shared = descriptor(i);
@@ -234,7 +235,11 @@ void SpoolReader::give_back() {
     chunk.taken = 0;
     shared.committed.store(0, std::memory_order_relaxed);
     shared.state.store(static_cast<std::uint32_t>(ChunkState::kFree), std::memory_order_release);
+    freed = true;
   }
+  if (freed) header().given_back.fetch_add(1, std::memory_order_release);
+  // Of threads that have ended nothing is kept. One that goes on comes back with its next batch.
+  std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });
 }
 
 }  // namespace dcmt::spool

@@ -58,6 +58,8 @@ class SpoolReader {
   [[nodiscard]] std::uint32_t forked_children() const;
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
+  /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().
+  [[nodiscard]] std::size_t threads() const { return threads_.size(); }
   /// Share of chunks in use, 0 to 1.
   [[nodiscard]] double used() const;
   /// Damaged chunks met so far: their rest was skipped.

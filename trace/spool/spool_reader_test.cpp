@@ -77,6 +77,19 @@ TEST_F(SpoolReaderTest, MergesThreadsBySequence) {
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 3, 4}));
 }
 
+TEST_F(SpoolReaderTest, OfThreadsThatHaveEndedNothingIsKept) {
+  add(0, 7, 1);
+  Expected<SpoolReader> reader = SpoolReader::open(write());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->threads(), 0u);
+  reader->take();
+  EXPECT_EQ(reader->threads(), 1u);
+  while (reader->next().header != nullptr) {
+  }
+  reader->give_back();
+  EXPECT_EQ(reader->threads(), 0u);
+}
+
 TEST_F(SpoolReaderTest, ARecordThatStandsForThreeLeavesNoGap) {
   constexpr auto kThree = wire::RecordType::kBlockAllocInNode;
   ASSERT_EQ(wire::sequences_of(kThree), 3u);

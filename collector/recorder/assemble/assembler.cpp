@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "collector/recorder/assemble/census_book.h"
@@ -14,6 +13,7 @@
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/assemble/threads.h"
 #include "collector/recorder/decode/clock_fit.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/decode/record_view.h"
@@ -106,8 +106,6 @@ class Assembler::Impl {
   }
   Status string(std::string_view bytes);
   Status stack(std::string_view bytes);
-  Status thread(const wire::ThreadRecord& record);
-  Status see_thread();
   Status memory_taken() { return operators_.running() == 0 ? phases_.memory_taken() : Status{}; }
   Status clock(const wire::ClockRecord& record);
   Status take_reading(const ClockTriple& reading);
@@ -150,8 +148,7 @@ class Assembler::Impl {
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
-  std::unordered_map<std::uint32_t, std::uint64_t> tids_;            ///< kernel id of a thread number, 0 if unknown
-  std::unordered_map<std::uint64_t, std::uint32_t> thread_numbers_;  ///< the reverse; the latest thread of a tid
+  Threads threads_{journal_};
   std::int64_t records_ = 0;
   std::int64_t lost_ = 0;
   RowId left_out_row_ = 0;  ///< says how many lifetimes found no room
@@ -163,11 +160,7 @@ CensusContext Assembler::Impl::census_context() {
   context.storage = [this](std::uint64_t address) { return lifetimes_.storage(address); };
   context.tensor = [this](std::uint64_t address) { return lifetimes_.tensor(address); };
   context.tensor_birth = [this](std::uint64_t address) { return lifetimes_.tensor_from(address); };
-  context.thread = [this](std::uint64_t tid) -> std::optional<std::int64_t> {
-    const auto number = thread_numbers_.find(tid);
-    if (number == thread_numbers_.end()) return std::nullopt;
-    return number->second;
-  };
+  context.thread = [this](std::uint64_t tid) { return threads_.with_tid(tid); };
   context.latest_release = [this](std::int64_t graph, std::int64_t key) { return marks_.latest_release(graph, key); };
   context.running_operator = [this] { return operators_.running(); };
   return context;
@@ -193,12 +186,7 @@ Status Assembler::Impl::resume() {
     if (row.text(0) == meta::kLastSeq) journal_.now.seq = std::max(journal_.now.seq, row.integer(1));
     if (row.text(0) == meta::kEndNs) journal_.now.ns = std::max(journal_.now.ns, row.integer(1));
   }));
-  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT id, tid FROM thread ORDER BY from_seq", [this](const Statement& row) {
-    const auto number = static_cast<std::uint32_t>(row.integer(0));
-    const auto tid = static_cast<std::uint64_t>(row.integer(1));
-    tids_[number] = tid;
-    if (tid != 0) thread_numbers_[tid] = number;
-  }));
+  DCMT_RETURN_IF_ERROR(threads_.resume());
   DCMT_RETURN_IF_ERROR(journal_.load_ids());
   DCMT_RETURN_IF_ERROR(journal_.writer.begin());
   DCMT_RETURN_IF_ERROR(dictionary_.start());
@@ -239,7 +227,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
     phases_.first_record();
   }
   ++journal_.rows.sums().row.records;
-  if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(see_thread());
+  if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(threads_.see());
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   return journal_.rows.check_volume(journal_.now);
 }
@@ -277,7 +265,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kStack:
       return stack(bytes);
     case RecordType::kThread:
-      return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return this->thread(r); });
+      return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return threads_.begins(r); });
     case RecordType::kTensorBirth:
       DCMT_RETURN_IF_ERROR(memory_taken());
       return with<wire::TensorRecord>(bytes, "a tensor's birth",
@@ -397,20 +385,6 @@ Status Assembler::Impl::stack(std::string_view bytes) {
   const auto frames = tail_of<wire::StackRecord>(bytes, record->count * sizeof(wire::StackFrame));
   if (!frames) return journal_.bad_record("a stack");
   return dictionary_.define_stack(record->id, *frames);
-}
-
-Status Assembler::Impl::thread(const wire::ThreadRecord& record) {
-  Expected<RowId> name = journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)});
-  if (!name.ok()) return name.error();
-  tids_[journal_.thread] = record.tid;
-  thread_numbers_[record.tid] = journal_.thread;
-  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
-}
-
-Status Assembler::Impl::see_thread() {
-  // A thread whose first record was lost still needs the row that others name.
-  if (!tids_.try_emplace(journal_.thread, 0).second) return {};
-  return journal_.writer.write(ThreadRow{journal_.thread, 0, 0, journal_.now});
 }
 
 Status Assembler::Impl::clock(const wire::ClockRecord& record) {

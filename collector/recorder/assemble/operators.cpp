@@ -95,6 +95,7 @@ Status Operators::end(const wire::OpRecord& record) {
 }
 
 Status Operators::commit() {
+  std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });  // most of them have ended
   for (auto& [thread, stack] : threads_) {
     for (Open& open : stack) {
       if (open.stored) continue;

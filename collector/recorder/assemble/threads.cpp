@@ -1,0 +1,52 @@
+#include "collector/recorder/assemble/threads.h"
+
+#include <cstring>
+
+namespace dcmt::recorder {
+namespace {
+
+/// A census asks for threads that live. More than that at once are rare, and found again.
+constexpr std::size_t kMostAsked = 4096;
+
+}  // namespace
+
+bool Threads::note(std::uint32_t number) {
+  last_ = number;
+  std::uint64_t& bits = seen_[number / 64];
+  const std::uint64_t bit = std::uint64_t{1} << number % 64;
+  const bool is_new = (bits & bit) == 0;
+  bits |= bit;
+  return is_new;
+}
+
+Status Threads::resume() {
+  return each_row(journal_.writer.database(), "SELECT id FROM thread",
+                  [this](const Statement& row) { note(static_cast<std::uint32_t>(row.integer(0))); });
+}
+
+Status Threads::begins(const wire::ThreadRecord& record) {
+  Expected<RowId> name = journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)});
+  if (!name.ok()) return name.error();
+  note(journal_.thread);
+  asked_.erase(record.tid);  // the kernel has given it to a new thread
+  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
+}
+
+Status Threads::see() {
+  if (last_ == journal_.thread || !note(journal_.thread)) return {};
+  return journal_.writer.write(ThreadRow{journal_.thread, 0, 0, journal_.now});
+}
+
+std::optional<std::int64_t> Threads::with_tid(std::uint64_t tid) {
+  if (const auto found = asked_.find(tid); found != asked_.end()) return found->second;
+  Expected<Statement> query = journal_.writer.database().prepare(
+      "SELECT id FROM thread WHERE tid = ?1 AND tid != 0 ORDER BY from_seq DESC LIMIT 1");
+  if (!query.ok()) return std::nullopt;
+  query->bind(1, static_cast<std::int64_t>(tid));
+  const Expected<bool> row = query->step();
+  if (!row.ok() || !*row) return std::nullopt;
+  if (asked_.size() == kMostAsked) asked_.clear();
+  return asked_[tid] = query->integer(0);
+}
+
+}  // namespace dcmt::recorder
