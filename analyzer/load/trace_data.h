@@ -120,6 +120,7 @@ enum class MarkKind : std::uint8_t {
   kPersist,
   kRelease,
   kRead,
+  kWrite,  ///< an operator gave a released storage other data
   kTouch,
   kCensus,
   kResize,
@@ -130,7 +131,7 @@ enum class MarkKind : std::uint8_t {
 struct MarkFlags {
   bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
   bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
-  bool kernel = false, function = false, shared = false, not_settled = false;
+  bool kernel = false, function = false, shared = false, not_settled = false, untracked = false;
 };
 
 /// A parameter: its number within its graph.
@@ -194,10 +195,16 @@ struct Diagnostic {
   StringId code, text;
 };
 
+/// Records that are missing somewhere between two moments.
 struct Loss {
   LossId id;
   StringId reason;
   std::int64_t count = 0;
+  Sequence from_seq, to_seq;
+  TimeNs from_ns;  ///< of the first, where known: a thread writes that it lost records (`from_seq`) only after them
+
+  /// True if one of them can lie between these moments. `until` zero: to the end of the trace.
+  [[nodiscard]] bool touches(Sequence from, Sequence until, TimeNs until_time) const;
 };
 
 /// A request that an allocator gave up.
@@ -340,6 +347,7 @@ class TraceData {
   Status load_all(Database& database);
   Status load_meta(Database& database);
   Status load_rows(Database& database);
+  Status load_losses(Database& database);
   Status load_intervals(Database& database);
   Status load_device_peaks(Database& database);
   Status load_parameters(Database& database);

@@ -183,7 +183,8 @@ constexpr Name<MarkKind> kMarkKinds[] = {
     {"step", MarkKind::kStep},       {"phase", MarkKind::kPhase},   {"user", MarkKind::kUser},
     {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},     {"persist", MarkKind::kPersist},
     {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},     {"touch", MarkKind::kTouch},
-    {"census", MarkKind::kCensus},   {"resize", MarkKind::kResize}, {"repoint", MarkKind::kRepoint},
+    {"write", MarkKind::kWrite},     {"census", MarkKind::kCensus}, {"resize", MarkKind::kResize},
+    {"repoint", MarkKind::kRepoint},
 };
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
@@ -206,6 +207,7 @@ constexpr FlagName kFlags[] = {
     {"explicit", &MarkFlags::explicit_mark},
     {"unwound", &MarkFlags::unwound},
     {"not_settled", &MarkFlags::not_settled},
+    {"untracked", &MarkFlags::untracked},
     {"metadata_only", &MarkFlags::metadata_only},
     {"unstable", &MarkFlags::unstable},
     {"other_threads_unseen", &MarkFlags::other_threads_unseen},
@@ -536,13 +538,7 @@ Status TraceData::load_rows(Database& database) {
     diagnostic.text = in.id<StringId>();
     diagnostics.push_back(diagnostic);
   }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, reason, count FROM loss ORDER BY id", [&](Cursor& in) {
-    Loss loss;
-    loss.id = in.id<LossId>();
-    loss.reason = intern(in.text());
-    loss.count = in.integer();
-    losses.push_back(loss);
-  }));
+  DCMT_RETURN_IF_ERROR(load_losses(database));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
                                  [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
   return load_intervals(database);
@@ -622,6 +618,25 @@ Status TraceData::load_out_of_memory(Database& database, const std::vector<Strin
         oom.ns = in.id<TimeNs>();
         out_of_memory.push_back(oom);
       });
+}
+
+Status TraceData::load_losses(Database& database) {
+  const Expected<bool> since = has_column(database, "loss", "from_ns");  // not before schema 6
+  if (!since.ok()) return since.error();
+  const std::string sql = std::string("SELECT id, reason, count, from_seq, to_seq, ") + (*since ? "from_ns" : "NULL") +
+                          " FROM loss ORDER BY id";
+  return read_rows(database, sql, [&](Cursor& in) {
+    Loss loss;
+    loss.id = in.id<LossId>();
+    loss.reason = intern(in.text());
+    loss.count = in.integer();
+    loss.from_seq = in.id<Sequence>();
+    loss.to_seq = in.id<Sequence>();
+    loss.from_ns = in.id<TimeNs>();
+    // A gap has all its sequences; of what else is lost it may not be known since when.
+    if (text(loss.reason) != "in_flight" && !loss.from_ns.valid()) loss.from_seq = Sequence();
+    losses.push_back(loss);
+  });
 }
 
 Status TraceData::load_intervals(Database& database) {

@@ -158,6 +158,8 @@ struct TorchProvider {
   void (*gpu_touch)(const void* owner, std::uint64_t bytes, const char* name) noexcept;
   /// A mark is about to be written, or the process leaves. Called inside the guard.
   void (*before_exact_moment)() noexcept;
+  /// A call is about to give the GPU work, where such calls are observed. Called inside the guard.
+  void (*gpu_work_begins)() noexcept;
 };
 
 /// Called once by the torch provider when it is loaded and its self-check passed.

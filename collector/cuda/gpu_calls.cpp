@@ -262,6 +262,7 @@ void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   if (g_counts.calls.fetch_add(1, std::memory_order_relaxed) % kBetweenRecords == kBetweenRecords - 1) {
     write_launches(true);
   }
+  if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) torch->gpu_work_begins();
   look_at_call(kCallOf[id], call);
 }
 

@@ -7,6 +7,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
+#include "collector/torch/release_keys.h"
 #include "collector/torch/running_node.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/symbols.h"
@@ -68,6 +69,10 @@ void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint6
 void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes, bool small) noexcept {
   const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
+  if (thread != nullptr && thread->pending_count != 0 && !small) {
+    // Generated code allocates without an operator. CUDA's allocator has its lock here: no census.
+    settle_releases(device == wire::kCpuDevice ? Settling::kWithCensus : Settling::kNoCensus);
+  }
   const agent::OneMoment moment;
   write_small_sum_before_alloc(device);
   std::uint64_t stack = 0;

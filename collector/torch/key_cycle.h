@@ -18,8 +18,9 @@ struct KeyCycle {
 };
 
 /// True if a cycle begins. A gather of what is still gathered hands out the same buffer again: its cycle goes on.
-inline bool gather(KeyCycle& key) noexcept {
-  if (key.gathered) return false;
+/// Another buffer is another cycle, even if fewer releases ran than the last one declared.
+inline bool gather(KeyCycle& key, bool another_buffer) noexcept {
+  if (key.gathered && !another_buffer) return false;
   key.gathered = true;
   ++key.number;
   key.declared = key.remaining = 0;

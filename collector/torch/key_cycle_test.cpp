@@ -10,7 +10,7 @@ using namespace wire;
 
 TEST(KeyCycle, TheFirstDeclaredCountCountsDown) {
   KeyCycle key{};
-  EXPECT_TRUE(gather(key));
+  EXPECT_TRUE(gather(key, false));
   EXPECT_EQ(release(key, 3, false), 0u);
   EXPECT_EQ(key.remaining, 2);
   EXPECT_EQ(release(key, 2, false), kKeyMismatch);
@@ -22,22 +22,22 @@ TEST(KeyCycle, TheFirstDeclaredCountCountsDown) {
 
 TEST(KeyCycle, AGatherOfWhatIsGatheredGoesOnWithItsCycle) {
   KeyCycle key{};
-  EXPECT_TRUE(gather(key));
+  EXPECT_TRUE(gather(key, false));
   EXPECT_EQ(release(key, 2, false), 0u);
-  EXPECT_FALSE(gather(key));
+  EXPECT_FALSE(gather(key, false));
   EXPECT_EQ(key.number, 1u);
   EXPECT_EQ(release(key, 2, false), kKeyFinal);
-  EXPECT_TRUE(gather(key));
+  EXPECT_TRUE(gather(key, false));
   EXPECT_EQ(key.number, 2u);
   EXPECT_EQ(release(key, 1, false), kKeyFinal) << "the count of the cycle before is over";
 }
 
 TEST(KeyCycle, ANewGatherForgetsTheUsesLeft) {
   KeyCycle key{};
-  gather(key);
+  gather(key, false);
   release(key, 1, false);
   EXPECT_EQ(release(key, 2, false), kKeyNoGather);  // one of two uses, without a gather
-  gather(key);
+  gather(key, false);
   EXPECT_EQ(key.remaining, 0);
   EXPECT_EQ(release(key, 1, false), kKeyFinal);
 }
@@ -45,7 +45,7 @@ TEST(KeyCycle, ANewGatherForgetsTheUsesLeft) {
 TEST(KeyCycle, ACountBelowOneIsOne) {
   for (const int declared : {0, -7}) {
     KeyCycle key{};
-    gather(key);
+    gather(key, false);
     EXPECT_EQ(release(key, declared, false), kKeyFinal);
     EXPECT_EQ(key.declared, 1);
   }
@@ -53,7 +53,7 @@ TEST(KeyCycle, ACountBelowOneIsOne) {
 
 TEST(KeyCycle, AReleaseThatThrewHasReleasedNothing) {
   KeyCycle key{};
-  gather(key);
+  gather(key, false);
   EXPECT_EQ(release(key, 1, true), 0u);
   EXPECT_TRUE(key.gathered);
   EXPECT_EQ(key.remaining, 1);
@@ -63,7 +63,7 @@ TEST(KeyCycle, AReleaseThatThrewHasReleasedNothing) {
 TEST(KeyCycle, OfAPersistentKeyReleasesOnlyCount) {
   KeyCycle key{};
   key.persistent = true;
-  gather(key);
+  gather(key, false);
   EXPECT_EQ(release(key, 2, false), 0u);
   EXPECT_EQ(release(key, 2, false), 0u);
   EXPECT_EQ(key.remaining, 0);
@@ -73,6 +73,15 @@ TEST(KeyCycle, OfAPersistentKeyReleasesOnlyCount) {
 TEST(KeyCycle, AReleaseWithoutAGatherIsSaidAndIsFinal) {
   KeyCycle key{};
   EXPECT_EQ(release(key, 1, false), kKeyNoGather | kKeyFinal);
+}
+
+TEST(KeyCycle, AnotherBufferIsAnotherCycleThoughUsesAreLeft) {
+  KeyCycle key{};
+  gather(key, false);
+  release(key, 3, false);
+  EXPECT_TRUE(gather(key, true));
+  EXPECT_EQ(key.number, 2u);
+  EXPECT_EQ(key.remaining, 0) << "the count of the next cycle is its own";
 }
 
 }  // namespace

@@ -81,9 +81,10 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   return false;
 }
 
-void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept {
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal,
+                std::uint32_t flags) noexcept {
   if (key_at(key.key).reads.fetch_add(1, std::memory_order_relaxed) >= kReadsPerRelease) return;
-  write_read_record(key.key, key.storage, key.bytes, tensor, op, ordinal, 0);
+  write_read_record(key.key, key.storage, key.bytes, tensor, op, ordinal, flags);
 }
 
 void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel, std::uint64_t ordinal,

@@ -23,7 +23,9 @@ struct ReleasedKey {
 /// False if the tensor, which is alive, neither lies on a released storage nor was re-pointed by a release.
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
 
-void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal) noexcept;
+/// @param flags  0 or wire::kReadOverwrites
+void write_read(const ReleasedKey& key, const void* tensor, const char* op, std::uint64_t ordinal,
+                std::uint32_t flags) noexcept;
 /// A kernel got an address in the memory of `storage`, which may have ended since it was watched: it is not looked at.
 /// A read, if it is released; else, a use of it.
 /// @param left_over  the address is none that the kernel works with: of a released storage it tells nothing

@@ -34,6 +34,7 @@ struct KeySlot {
   KeyIndex next;                    ///< in its chain of the table
   KeyName name;
   KeyCycle cycle;
+  bool untracked;  ///< it was gathered into a storage that cannot be followed: whether that lives is not known
   KeyHold hold;
   std::atomic<std::uint32_t> reads;         ///< published since the final release
   std::atomic<std::uint32_t> kernel_reads;  ///< as well, by kernels

@@ -15,8 +15,8 @@ constinit RecentBlocks* g_recent = nullptr;
 constinit RecentBlocks g_none = {};                     ///< of those that have the table only: always empty
 constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever owned are below
 
-// One word each. Torch's CPU allocator aligns every block to 64 bytes at least, and no address of a program has more than
-// 47 bits.
+// One word each. Torch's CPU allocator aligns every block to 64 bytes at least, and no address of a program has more
+// than 47 bits.
 constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
 constexpr unsigned kAddressBits = 47;

@@ -59,17 +59,32 @@ bool looks_at_metadata_only(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-/// Whether the operator reads the data of its argument `index`: not if it makes a view of it or wants its shape only.
-bool reads_data(const at::RecordFunction& function, std::size_t index) {
+/// Operators that give the tensor they work on (their first argument) all of its data, whatever it had before.
+/// Targets of `out=` are known by their schema.
+bool overwrites_first_argument(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "aten::copy_",   "aten::fill_",          "aten::zero_",          "aten::random_",         "aten::uniform_",
+      "aten::normal_", "aten::bernoulli_",     "aten::exponential_",   "aten::geometric_",      "aten::log_normal_",
+      "aten::cauchy_", "aten::_foreach_copy_", "aten::_foreach_zero_", "c10d::_allgather_base_"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+enum class Use { kNone, kReads, kOverwrites };
+
+/// What the operator does with the data of its argument `index`: nothing if it makes a view of it or wants its shape.
+Use use_of(const at::RecordFunction& function, std::size_t index) {
   const auto schema = function.operator_schema();
-  if (!schema.has_value()) return false;  // a range with a name, not an operator
-  if (looks_at_metadata_only(schema->name())) return false;
+  if (!schema.has_value()) return Use::kNone;  // a range with a name, not an operator
+  if (looks_at_metadata_only(schema->name())) return Use::kNone;
   const auto& arguments = schema->arguments();
-  if (index >= arguments.size()) return true;
+  if (index >= arguments.size()) return Use::kReads;
   // The tensor whose shape, type or stride another one takes: expand_as(self, other), to(self, other).
-  if (index > 0 && schema->name().ends_with("_as")) return false;
+  if (index > 0 && schema->name().ends_with("_as")) return Use::kNone;
+  if (arguments[index].is_out()) return Use::kOverwrites;
   const auto* alias = arguments[index].alias_info();
-  return alias == nullptr || alias->isWrite();
+  if (alias == nullptr) return Use::kReads;
+  if (!alias->isWrite()) return Use::kNone;
+  return index == 0 && overwrites_first_argument(schema->name()) ? Use::kOverwrites : Use::kReads;
 }
 
 /// So that a kernel of the operator can be asked whether it was given what it has. What is watched now can be released
@@ -93,8 +108,9 @@ void look_at(const at::RecordFunction& function, std::size_t index, const at::Te
   if (op != nullptr) note_input(*op, tensor);
   ReleasedKey key;
   if (!released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
-  if (reads_data(function, index)) {
-    write_read(key, tensor.unsafeGetTensorImpl(), function.name(), thread.ordinal);
+  if (const Use use = use_of(function, index); use != Use::kNone) {
+    write_read(key, tensor.unsafeGetTensorImpl(), function.name(), thread.ordinal,
+               use == Use::kOverwrites ? wire::kReadOverwrites : 0);
   } else if (key.bytes == 0 && thread.empty_view.function == nullptr) {
     thread.empty_view = {&function, tensor.unsafeGetTensorImpl(), key, std::uncaught_exceptions()};
   }
@@ -133,7 +149,8 @@ void on_inputs_end(const at::RecordFunction& function, at::ObserverContext*) {
   agent::Inside inside;
   const EmptyView view = thread->empty_view;
   thread->empty_view.function = nullptr;
-  if (std::uncaught_exceptions() > view.exceptions) write_read(view.key, view.tensor, function.name(), thread->ordinal);
+  if (std::uncaught_exceptions() > view.exceptions)
+    write_read(view.key, view.tensor, function.name(), thread->ordinal, 0);
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function);
@@ -263,7 +280,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   if (wrapping_due(function.name())) wrap_registered_operators();
   if (thread->pending_count != 0) {
     note_boxed_inputs(function, *thread);
-    settle_releases();
+    settle_releases(Settling::kWithCensus);
     thread->boxed_count = 0;
   }
 

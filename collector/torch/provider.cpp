@@ -85,6 +85,8 @@ void census(void* tensor, void* object) noexcept {
   if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0);
 }
 
+void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }
+
 const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gather,
                                         wait,
@@ -94,7 +96,8 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         census,
                                         give_back_torch_thread,
                                         gpu_touch,
-                                        write_small_sums};
+                                        write_small_sums,
+                                        gpu_work_begins};
 
 void start() {
   if (const char* why = other_torch_version(); why != nullptr) {

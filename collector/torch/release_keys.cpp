@@ -19,6 +19,9 @@ namespace {
 constinit std::atomic<bool> g_keys_exist{false};
 constinit bool g_off = true;  ///< without the kernel's reads of memory a storage of a key cannot be looked at
 
+/// In TorchThread::pending: the verdict is written, only the census is due.
+constexpr std::uint32_t kSettled = 1u << 31;
+
 /// 0: the event is not recorded.
 KeyIndex followed_key(KeyName name) noexcept { return g_off ? 0 : find_or_add_key(name); }
 
@@ -55,7 +58,8 @@ void write_key(KeyIndex key, const Event& event) noexcept {
   // Another thread may end it meanwhile. What was read of it counts if the key still has it at the end.
   const StorageCopy copy(storage);
   std::uint32_t flags = event.flags;
-  if (storage == nullptr) flags |= wire::kKeyStorageDead;
+  const std::uint32_t none = slot.untracked ? wire::kKeyUntracked : wire::kKeyStorageDead;
+  if (storage == nullptr) flags |= none;
   if (slot.cycle.persistent) flags |= wire::kKeyPersistent;
   if (event.tensor != nullptr) flags |= (layout::dtype_of(event.tensor) + 1) << wire::kKeyDtypeShift;
   auto* record = static_cast<wire::KeyRecord*>(agent::begin_record(event.type, sizeof(wire::KeyRecord), flags));
@@ -63,7 +67,7 @@ void write_key(KeyIndex key, const Event& event) noexcept {
   const TorchThread* thread = torch_thread();
   // If it has ended since, its death has a lower sequence than this record.
   const bool alive = storage != nullptr && storage_of_key(key) == storage;
-  if (!alive) record->header.aux |= wire::kKeyStorageDead;
+  if (!alive) record->header.aux |= none;
   record->graph = slot.name.graph;
   record->key = slot.name.key;
   record->op = event.op;
@@ -97,18 +101,18 @@ void write_last_touch(KeyIndex key) noexcept {
   agent::commit_record(record);
 }
 
-/// From here on the key's storage is this one. False if it could not be followed, which is a loss.
-bool take_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
+/// From here on the key's storage is this one. One that cannot be followed is untracked.
+void take_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
   const void* before = storage_of_key(key);
-  if (!hang_gathered(key, storage, gathers) && storage != nullptr) return false;
+  const bool hangs = hang_gathered(key, storage, gathers);
+  key_at(key).untracked = !hangs && storage != nullptr;
   unwatch_if_unclaimed(before);
-  if (storage == nullptr) return true;
+  if (!hangs || storage == nullptr) return;
   if (storage != before) {
     follow_from_now(storage);
     key_at(key).touches_before = touches_of(storage).count;
   }
   watch_gpu_memory_in_use(storage);
-  return true;
 }
 
 }  // namespace
@@ -127,7 +131,7 @@ bool make_release_keys() noexcept {
 }
 
 void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
-  settle_releases();
+  settle_releases(Settling::kWithCensus);
   const KeyIndex key = followed_key(name);
   if (key == 0) return;
   // From here on a thread's operators count: a release is settled at the next one.
@@ -135,12 +139,10 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   KeySlot& slot = key_at(key);
   const KeyGuard guard(slot);
   if (!guard.owned) return;
-  if (!take_storage(key, what.storage, true)) {
-    slot.cycle.gathered = false;  // nothing is claimed of what follows
-    return;
-  }
+  const bool another = what.storage != nullptr && storage_of_key(key) != what.storage;
+  take_storage(key, what.storage, true);
   forget_reads(key);
-  if (gather(slot.cycle)) slot.touches_before = touches_of(what.storage).count;
+  if (gather(slot.cycle, another)) slot.touches_before = touches_of(what.storage).count;
   write_key(key, {wire::RecordType::kGather, what.tensor, op, 0, flags});
 }
 
@@ -150,10 +152,7 @@ void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t fla
   KeySlot& slot = key_at(key);
   const KeyGuard guard(slot);
   if (!guard.owned) return;
-  if (slot.cycle.gathered && !take_storage(key, what.storage, false)) {
-    slot.cycle.gathered = false;
-    return;
-  }
+  if (slot.cycle.gathered) take_storage(key, what.storage, false);
   write_key(key, {wire::RecordType::kWait, what.tensor, op, 0, flags});
 }
 
@@ -227,25 +226,31 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   switch_operator_events();
 }
 
-void settle_releases() noexcept {
+void settle_releases(Settling where) noexcept {
   TorchThread* thread = torch_thread();
   if (thread == nullptr || thread->pending_count == 0) return;
   const std::uint32_t count = thread->pending_count;
   thread->pending_count = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const KeyIndex key = thread->pending[i];
+    const std::uint32_t pending = thread->pending[i];
+    const KeyIndex key = pending & ~kSettled;
     KeySlot& slot = key_at(key);
     const KeyGuard guard(slot);
     if (!guard.owned || slot.cycle.gathered) continue;
     const void* storage = storage_of_key(key);
     // Parameters that were gathered together into one buffer leave it one by one.
     const bool shared = storage != nullptr && claims_on(storage).gathered;
-    write_key(key, {wire::RecordType::kReleaseSettled, nullptr, 0, 0, shared ? wire::kKeyShared : 0});
-    const StorageCopy copy(storage);
-    if (!shared && copy.bytes() != 0) {
-      take_census(wire::CensusTrigger::kRelease, storage, key);
-      expect_gpu_touches(copy);
+    if ((pending & kSettled) == 0) {
+      write_key(key, {wire::RecordType::kReleaseSettled, nullptr, 0, 0, shared ? wire::kKeyShared : 0});
     }
+    const StorageCopy copy(storage);
+    if (shared || copy.bytes() == 0) continue;
+    if (where == Settling::kNoCensus) {
+      thread->pending[thread->pending_count++] = pending | kSettled;  // at most as many as were taken out
+      continue;
+    }
+    take_census(wire::CensusTrigger::kRelease, storage, key);
+    expect_gpu_touches(copy);
   }
 }
 

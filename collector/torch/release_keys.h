@@ -35,8 +35,13 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
 /// True if a cycle of this key is open.
 bool key_is_gathered(KeyName name) noexcept;
 
-/// The calling thread begins an operator: its final releases get their verdict and, where bytes remain, a census.
-void settle_releases() noexcept;
+enum class Settling {
+  kWithCensus,
+  kNoCensus,  ///< here nobody can be asked: the census comes with the thread's next activity where it can
+};
+/// The calling thread goes on (an operator begins, a block was allocated, a kernel is launched): its final releases get
+/// their verdict and, where bytes remain, a census.
+void settle_releases(Settling where) noexcept;
 
 /// A census of the storages that outlived their release: of the largest, if there are many.
 void look_at_released(wire::CensusTrigger trigger) noexcept;

@@ -95,7 +95,7 @@ TEST_F(ReleaseKeys, ThreeHundredKeysOnOneLiveBufferAreAllSeenAlive) {
   const void* buffer = fake_storage(memory.data(), kBytes);
   for_keys(kKeys, [&](KeyName key, int) { key_gathered(key, {nullptr, buffer}, 0, 0); });
   for_keys(kKeys, [](KeyName key, int) { release(key); });
-  for_keys(1, [](KeyName, int) { settle_releases(); });
+  for_keys(1, [](KeyName, int) { settle_releases(Settling::kWithCensus); });
   EXPECT_EQ(published_.gathers, kKeys);
   EXPECT_EQ(published_.final, kKeys);
   EXPECT_EQ(published_.settled, kKeys);
@@ -117,10 +117,10 @@ TEST_F(ReleaseKeys, FortySevenThousandKeysOfTheirOwnStorages) {
   for (int cycle = 0; cycle < kCycles; ++cycle) {
     for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, storages[i]}, 0, 0); });
     for_keys(kKeys, [&](KeyName key, int) {
-      settle_releases();  // as the release operator's begin does
+      settle_releases(Settling::kWithCensus);  // as the release operator's begin does
       release(key);
     });
-    for_keys(1, [](KeyName, int) { settle_releases(); });
+    for_keys(1, [](KeyName, int) { settle_releases(Settling::kWithCensus); });
   }
   EXPECT_EQ(published_.gathers, kKeys * kCycles);
   EXPECT_EQ(published_.final, kKeys * kCycles);
@@ -139,7 +139,7 @@ TEST_F(ReleaseKeys, WhatIsReleasedInARowBeyondWhatIsSettledIsNotKnown) {
   const void* buffer = fake_storage(memory.data(), kBytes);
   for_keys(kKeys, [&](KeyName key, int) { key_gathered(key, {nullptr, buffer}, 0, 0); });
   for_keys(kKeys, [](KeyName key, int) { release(key); });
-  for_keys(5, [](KeyName, int) { settle_releases(); });
+  for_keys(5, [](KeyName, int) { settle_releases(Settling::kWithCensus); });
   EXPECT_EQ(published_.final, kKeys);
   EXPECT_GT(published_.not_settled, 0);
   EXPECT_EQ(published_.settled + published_.not_settled, kKeys);
@@ -177,7 +177,7 @@ TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
     {
       const agent::Inside inside;
       released.store(round);
-      settle_releases();
+      settle_releases(Settling::kWithCensus);
     }
     while (ended.load() < round) std::this_thread::yield();
     drain();

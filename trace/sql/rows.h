@@ -229,6 +229,7 @@ struct LossRow {
   std::int64_t from_seq = 0;
   std::int64_t to_seq = 0;
   std::int64_t ns = 0;
+  std::optional<std::int64_t> from_ns = {};
 };
 
 }  // namespace dcmt

@@ -99,7 +99,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " assignment, current_line, delete_line, return_line, model_file, model_line, model_text, confidence, from_seq,"
     " to_seq, from_ns, to_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO diagnostic(id, seq, ns, code, text) VALUES(?,?,?,?,?)",
-    "INSERT OR REPLACE INTO loss(id, reason, count, from_seq, to_seq, ns) VALUES(?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO loss(id, reason, count, from_seq, to_seq, ns, from_ns) VALUES(?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO oom(id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns)"
     " VALUES(?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO source_line(source_path, line, model_file, model_line, model_text, stack_text) VALUES(?,?,?,?,?,?)",
@@ -348,6 +348,7 @@ Status TraceWriter::write(const LossRow& row) {
       .value(row.from_seq)
       .value(row.to_seq)
       .value(row.ns)
+      .value(row.from_ns)
       .run();
 }
 

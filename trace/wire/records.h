@@ -280,6 +280,8 @@ inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator thr
 inline constexpr std::uint32_t kKeyFunction = 1u << 7;     ///< by a Python function, not an operator
 inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: another key's gather still uses the storage
 inline constexpr std::uint32_t kKeyNotSettled = 1u << 9;   ///< final, and there was no room to look at it again
+inline constexpr std::uint32_t kKeyUntracked = 1u
+                                               << 10;  ///< the storage is not followed: nothing is known of its bytes
 /// Gather, wait: the bits from here on are 1 + the number of c10::ScalarType of the tensor's elements; 0: not known.
 inline constexpr unsigned kKeyDtypeShift = 24;
 
@@ -324,9 +326,11 @@ static_assert(sizeof(OperatorAliasRecord) == 56);
 /// Flag of a ReadRecord: a kernel (or a copy) got an address in the storage; `op` is its name as the compiler made it,
 /// `tensor` is 0.
 inline constexpr std::uint32_t kReadByKernel = 1u << 0;
+/// The operator only writes the tensor: no read, but from here on the storage has other data than was released.
+inline constexpr std::uint32_t kReadOverwrites = 1u << 1;
 
 struct ReadRecord {
-  RecordHeader header;  ///< aux: flag above
+  RecordHeader header;  ///< aux: flags above
   std::int64_t graph;
   std::int64_t key;
   std::uint64_t storage;

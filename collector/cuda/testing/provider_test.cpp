@@ -34,6 +34,7 @@ namespace {
 
 const CudaProvider* g_cuda = nullptr;
 std::vector<Touch> g_touches;
+int g_work = 0;  ///< calls that said that GPU work begins
 
 void gpu_touch(const void* owner, std::uint64_t bytes, const char* name) noexcept {
   g_touches.push_back({owner, bytes, name != nullptr ? name : ""});
@@ -42,6 +43,7 @@ void gpu_touch(const void* owner, std::uint64_t bytes, const char* name) noexcep
 const TorchProvider kTorch = [] {
   TorchProvider torch{};
   torch.gpu_touch = gpu_touch;
+  torch.gpu_work_begins = []() noexcept { ++g_work; };
   return torch;
 }();
 
@@ -141,7 +143,9 @@ TEST_F(Provider, FindsAnAddressAmongTheParameters) {
   const CUfunction kernel = fake::add_kernel({8, 4, 8});
   launch(kernel, {kBegin - 1, kBegin, kBegin + kBytes});
   EXPECT_EQ(take_touches(), std::vector<Touch>()) << "beside it, and in a parameter of 4 bytes";
+  const int work = g_work;
   launch(kernel, {0, 0, kBegin});
+  EXPECT_EQ(g_work, work + 1) << "releases of the thread are judged when it launches";
   EXPECT_EQ(take_touches(), kTouched);
   launch(kernel, {kBegin + kBytes - 1, 0, kBegin + 8});
   EXPECT_EQ(take_touches(), kTouched) << "once, however often it is there";

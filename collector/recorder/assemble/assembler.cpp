@@ -111,9 +111,9 @@ class Assembler::Impl {
   Status take_reading(const ClockTriple& reading);
   Status note_clock_change(ClockFit::Outcome outcome);
   Status repoint(const wire::RepointRecord& record);
-  Status census_begin(std::string_view bytes);
   Status lost(const wire::LostRecord& record);
-  Status write_loss(std::string_view reason, std::int64_t count);
+  /// @param since  ns: when the first of them was lost, nullopt if that is not known
+  Status write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since);
   Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
@@ -333,7 +333,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::LaunchesRecord>(bytes, "a count of launches",
                                         [&](const auto& r) { return marks_.launches(r); });
     case RecordType::kCensusBegin:
-      return census_begin(bytes);
+      return censuses_.begin(bytes);
     case RecordType::kCensusTensor:
       return censuses_.tensor(bytes);
     case RecordType::kCensusLocal:
@@ -421,23 +421,16 @@ Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
   return {};
 }
 
-Status Assembler::Impl::census_begin(std::string_view bytes) {
-  const auto record = view_as<wire::CensusRecord>(bytes);
-  if (!record) return journal_.bad_record("a census's begin");
-  Expected<RowId> storage = lifetimes_.see_storage(record->storage, 0, record->bytes, 0);
-  if (!storage.ok()) return storage.error();
-  return censuses_.begin(bytes);
-}
-
 Status Assembler::Impl::lost(const wire::LostRecord& record) {
   const std::string_view reason = loss_text(record.header.aux);
   if (reason.empty() || record.count > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
     return journal_.bad_record("a loss");
   }
-  return write_loss(reason, static_cast<std::int64_t>(record.count));
+  const std::int64_t since = std::clamp<std::int64_t>(clock_.ns(record.since_tsc), 0, journal_.now.ns);
+  return write_loss(reason, static_cast<std::int64_t>(record.count), since);
 }
 
-Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) {
+Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since) {
   lost_ = saturating_sum(lost_, count);
   LossRow row;
   row.id = journal_.ids.loss++;
@@ -445,6 +438,7 @@ Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count) 
   row.count = count;
   row.from_seq = row.to_seq = journal_.now.seq;
   row.ns = journal_.now.ns;
+  row.from_ns = since;
   return journal_.writer.write(row);
 }
 
@@ -498,7 +492,9 @@ Status Assembler::Impl::note_lost(std::uint64_t counted) {
                                 "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_room'",
                                 [&](const Statement& row) { declared = row.integer(0); }));
   const std::int64_t missing = static_cast<std::int64_t>(counted) - declared;
-  return missing > 0 ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing) : Status{};
+  return missing > 0
+             ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing, std::nullopt)
+             : Status{};
 }
 
 Status Assembler::Impl::note_forked_children(std::uint32_t count) {

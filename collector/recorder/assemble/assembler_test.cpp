@@ -450,6 +450,30 @@ TEST_F(AssemblerTest, ReleaseCycleOfAKey) {
   EXPECT_EQ(rows(db, "SELECT storage, tensor FROM mark WHERE kind = 'repoint'"), (Rows{"1|1"}));
 }
 
+TEST_F(AssemblerTest, OfAnUntrackedStorageNoBytesAreKnown) {
+  TestStream s;
+  s.key(RecordType::kGather, 3, 0, 0, wire::kKeyUntracked, 0xA0);
+  s.key(RecordType::kReleaseBegin, 3, 0, 0, wire::kKeyUntracked);
+  s.key(RecordType::kRelease, 3, 0, 0, wire::kKeyFinal | wire::kKeyUntracked);
+  s.key(RecordType::kReleaseSettled, 3, 0, 0, wire::kKeyUntracked);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT kind, storage, bytes, bytes_after, bytes_settled, flags FROM mark ORDER BY id"),
+            (Rows{"gather|-|-|-|-|untracked", "release|-|-|-|-|final,untracked"}));
+  EXPECT_EQ(rows(db, "SELECT final, residual FROM key_sum"), (Rows{"1|0"}));
+}
+
+TEST_F(AssemblerTest, WhatIsOnlyWrittenIsNoRead) {
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, 4096);
+  s.key(RecordType::kGather, 3, 0xB0, 4096, 0, 0xA0);
+  s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
+  s.read(3, 0xB0, 0xA0, 4096, wire::kReadOverwrites);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT kind, storage, parent > 0 FROM mark WHERE kind IN ('read', 'write')"),
+            (Rows{"write|1|1"}));
+  EXPECT_EQ(rows(db, "SELECT reads FROM key_sum"), (Rows{"0"}));
+}
+
 TEST_F(AssemblerTest, KernelsReadByTheirNames) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
@@ -764,6 +788,26 @@ TEST_F(CensusTest, EdgesEndWithWhatTheyHold) {
   }
 }
 
+TEST_F(CensusTest, ACensusMakesNoStorageAndEndsNoDeath) {
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, 4096);
+  s.key(RecordType::kGather, 3, 0xB0, 4096);
+  s.key(RecordType::kReleaseBegin, 3, 0xB0, 4096);
+  s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
+  s.key(RecordType::kReleaseSettled, 3, 0xB0, 4096);
+  s.thread = 2;  // drops the last reference while the first one goes on to its census
+  s.death(0xA0, 0xB0);
+  const auto end = s.storage_death(0xB0);
+  s.thread = 1;
+  s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 1, 0, 3);
+  s.census_tensor(1, 0xA0, 1, 0, 0);
+  s.census(RecordType::kCensusEnd, 1, 0xB0, 1, 0, 0, 3);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT id, to_seq FROM storage"), (Rows{"1|" + std::to_string(end)}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM mark WHERE kind = 'census'"), (Rows{"0"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic"), (Rows{"0"}));
+}
+
 TEST_F(CensusTest, MoreHoldersThanReferencesIsUnstable) {
   TestStream s;
   s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 3);
@@ -856,12 +900,13 @@ TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
   TestStream s;
   wire::LostRecord lost{};
   lost.count = 5;
+  lost.since_tsc = 400;
   s.add(RecordType::kLost, 1, lost);
   wire::DiagnosticRecord diagnostic{};
   diagnostic.text = s.text("no python");
   s.add(RecordType::kDiagnostic, 1, diagnostic);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT reason, count FROM loss"), (Rows{"no_room|5"}));
+  EXPECT_EQ(rows(db, "SELECT reason, count, from_ns FROM loss"), (Rows{"no_room|5|400"}));
   EXPECT_EQ(rows(db, "SELECT code, string.text FROM diagnostic JOIN string ON string.id = diagnostic.text"),
             (Rows{"provider_off|no python"}));
   EXPECT_EQ(totals_.lost, 5);

@@ -100,7 +100,7 @@ CodeBody CensusBook::Body::code(int first_line) const {
 
 Status CensusBook::add_piece(std::uint64_t census, std::string_view bytes, RowId resolved) {
   const auto pending = pending_.find(census);
-  if (pending == pending_.end()) return {};  // its begin was lost, and said so
+  if (pending == pending_.end()) return {};  // its begin was lost, and said so; or of a storage that is not known
   if (pending->second.size() >= kMaxPieces) return journal_.bad_record("a census with too many records");
   pending->second.push_back({journal_.now, journal_.thread, resolved, std::string(bytes), false});
   return {};
@@ -110,7 +110,8 @@ Status CensusBook::begin(std::string_view bytes) {
   const auto record = view_as<wire::CensusRecord>(bytes);
   if (!record || trigger_text(record->header.aux).empty()) return journal_.bad_record("a census's begin");
   const RowId storage = context_.storage(record->storage);
-  if (storage == 0) return journal_.bad_record("a census of no storage");
+  // Another thread ended it just before, or its first sight was lost: a census makes no storage.
+  if (storage == 0) return {};
   while (pending_.size() >= kMaxPendingCensuses) {
     for (const Piece& piece : pending_.begin()->second) {
       if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));

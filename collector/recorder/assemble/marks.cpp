@@ -39,13 +39,15 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
   add((flags & wire::kKeyUnwound) != 0, "unwound");
   add((flags & wire::kKeyFunction) != 0, "function");
   add((flags & wire::kKeyNotSettled) != 0, "not_settled");
+  add((flags & wire::kKeyUntracked) != 0, "untracked");
   add(metadata_only, "metadata_only");
   if (text.empty()) return std::nullopt;
   return text;
 }
 
-/// Bytes that the key's storage has; a dead one has none.
-std::int64_t bytes_now(const wire::KeyRecord& record) {
+/// Bytes that the key's storage has; a dead one has none. nullopt: it is untracked.
+std::optional<std::int64_t> bytes_now(const wire::KeyRecord& record) {
+  if ((record.header.aux & wire::kKeyUntracked) != 0) return std::nullopt;
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
 }
 
@@ -206,8 +208,8 @@ Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
 }
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
-  const bool dead = (record.header.aux & wire::kKeyStorageDead) != 0;
-  Expected<RowId> storage = lifetimes_.see_storage(dead ? 0 : record.storage, record.data, record.bytes, record.stack);
+  const bool gone = (record.header.aux & (wire::kKeyStorageDead | wire::kKeyUntracked)) != 0;
+  Expected<RowId> storage = lifetimes_.see_storage(gone ? 0 : record.storage, record.data, record.bytes, record.stack);
   if (!storage.ok()) return storage.error();
   Expected<MarkRow> row = row_here(kind, record.op, record.stack);
   if (!row.ok()) return row;
@@ -330,7 +332,7 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
   row.settled = journal_.now;
   const bool shared = (record.header.aux & wire::kKeyShared) != 0;
   if (shared) row.flags = row.flags.value_or("") + (row.flags ? ",shared" : "shared");
-  if (is_final(row) && !shared && *row.bytes_settled > 0) {
+  if (is_final(row) && !shared && row.bytes_settled.value_or(0) > 0) {
     KeySumRow& sum = key_sums_.of(record.graph, record.key);
     ++sum.residual;
     sum.residual_bytes = saturating_sum(sum.residual_bytes, *row.bytes_settled);
@@ -348,6 +350,7 @@ Status Marks::read(const wire::ReadRecord& record) {
   Expected<MarkRow> row = row_here("read", record.op, record.stack);
   if (!row.ok()) return row.error();
   const bool by_kernel = (record.header.aux & wire::kReadByKernel) != 0;
+  const bool overwrites = (record.header.aux & wire::kReadOverwrites) != 0;
   KeySumRow& sum = key_sums_.of(record.graph, record.key);
   if (by_kernel) {
     const Expected<RowId> name = kernel_name(record.op);
@@ -355,12 +358,14 @@ Status Marks::read(const wire::ReadRecord& record) {
     row->name = *name;
     row->flags = "kernel";
     ++sum.kernel_reads;
+  } else if (overwrites) {
+    row->kind = "write";
   } else {
     ++sum.reads;
     if (record.bytes == 0) ++sum.empty_reads;
   }
   residual_.erase({record.graph, record.key});
-  journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
+  if (!overwrites) journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
   row->id = journal_.ids.mark++;
   row->graph = record.graph;
   row->key = record.key;

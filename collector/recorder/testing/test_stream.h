@@ -251,7 +251,8 @@ class TestStream {
     record.ordinal = ordinal_;
     return add(type, flags, record);
   }
-  std::uint64_t read(std::int64_t key, std::uint64_t storage, std::uint64_t tensor, std::uint64_t bytes) {
+  std::uint64_t read(std::int64_t key, std::uint64_t storage, std::uint64_t tensor, std::uint64_t bytes,
+                     std::uint32_t flags = 0) {
     wire::ReadRecord record{};
     record.graph = 7;
     record.key = key;
@@ -259,7 +260,7 @@ class TestStream {
     record.tensor = tensor;
     record.bytes = bytes;
     record.op = text("aten::addmm");
-    return add(wire::RecordType::kRead, 0, record);
+    return add(wire::RecordType::kRead, flags, record);
   }
 
   std::uint64_t kernel_read(std::int64_t key, std::uint64_t storage, const std::string& kernel) {
