@@ -93,7 +93,7 @@ TEST(RankAlignment, WithNothingInCommonTheWallClockPlacesRoughly) {
   EXPECT_EQ(clocks[1].common(TimeNs(100)), TimeNs(2100));
   EXPECT_EQ(clocks[2].by, AlignedBy::kNothing);
   EXPECT_EQ(clocks[2].common(TimeNs(100)), TimeNs(100));
-  EXPECT_TRUE(align_ranks({rank_events()}).empty());
+  EXPECT_TRUE(align_ranks({}).empty());
 }
 
 }  // namespace
