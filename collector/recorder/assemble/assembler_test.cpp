@@ -810,6 +810,7 @@ TEST_F(CensusTest, ACensusMakesNoStorageAndEndsNoDeath) {
 
 TEST_F(CensusTest, MoreHoldersThanReferencesIsUnstable) {
   TestStream s;
+  s.birth(0xA0, 0xB0, 0, 4096);
   s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 3);
   s.census_tensor(1, 0xA0, 1, 0, 0);
   s.census_tensor(1, 0xA1, 1, 0, 0);

@@ -105,7 +105,7 @@ TEST_F(ProcessRecorderTest, ATraceWhoseSpoolIsGoneEndsAtItsLastCommit) {
   ASSERT_TRUE(ProcessRecorder::finish_without_spool(trace(), "recovered").ok());
   EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'state'"), "recovered");
   EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'records'"), "3");
-  EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'exit'"), "unknown");
+  EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'exit'"), "unseen");
   ASSERT_TRUE(ProcessRecorder::finish_without_spool(trace(), "finished").ok());
   EXPECT_EQ(value("SELECT value FROM meta WHERE key = 'state'"), "recovered") << "it was finished already";
 }
