@@ -20,6 +20,7 @@
 #include "cli/lint_text.h"
 #include "cli/report_json.h"
 #include "collector/recorder/assemble/operator_toml.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
@@ -54,10 +55,11 @@ Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std:
   return operators;
 }
 
-void lint_one(const std::string& path, const std::string& trace, const std::string& text,
+void lint_one(const std::string& path, const std::string& trace, const std::string& source,
               const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
+  const std::string text = printable_lines(source);
   if (analyzer::is_generated_wrapper(text)) {
-    files.push_back({path, trace, analyzer::undeleted_storages(text, operators)});
+    files.push_back({printable(path), trace, analyzer::undeleted_storages(text, operators)});
   }
 }
 

@@ -24,7 +24,6 @@
 #include "cli/report_json.h"
 #include "cli/reproduce_text.h"
 #include "collector/recorder/job/run.h"
-#include "trace/sql/meta_keys.h"
 
 namespace dcmt::cli {
 namespace {
@@ -113,15 +112,6 @@ Expected<Executor> find_executor() {
   return found;
 }
 
-/// The one asked for, else that of the recorded program, which has torch, else the one of PATH.
-std::string python_for(const Options& options, const LoadedTrace& trace) {
-  if (!options.python.empty()) return options.python;
-  const std::string command = trace.data->meta_text(meta::kCommand);
-  std::string first = command.substr(0, command.find(' '));
-  if (fs::path(first).filename().string().starts_with("python") && access(first.c_str(), X_OK) == 0) return first;
-  return "python3";
-}
-
 /// What the replay and its recorder say on standard error goes to a file meanwhile: it is not what was asked for.
 class Aside {
  public:
@@ -163,14 +153,16 @@ void put_first_in_path(const char* variable, const std::string& folder) {
 Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, const ReplayPlan& plan,
                            const Executor& executor, const fs::path& folder) {
   const std::string file = (folder / "plan.json").string();
-  if (const Status written = write_file(file, plan_json(trace, plan).dump()); !written.ok()) return written.error();
+  if (const Status written = write_file(file, printed(plan_json(trace, plan))); !written.ok()) return written.error();
   setenv("DCMT_ZERO3_LIBRARY", executor.library.c_str(), 1);
+  setenv("PYTHONSAFEPATH", "1", 1);  // no module of the current folder, which may have come with the trace
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
   run.libraries = library_folder().string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;
-  run.command = {python_for(options, trace), "-m", "dcmt_zero3.replay", file};
+  // Never what the trace names: it may come from anywhere.
+  run.command = {options.python.empty() ? "python3" : options.python, "-m", "dcmt_zero3.replay", file};
   for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
   const Aside aside(folder / "stderr");
   const Expected<recorder::RunResult> result = recorder::run(run);
@@ -303,7 +295,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
                    "Write one program of at most 100 lines that shows the story with torch alone, and play nothing")
       ->type_name("FILE")
       ->excludes(command->get_option("--switch"));
-  command->add_option("--python", options->python, "Interpreter with torch; without it, the recorded program's")
+  command->add_option("--python", options->python, "Interpreter with torch; without it, python3 of PATH")
       ->type_name("PROGRAM");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->footer(

@@ -15,6 +15,7 @@
 #include "cli/installation.h"
 #include "collector/recorder/job/run.h"
 #include "trace/base/detail.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
@@ -69,7 +70,8 @@ int run_command(recorder::RunOptions& options) {
     return kExitNotStarted;
   }
   // Not fmt::print: it throws where nobody reads any more, and the job's exit code would be lost.
-  for (const std::string& note : result->notes) std::fputs(fmt::format("dc-memtrace: {}\n", note).c_str(), stderr);
+  for (const std::string& note : result->notes)
+    std::fputs(fmt::format("dc-memtrace: {}\n", printable(note)).c_str(), stderr);
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
                result->traces.size() == 1 ? "" : "s", options.folder, options.folder);
@@ -143,7 +145,5 @@ void add_run_command(CLI::App& app, int& exit_code) {
     exit_code = run_command(*options);
   });
 }
-
-Status finish_interrupted_run(const std::string& folder) { return recorder::finish_interrupted_run(folder); }
 
 }  // namespace dcmt::cli

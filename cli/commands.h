@@ -21,12 +21,10 @@ void add_doctor_command(CLI::App& app, int& exit_code);
 #ifdef DCMT_HAVE_RUN
 void add_lint_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
-/// In cmd_run.cpp, like the next two.
+/// In cmd_run.cpp, like the next one.
 void add_run_command(CLI::App& app, int& exit_code);
 /// The first "--" of the command line and what follows: another program's words, which no parser of ours may read.
 std::vector<std::string>& words_from_dashes();
-/// Finishes the traces of a run folder whose recorder died. Does nothing where none is left to finish.
-Status finish_interrupted_run(const std::string& folder);
 #endif
 
 /// Adds every command to `app`, in the order of its help.
@@ -34,5 +32,7 @@ void add_all_commands(CLI::App& app, int& exit_code);
 
 /// Prints "dc-memtrace: <message>" on standard error; returns the exit code that goes with the error.
 int print_error(const Error& error);
+/// Prints "dc-memtrace: <note>" on standard error.
+void print_note(const std::string& note);
 
 }  // namespace dcmt::cli

@@ -13,6 +13,7 @@
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
+#include "trace/base/printable.h"
 
 namespace {
 
@@ -47,7 +48,7 @@ int checked_output(int exit_code) {
 
 int usage_error(const std::string& message, const std::string& help) {
   const bool ended = message.ends_with('.') || message.ends_with('?');
-  std::cerr << "dc-memtrace: " << message << (ended ? "" : ".") << " See: " << help << " --help\n";
+  std::cerr << "dc-memtrace: " << dcmt::printable(message) << (ended ? "" : ".") << " See: " << help << " --help\n";
   return kExitUsage;
 }
 

@@ -286,8 +286,12 @@ Story story_of(const ReplayPlan& plan, const std::vector<std::size_t>& shown) {
 
 std::string program_of(const LoadedTrace& trace, const ReplayPlan& plan, const std::vector<std::size_t>& shown) {
   const Story story = story_of(plan, shown);
-  std::string text = fmt::format("\"\"\"Parameters that are gathered and released, as recorded in {}, {}.\n\n",
-                                 trace.path.substr(trace.path.rfind('/') + 1), region_text(plan.region));
+  // The name goes into a program: nothing in it may end the text around it.
+  std::string name = trace.path.substr(trace.path.rfind('/') + 1);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '"' || c == '\\'; }, '_');
+  std::string text = fmt::format("\"\"\"Parameters that are gathered and released, as recorded in {}, {}.\n\n", name,
+                                 region_text(plan.region));
   text += fmt::format(
       "{} of {} gathered storages. Needs torch only; --fixed shows the same with releases that free.\n\"\"\"\n\n",
       shown.size(), plan.buffers.size());

@@ -19,8 +19,10 @@ SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
 
 def environment(**more: str) -> dict[str, str]:
+    """In which this package and the tests' own Python come first."""
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD), **more}
+    programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    return {**os.environ, "PATH": programs, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD), **more}
 
 
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "trace/base/printable.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -46,7 +48,7 @@ Expected<std::vector<OperatorAliases>> operator_aliases(Database& database) {
     const Expected<bool> row = query->step();
     if (!row.ok()) return row.error();
     if (!*row) break;
-    Masks& masks = all[{std::string(query->text(0)), std::string(query->text(1))}];
+    Masks& masks = all[{printable(query->text(0)), printable(query->text(1))}];
     masks.declared |= static_cast<std::uint64_t>(query->integer(2));
     masks.observed |= static_cast<std::uint64_t>(query->integer(3));
   }

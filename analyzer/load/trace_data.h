@@ -1,8 +1,9 @@
 // One trace in memory: plain rows in columns, loaded once; every analysis is a function over it.
 //
 // Rows keep the ids they have in the file (trace/sql/0001.sql says what each column means). A reference that is NULL
-// there is a zero id here, a lifetime without an end has a zero `to`. Thread-safety: const after load, so any number of
-// threads may read it.
+// there is a zero id here, a lifetime without an end has a zero `to`. Text is as printable() makes it, so that every
+// face can print it, and numbers are such that no sum of a column leaves its type. Thread-safety: const after load, so
+// any number of threads may read it.
 #pragma once
 
 #include <cstdint>
@@ -294,7 +295,7 @@ class TraceData {
   /// database says: kBadInput for a damaged file.
   static Expected<TraceData> load(Database& database);
 
-  std::string path;
+  std::string path;  ///< as it is printed
   std::map<std::string, MetaValue, std::less<>> meta;
   Column<Thread> threads;
   Column<Frame> frames;
@@ -353,6 +354,7 @@ class TraceData {
   Status load_parameters(Database& database);
   Status load_stream_waits(Database& database);
   Status load_out_of_memory(Database& database, const std::vector<StringId>& gpus);
+  [[nodiscard]] Status check_sums() const;
   void build_indexes();
   void index_blocks();
 

@@ -1,11 +1,13 @@
 // Reading a trace into columns.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <thread>
 
 #include "analyzer/load/load_jobs.h"
 #include "analyzer/load/trace_data.h"
+#include "trace/base/printable.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/rows.h"
@@ -13,7 +15,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;  ///< of bytes, references, operators
 constexpr unsigned kMostThreads = 8;                           ///< more wait for memory only
 
 /// What blocks lie on, by the texts that name it.
@@ -29,12 +30,14 @@ class Cursor {
  public:
   explicit Cursor(const Statement& row) : row_(row) {}
 
-  [[nodiscard]] bool makes_sense() const { return makes_sense_; }
+  void begin_row() { column_ = 0; }
+  /// False once a row made no sense, or the counts of all rows together are more than any sum may be.
+  [[nodiscard]] bool makes_sense() const { return makes_sense_ && total_ <= kLargest; }
 
   /// Any number: an address, a key.
   std::int64_t any() { return row_.integer(column_++); }
   std::optional<std::int64_t> optional_any() { return row_.optional_integer(column_++); }
-  std::int64_t integer() { return checked(any(), -kLargestCount, kLargestCount); }
+  std::int64_t integer() { return counted(checked(any(), -kLargestCount, kLargestCount)); }
   std::string_view text() { return row_.text(column_++); }
   /// Text of the table string.
   std::string_view name() {
@@ -44,7 +47,7 @@ class Cursor {
   }
   std::optional<std::int64_t> optional_integer() {
     const std::optional<std::int64_t> value = optional_any();
-    return value ? std::optional(checked(*value, -kLargestCount, kLargestCount)) : std::nullopt;
+    return value ? std::optional(counted(checked(*value, -kLargestCount, kLargestCount))) : std::nullopt;
   }
   /// An id, a sequence, a time.
   template <class Id>
@@ -52,10 +55,12 @@ class Cursor {
     return number<Id>(any());
   }
   std::int64_t meta_integer() { return checked(any(), -kLargest, kLargest); }
-  Bytes bytes() { return Bytes(checked(any(), 0, kLargestCount)); }
+  /// A count of the whole run.
+  std::int64_t run_count() { return counted(meta_integer()); }
+  Bytes bytes() { return Bytes(counted(checked(any(), 0, kLargestCount))); }
   std::optional<Bytes> optional_bytes() {
     const std::optional<std::int64_t> value = optional_any();
-    return value ? std::optional(Bytes(checked(*value, 0, kLargestCount))) : std::nullopt;
+    return value ? std::optional(Bytes(counted(checked(*value, 0, kLargestCount)))) : std::nullopt;
   }
   std::optional<std::int64_t> gpu() {
     const std::optional<std::int64_t> value = optional_any();
@@ -125,9 +130,15 @@ class Cursor {
     return 0;
   }
 
+  std::int64_t counted(std::int64_t value) {
+    if (total_ <= kLargest) total_ += std::abs(value);
+    return value;
+  }
+
   const Statement& row_;
   int column_ = 0;
   bool makes_sense_ = true;
+  std::int64_t total_ = 0;  ///< of all counts so far
 };
 
 template <class Read>
@@ -138,19 +149,18 @@ Status read_rows(Database& database, std::string_view sql, const Read& read, std
     statement->bind(1, stretch->first);
     statement->bind(2, stretch->last);
   }
-  for (;;) {
+  for (Cursor in(*statement);;) {
     Expected<bool> row = statement->step();
     if (!row.ok()) return row.error();
     if (!*row) return {};
-    Cursor in(*statement);
+    in.begin_row();
     read(in);
     if (!in.makes_sense()) {
       const std::string_view from = sql.substr(sql.find(" FROM ") + 6);
       const std::string_view key = statement->text(0);
-      return Error{ErrorCode::kBadInput, database.path() + ": damaged: the row of " +
-                                             std::string(from.substr(0, from.find(' '))) + " with " +
-                                             std::string(statement->column_name(0)) + " " +
-                                             std::string(key.substr(0, key.find('\n'))) + " makes no sense."};
+      return Error{ErrorCode::kBadInput,
+                   database.path() + ": damaged: the row of " + std::string(from.substr(0, from.find(' '))) + " with " +
+                       std::string(statement->column_name(0)) + " " + printable(key) + " makes no sense."};
     }
   }
 }
@@ -349,7 +359,7 @@ class Parts {
 
 Expected<TraceData> TraceData::load(Database& database) {
   TraceData data;
-  data.path = database.path();
+  data.path = printable(database.path());
   DCMT_RETURN_IF_ERROR(database.execute("BEGIN"));
   if (const Status read = data.load_all(database); !read.ok()) {
     // The rows are what failed; that the transaction may not end either would only hide it.
@@ -398,6 +408,21 @@ Status TraceData::load_all(Database& database) {
   blocks = block_parts.join();
   storages = storage_parts.join();
   tensors = tensor_parts.join();
+  return check_sums();
+}
+
+Status TraceData::check_sums() const {
+  // Each part was checked by itself; of these, the analysis adds up all rows.
+  const auto is_too_much = [](const auto& rows) {
+    std::int64_t total = 0;
+    for (const auto& row : rows) {
+      if ((total += row.bytes.value) > kLargest) return true;
+    }
+    return false;
+  };
+  for (const auto& [table, wrong] : {std::pair("block", is_too_much(blocks)), {"storage", is_too_much(storages)}}) {
+    if (wrong) return {ErrorCode::kBadInput, path + ": damaged: the bytes of table " + table + " add up to too much."};
+  }
   return {};
 }
 
@@ -405,7 +430,8 @@ Status TraceData::load_meta(Database& database) {
   return read_rows(database, "SELECT key, value, typeof(value), value FROM meta", [&](Cursor& in) {
     const std::string key(in.text());
     MetaValue value;
-    value.text = in.text();
+    // Lines and their fields, each of which is escaped where it is read.
+    value.text = key == meta::kOrigins ? in.text() : printable(in.text());
     value.is_integer = in.text() == "integer";
     if (value.is_integer) value.integer = in.meta_integer();
     meta.emplace(key, std::move(value));
@@ -415,7 +441,7 @@ Status TraceData::load_meta(Database& database) {
 Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](Cursor& in) {
     const StringId id = in.id<StringId>();
-    strings_.push_back({id, std::string(in.name())});
+    strings_.push_back({id, printable(in.name())});
   }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, tid, name FROM thread ORDER BY id", [&](Cursor& in) {
     const auto id = in.id<ThreadId>();
@@ -453,7 +479,7 @@ Status TraceData::load_rows(Database& database) {
                   mark.kind = named(in.text(), kMarkKinds, MarkKind::kOther);
                   mark.flags = parse_flags(in.text());
                   mark.name = in.id<StringId>();
-                  mark.trigger = intern(in.text());
+                  mark.trigger = intern(printable(in.text()));
                   const std::optional<std::int64_t> graph = in.optional_any();
                   const std::optional<std::int64_t> key = in.optional_any();
                   if (key) mark.key = Key{graph.value_or(0), *key};
@@ -479,11 +505,11 @@ Status TraceData::load_rows(Database& database) {
         LaunchesSoFar row;
         row.seq = in.id<Sequence>();
         row.looking = in.integer() != 0;
-        row.counts.calls = in.meta_integer();
-        row.counts.graphs = in.meta_integer();
-        row.counts.nccl = in.meta_integer();
-        row.counts.unknown = in.meta_integer();
-        row.counts.copies = in.meta_integer();
+        row.counts.calls = in.run_count();
+        row.counts.graphs = in.run_count();
+        row.counts.nccl = in.run_count();
+        row.counts.unknown = in.run_count();
+        row.counts.copies = in.run_count();
         launches.push_back(row);
       }));
   DCMT_RETURN_IF_ERROR(read_rows(
@@ -534,7 +560,7 @@ Status TraceData::load_rows(Database& database) {
     Diagnostic diagnostic;
     diagnostic.id = in.id<DiagnosticId>();
     diagnostic.seq = in.id<Sequence>();
-    diagnostic.code = intern(in.text());
+    diagnostic.code = intern(printable(in.text()));
     diagnostic.text = in.id<StringId>();
     diagnostics.push_back(diagnostic);
   }));
@@ -553,7 +579,7 @@ Status TraceData::load_device_peaks(Database& database) {
                    " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
                    [&](Cursor& in) {
                      DevicePeaks peaks;
-                     peaks.device = intern(in.text());
+                     peaks.device = intern(printable(in.text()));
                      peaks.active = in.optional_bytes();
                      peaks.reserved = in.optional_bytes();
                      device_peaks.push_back(peaks);
@@ -628,7 +654,7 @@ Status TraceData::load_losses(Database& database) {
   return read_rows(database, sql, [&](Cursor& in) {
     Loss loss;
     loss.id = in.id<LossId>();
-    loss.reason = intern(in.text());
+    loss.reason = intern(printable(in.text()));
     loss.count = in.integer();
     loss.from_seq = in.id<Sequence>();
     loss.to_seq = in.id<Sequence>();
@@ -665,7 +691,7 @@ Status TraceData::load_intervals(Database& database) {
                 [&](Cursor& in) {
                   IntervalCurve curve;
                   curve.span = in.span();
-                  curve.device = intern(in.text());
+                  curve.device = intern(printable(in.text()));
                   curve.begin = in.bytes();
                   curve.peak = in.bytes();
                   curve.peak_seq = in.id<Sequence>();
@@ -685,7 +711,7 @@ Status TraceData::load_intervals(Database& database) {
         sum.releases = in.integer();
         sum.final = in.integer();
         sum.residual = in.integer();
-        sum.residual_bytes = in.meta_integer();
+        sum.residual_bytes = in.run_count();
         sum.reads = in.integer();
         sum.empty_reads = in.integer();
         sum.kernel_reads = in.integer();

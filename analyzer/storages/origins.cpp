@@ -6,6 +6,7 @@
 
 #include "analyzer/storages/stacks.h"
 #include "trace/base/path_end.h"
+#include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
@@ -40,7 +41,7 @@ const Origins::Origin& Origins::find(const Mark& mark) {
 }
 
 Origins::Origin Origins::look_up(const Mark& mark) const {
-  const auto origin_of = [](const Row& row) { return Origin{row.origin, row.purpose == "trial"}; };
+  const auto origin_of = [](const Row& row) { return Origin{printable(row.origin), row.purpose == "trial"}; };
   for (const FrameText& frame : frames_of(data_, mark.by.stack)) {
     for (const Row& row : rows_) {
       if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/time/curve.h"
+#include "trace/base/printable.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
@@ -98,7 +99,7 @@ Status Pyramid::load_devices() {
     curve.device = next->text(0);
     next->reset();
     // Text that is none, such as a blob, would be found again and again.
-    if (curve.device <= after) return damaged();
+    if (curve.device <= after || printable(curve.device) != curve.device) return damaged();
     after = curve.device;
     top->bind(1, std::string_view(curve.device));
     Expected<std::optional<std::int64_t>> level = integer_of(*top);

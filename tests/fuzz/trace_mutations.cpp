@@ -49,6 +49,38 @@ std::string value(Random& random) {
   }
 }
 
+/// What no recorder makes, beside the tables or in place of one; and rows that add up to more than a number holds.
+void plant(Database& database, Random& random) {
+  const std::string& table = random.pick(kTables);
+  const std::string endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT ";
+  std::string sql;
+  switch (random.below(5)) {
+    case 0: {
+      std::string columns;
+      for (const std::string& column : columns_of(database, table))
+        columns += (columns.empty() ? "" : ", ") + ("n AS " + column);
+      sql = "DROP TABLE " + table + "; CREATE VIEW " + table + " AS " + endless + columns + " FROM r";
+      break;
+    }
+    case 1:
+      sql = "CREATE TRIGGER planted AFTER INSERT ON " + table + " BEGIN DELETE FROM block; END";
+      break;
+    case 2:
+      sql = "CREATE VIEW pragma_table_info AS " + endless + "'id' AS name FROM r";
+      break;
+    case 3:
+      sql = "DROP TABLE " + table + "; CREATE VIRTUAL TABLE " + table + " USING fts5(id, text)";
+      break;
+    default:
+      sql =
+          "WITH RECURSIVE r(n) AS (SELECT 1000000 UNION ALL SELECT n + 1 FROM r LIMIT 9000) INSERT INTO block(id,"
+          " address, bytes, thread, late, from_ns) SELECT n, n, 1 << " +
+          std::to_string(44 + random.below(5)) + ", 0, 0, n FROM r";
+      break;
+  }
+  static_cast<void>(database.execute(sql));
+}
+
 /// A condition that some rows meet.
 std::string some_rows(Random& random) {
   if (random.chance(20)) return "1";
@@ -111,6 +143,7 @@ void mutate_rows(const std::string& path, Random& random) {
     if (random.chance(60)) loosen(*database, table, damaged, random);
   }
   for (std::uint64_t i = 0, changes = 1 + random.below(12); i < changes; ++i) change_rows(*database, random);
+  if (random.chance(10)) plant(*database, random);
   if (random.chance(3))
     static_cast<void>(database->execute("PRAGMA user_version = " + std::to_string(random.below(4))));
   if (random.chance(1)) static_cast<void>(database->execute("PRAGMA application_id = 7"));

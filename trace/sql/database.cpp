@@ -1,8 +1,11 @@
 #include "trace/sql/database.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <utility>
 
 namespace dcmt {
@@ -11,12 +14,32 @@ namespace {
 // A reader meets a writer's commit only for a moment (WAL), but a checkpoint can hold the file a little longer.
 constexpr int kBusyTimeoutMs = 5000;
 
+/// Steps of SQLite's machine between two calls of the handler that counts them.
+constexpr int kStepsAtOnce = 100'000;
+/// What any file may take, and more to write on one, which grows by rows that are not in it yet; and per byte of the
+/// file many times what reading every row of it several times takes.
+constexpr std::uint64_t kFewestSteps = 20'000'000;
+constexpr std::uint64_t kFewestStepsToWrite = 20'000'000'000;
+constexpr std::uint64_t kStepsPerByte = 32;
+
+/// Of a text or a blob, a row and an expression: more than any trace of ours has.
+constexpr std::array kLimits = {
+    std::pair{SQLITE_LIMIT_LENGTH, 64 << 20},  std::pair{SQLITE_LIMIT_COLUMN, 100},
+    std::pair{SQLITE_LIMIT_EXPR_DEPTH, 100},   std::pair{SQLITE_LIMIT_COMPOUND_SELECT, 10},
+    std::pair{SQLITE_LIMIT_ATTACHED, 0},       std::pair{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100},
+    std::pair{SQLITE_LIMIT_FUNCTION_ARG, 16},  std::pair{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+    std::pair{SQLITE_LIMIT_WORKER_THREADS, 0},
+};
+
 Error failure(sqlite3* connection, int code, const std::string& path) {
   const int primary = code & 0xff;
   const bool bad_file = primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_CANTOPEN;
   // One line: of a damaged schema SQLite quotes the rest of the definition.
   std::string why = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
   why.resize(std::min(why.size(), why.find('\n')));
+  if (primary == SQLITE_INTERRUPT) {
+    return {ErrorCode::kBadInput, path + ": damaged: reading it takes more work than its size explains."};
+  }
   return Error{bad_file ? ErrorCode::kBadInput : ErrorCode::kIo, path + ": " + why + "."};
 }
 
@@ -26,6 +49,39 @@ std::string path_of(sqlite3_stmt* statement) {
 }
 
 }  // namespace
+
+/// How much work the connection has done.
+struct Database::Work {
+  std::string path;
+  std::uint64_t fewest, steps = 0, most = fewest;
+
+  /// Asked for every kStepsAtOnce steps: true ends the statement.
+  bool is_too_much() {
+    steps += kStepsAtOnce;
+    if (steps <= most) return false;
+    // A trace can grow while it is read.
+    std::uint64_t bytes = 0;
+    for (const char* suffix : {"", "-wal"}) {
+      struct stat status {};
+      if (::stat((path + suffix).c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
+    }
+    most = std::max(most, fewest + bytes * kStepsPerByte);
+    return steps > most;
+  }
+};
+
+void Database::EndWork::operator()(Work* work) const noexcept { delete work; }
+
+Database::Database(sqlite3* connection, std::string path) : connection_(connection), path_(std::move(path)) {}
+
+void Database::distrust() {
+  sqlite3* connection = connection_.get();
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  for (const auto& [limit, most] : kLimits) sqlite3_limit(connection, limit, most);
+}
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 
@@ -138,6 +194,12 @@ Expected<Database> Database::open(const std::string& path, OpenMode mode) {
     return error;
   }
   sqlite3_busy_timeout(connection, kBusyTimeoutMs);
+  database.distrust();
+  if (mode == OpenMode::kCreate) return database;
+  database.work_.reset(new Work{path, mode == OpenMode::kRead ? kFewestSteps : kFewestStepsToWrite});
+  sqlite3_progress_handler(
+      connection, kStepsAtOnce, [](void* work) { return static_cast<Work*>(work)->is_too_much() ? 1 : 0; },
+      database.work_.get());
   return database;
 }
 

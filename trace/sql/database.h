@@ -74,7 +74,9 @@ enum class OpenMode {
   kCreate,     ///< a new or an existing file
 };
 
-/// A connection to one SQLite file.
+/// A connection to one SQLite file. Nothing in the file can make it run code, read another file, or work without end:
+/// functions in the file's schema are limited to harmless ones, and what reads an existing file may do no more work
+/// than the file's size explains.
 class Database {
  public:
   /// Opens `path`. SQLite looks at the content only when it is first asked something. Fails with kBadInput.
@@ -98,9 +100,16 @@ class Database {
   struct Close {
     void operator()(sqlite3* connection) const noexcept;
   };
+  struct Work;
+  struct EndWork {
+    void operator()(Work* work) const noexcept;
+  };
 
-  Database(sqlite3* connection, std::string path) : connection_(connection), path_(std::move(path)) {}
+  Database(sqlite3* connection, std::string path);
+  void distrust();
 
+  std::unique_ptr<Work, EndWork>
+      work_;  ///< done so far; none for a file that this process makes. Outlives the connection
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collector/recorder/console/human_text.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -92,7 +93,7 @@ std::string oom_lines(const OomFacts& facts, const std::string& who, const std::
   lines.push_back(fmt::format("next dc-memtrace show live {} --at oom{}", folder,
                               facts.number > 1 ? fmt::format("#{}", facts.number) : ""));
   std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "dc-memtrace: " : "  ") + lines[i] + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "dc-memtrace: " : "  ") + printable(lines[i]) + "\n";
   return text;
 }
 
