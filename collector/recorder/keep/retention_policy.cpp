@@ -9,6 +9,8 @@ namespace {
 constexpr double kEverythingUpTo = 0.1;
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
+/// From here on the size is read after fewer rows.
+constexpr double kCarefulFrom = 0.8;
 constexpr double kFullFrom = 0.95;
 constexpr double kOverFrom = 0.97;
 constexpr double kMergeStep = 0.005;
@@ -43,6 +45,11 @@ Kept RetentionPolicy::afterwards(std::optional<std::int64_t> step, std::int64_t 
 }
 
 bool RetentionPolicy::full() const { return !everything_ && !used_less_than(kFullFrom); }
+
+std::size_t RetentionPolicy::batch_rows(std::size_t usual) const {
+  const std::int64_t share = used_less_than(kCarefulFrom) ? 5'000 : 200'000;
+  return std::min(usual, static_cast<std::size_t>(options_.max_disk / share));
+}
 
 bool RetentionPolicy::over() const { return !everything_ && !used_less_than(kOverFrom); }
 

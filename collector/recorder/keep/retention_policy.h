@@ -67,10 +67,9 @@ class RetentionPolicy {
   [[nodiscard]] bool full() const;
   /// So little room is left that a row whose end has come is removed instead of growing by it.
   [[nodiscard]] bool over() const;
-  /// How many rows are written before the size is asked for again. Where there is little room, each may cost a page.
-  [[nodiscard]] std::size_t batch_rows(std::size_t usual) const {
-    return std::min(usual, static_cast<std::size_t>(options_.max_disk / (full() ? 200'000 : 5'000)));
-  }
+  /// How many rows are written before the size is read again. In a trace that has rows on both sides, each may cost a
+  /// page.
+  [[nodiscard]] std::size_t batch_rows(std::size_t usual) const;
   /// How many rows may wait: `usual`, or less where the disk bound is so small that they would not fit.
   [[nodiscard]] std::size_t most_rows(std::size_t usual) const {
     constexpr std::int64_t kShare = 500;
