@@ -79,6 +79,38 @@ Json residual_json(const ResidualDifference& difference) {
   return {{"key", key_json(difference.key)}, {"sides", std::move(sides)}};
 }
 
+Json sides_json(const std::vector<analyzer::BytesOfRanks>& sides) {
+  Json list = Json::array();
+  for (const analyzer::BytesOfRanks& side : sides) list.push_back({{"ranks", side.ranks}, {"bytes", side.bytes.value}});
+  return list;
+}
+
+Json finding_json(const analyzer::FindingDifference& difference) {
+  return {{"title", difference.finding.title},
+          {"place", difference.finding.place},
+          {"with", sides_json(difference.with)},
+          {"without", difference.without}};
+}
+
+Json memory_json(const std::optional<analyzer::MemoryDifference>& memory) {
+  if (!memory) return {};
+  Json growth = Json::array();
+  for (const analyzer::MemoryDifference::Growth& side : memory->growth) {
+    growth.push_back({{"ranks", side.ranks}, {"bytes_a_step", side.bytes_a_step}});
+  }
+  Json places = Json::array();
+  for (const analyzer::MemoryDifference::Place& place : memory->places) {
+    places.push_back(
+        {{"site", place.site}, {"from_step", optional_json(place.from_step)}, {"sides", sides_json(place.sides)}});
+  }
+  const bool grown = !memory->growth.empty();
+  return {{"peaks", sides_json(memory->peaks)},
+          {"first_step", grown ? Json(memory->first) : Json()},
+          {"last_step", grown ? Json(memory->last) : Json()},
+          {"growth", std::move(growth)},
+          {"places", std::move(places)}};
+}
+
 Json end_json(const LastGather& end) {
   return {{"ranks", end.ranks},
           {"step", optional_json(end.step)},
@@ -112,6 +144,7 @@ Json ranks_json(const RankComparison& comparison) {
           {"left_out", comparison.left_out},
           {"ranks", list_json(comparison.ranks, rank_json)},
           {"graphs", std::move(graphs)},
+          {"graphs_by_order", comparison.graphs_by_order},
           {"mechanisms", std::move(mechanisms)},
           {"names", std::move(names)},
           {"keys_without_graph", comparison.keys_without_graph},
@@ -121,6 +154,8 @@ Json ranks_json(const RankComparison& comparison) {
           {"gather_order", order_json(comparison.order)},
           {"parameters", list_json(comparison.parameters, parameter_json)},
           {"residual", list_json(comparison.residual, residual_json)},
+          {"findings", list_json(comparison.findings, finding_json)},
+          {"memory", memory_json(comparison.memory)},
           {"last_gathers", list_json(comparison.ends, end_json)}};
 }
 

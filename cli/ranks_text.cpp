@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -36,7 +37,9 @@ std::string steps_name(const std::vector<std::int64_t>& steps) {
 std::string graph_text(const RankComparison& comparison, std::int64_t graph) {
   const auto mechanism = comparison.mechanisms.find(graph);
   if (mechanism != comparison.mechanisms.end()) return mechanism->second;
-  return comparison.graphs_by_order ? fmt::format("graph #{}", graph + 1) : fmt::format("graph {}", graph);
+  const std::vector<std::int64_t>& by_order = comparison.graphs_by_order;
+  const auto at = std::find(by_order.begin(), by_order.end(), graph);
+  return at != by_order.end() ? fmt::format("graph #{}", at - by_order.begin() + 1) : fmt::format("graph {}", graph);
 }
 
 /// "layers.0.weight, layers.1.weight and 6 more"; empty unless all of them have names.
@@ -266,12 +269,85 @@ std::string residual_text(const RankComparison& comparison, const Style& style) 
   return "\n" + table.text(style, kIndent) + more_text(groups.size(), "group");
 }
 
+/// "14.0 MiB on rank 1; 4.5 MiB on ranks 0, 2": ranks of one text together; of many texts the first and the last.
+template <class Side, class Text>
+std::string sides_text(const std::vector<Side>& sides, const Text& text_of) {
+  constexpr std::size_t kMostSides = 3;
+  std::vector<std::pair<std::string, Ranks>> alike;
+  for (const Side& side : sides) {
+    const std::string text = text_of(side);
+    if (alike.empty() || alike.back().first != text) alike.emplace_back(text, Ranks());
+    alike.back().second.insert(alike.back().second.end(), side.ranks.begin(), side.ranks.end());
+  }
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < alike.size(); ++i) {
+    const bool shown = alike.size() <= kMostSides || i == 0 || i + 1 == alike.size();
+    if (shown) parts.push_back(fmt::format("{} on {}", alike[i].first, ranks_name(alike[i].second)));
+    if (!shown && i == 1) parts.emplace_back("...");
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string peaks_text(const analyzer::MemoryDifference& memory) {
+  return sides_text(memory.peaks, [](const auto& side) { return rounded_bytes(side.bytes.value); });
+}
+
+/// Where the memory differs, and from which step on.
+std::string memory_text(const RankComparison& comparison, const Style& style) {
+  const analyzer::MemoryDifference& memory = *comparison.memory;
+  std::string text;
+  if (memory.growth.size() > 1) {
+    text +=
+        fmt::format("\n{}growth over steps {} to {}: {}\n", kIndent, memory.first, memory.last,
+                    sides_text(memory.growth, [](const auto& side) {
+                      return (side.bytes_a_step < 0 ? "-" : "") + exact_bytes(std::abs(side.bytes_a_step)) + " a step";
+                    }));
+  }
+  if (memory.places.empty()) return text;
+  Table table({"allocated at", "differs", "", "bytes at the peak"}, {false, false, false, true});
+  for (const analyzer::MemoryDifference::Place& place : memory.places) {
+    for (const analyzer::BytesOfRanks& side : place.sides) {
+      const bool head = &side == &place.sides.front();
+      if (!head && place.sides.size() > kMostRows && &side != &place.sides.back()) continue;
+      table.add({head ? place.site : "",
+                 !head             ? ""
+                 : place.from_step ? fmt::format("from the end of step {} on", *place.from_step)
+                                   : "within steps",
+                 ranks_name(side.ranks), exact_bytes(side.bytes.value)});
+    }
+  }
+  return text + "\n" + table.text(style, kIndent);
+}
+
+std::string findings_text(const RankComparison& comparison, const Style& style) {
+  Table table({"findings of some ranks only", "at", "", "bytes"}, {false, false, false, true});
+  for (std::size_t i = 0; i < comparison.findings.size() && i < kMostRows; ++i) {
+    const analyzer::FindingDifference& difference = comparison.findings[i];
+    for (const analyzer::BytesOfRanks& side : difference.with) {
+      const bool head = &side == &difference.with.front();
+      table.add({head ? difference.finding.title : "", head ? difference.finding.place : "", ranks_name(side.ranks),
+                 exact_bytes(side.bytes.value)});
+    }
+    table.add({"", "", ranks_name(difference.without), "none"});
+  }
+  return "\n" + table.text(style, kIndent) + more_text(comparison.findings.size(), "finding");
+}
+
+bool gathered(const RankComparison& comparison) {
+  return std::any_of(comparison.ranks.begin(), comparison.ranks.end(),
+                     [](const RankFacts& facts) { return facts.gathers() > 0; });
+}
+
 /// What was compared and agrees.
 std::string same_text(const RankComparison& comparison) {
   std::vector<std::string> same;
-  if (!comparison.order) same.emplace_back("order of gathers");
-  if (comparison.parameters.empty()) same.emplace_back("gathered bytes, uses and persistence");
-  if (comparison.residual.empty()) same.emplace_back("residual sets");
+  if (gathered(comparison)) {
+    if (!comparison.order) same.emplace_back("order of gathers");
+    if (comparison.parameters.empty()) same.emplace_back("gathered bytes, uses and persistence");
+    if (comparison.residual.empty()) same.emplace_back("residual sets");
+  }
+  if (comparison.findings.empty()) same.emplace_back("findings");
+  if (!comparison.memory) same.emplace_back("peaks and growth, to a twentieth");
   if (same.empty()) return {};
   return fmt::format("the same on all ranks: {}\n", fmt::join(same, " · "));
 }
@@ -293,7 +369,9 @@ std::string ends_text(const RankComparison& comparison) {
 /// What was compared, and what not.
 std::string notes_text(const RankComparison& comparison) {
   std::string text;
-  if (!comparison.has_steps) {
+  if (!gathered(comparison)) {
+    text += "compared: memory and findings; no rank gathered a parameter\n";
+  } else if (!comparison.has_steps) {
     text += "compared: the gathers of the whole traces, which have no step\n";
   } else {
     std::int64_t ended = 0;
@@ -311,9 +389,10 @@ std::string notes_text(const RankComparison& comparison) {
         "compared among the ranks that have them\n",
         ranks_name(comparison.lacking), comparison.lacking.size() == 1 ? "has" : "have");
   }
-  if (comparison.graphs_by_order) {
+  if (!comparison.graphs_by_order.empty()) {
     text +=
-        "note: no graph number is common to the ranks; #1 is the graph that a rank gathered from first, and so on "
+        "note: graph numbers that the ranks have not in common: #1 is the graph that a rank gathered from first, and "
+        "so on "
         "(numbers of each rank: --json)\n";
   }
   if (comparison.keys_without_graph > 0) {
@@ -352,7 +431,27 @@ std::vector<std::string> other_differences(const RankComparison& comparison) {
     parts.push_back(fmt::format("in whether {} residual", counted(static_cast<std::int64_t>(comparison.residual.size()),
                                                                   "parameter is", "parameters are")));
   }
+  if (!comparison.findings.empty()) {
+    parts.push_back("in " + counted(static_cast<std::int64_t>(comparison.findings.size()), "finding"));
+  }
+  if (comparison.memory) parts.push_back(fmt::format("in their peaks ({})", peaks_text(*comparison.memory)));
   return parts;
+}
+
+/// "a, b and c".
+std::string enumerated(std::vector<std::string> parts) {
+  if (parts.size() < 2) return parts.empty() ? "" : parts.front();
+  const std::string last = std::move(parts.back());
+  parts.pop_back();
+  return fmt::format("{} and {}", fmt::join(parts, ", "), last);
+}
+
+/// The place that makes the largest difference, and since when.
+std::string first_memory_line(const RankComparison& comparison) {
+  if (!comparison.memory || comparison.memory->places.empty()) return {};
+  const analyzer::MemoryDifference::Place& place = comparison.memory->places.front();
+  return fmt::format("Most of the memory that differs is allocated at {}{}.\n", place.site,
+                     place.from_step ? fmt::format(", from the end of step {} on", *place.from_step) : "");
 }
 
 std::string headline(const RankComparison& comparison, const Style& style) {
@@ -367,22 +466,22 @@ std::string headline(const RankComparison& comparison, const Style& style) {
         first_difference(comparison)));
   }
   if (!others.empty()) {
-    text += text.empty() ? style.bad(fmt::format("The ranks differ {}.", fmt::join(others, " and ")))
-                         : "\n" + style.bad(fmt::format("They also differ {}.", fmt::join(others, " and ")));
+    text += text.empty() ? style.bad(fmt::format("The ranks differ {}.", enumerated(others)))
+                         : "\n" + style.bad(fmt::format("They also differ {}.", enumerated(others)));
   }
   if (!text.empty()) return text;
-  const bool gathered = std::any_of(comparison.ranks.begin(), comparison.ranks.end(),
-                                    [](const RankFacts& facts) { return facts.gathers() > 0; });
   const auto ranks = static_cast<std::int64_t>(comparison.ranks.size());
-  if (!gathered)
-    return style.bold(fmt::format("{}, no gather on any of them: only peaks compare.", counted(ranks, "rank")));
+  if (!gathered(comparison)) {
+    return style.good(fmt::format("{} alike in peaks, growth and findings; no gather on any of them.",
+                                  counted(ranks, "rank is", "ranks are")));
+  }
   return style.good(fmt::format("{} gather alike: no difference.", counted(ranks, "rank")));
 }
 
 }  // namespace
 
 std::string ranks_text(const RankComparison& comparison, const Style& style) {
-  std::string text = headline(comparison, style) + "\n";
+  std::string text = headline(comparison, style) + "\n" + first_memory_line(comparison);
   if (!comparison.missing.empty()) {
     text += style.bad(fmt::format("{} of {} {} no trace.", ranks_name(comparison.missing), comparison.world_size,
                                   comparison.missing.size() == 1 ? "has" : "have")) +
@@ -393,6 +492,8 @@ std::string ranks_text(const RankComparison& comparison, const Style& style) {
   if (comparison.ranks.size() > 1) {
     if (!comparison.parameters.empty()) text += parameters_text(comparison, style);
     if (!comparison.residual.empty()) text += residual_text(comparison, style);
+    if (!comparison.findings.empty()) text += findings_text(comparison, style);
+    if (comparison.memory) text += memory_text(comparison, style);
     text += "\n" + same_text(comparison) + ends_text(comparison) + notes_text(comparison);
   }
   return text;

@@ -46,12 +46,12 @@ def plan(*steps: list[int], kept: tuple[int, ...] = (), elements: int = ELEMENTS
 
 @pytest.fixture
 def show(tmp_path):
-    def run(*plans: list) -> tuple[dict, str, str]:
+    def run(*plans: object, program: str = RANK) -> tuple[dict, str, str]:
         launcher = tmp_path / "launcher.py"
         launcher.write_text(LAUNCHER)
         rank = tmp_path / "rank.py"
-        rank.write_text(RANK)
-        folder = tmp_path / "out"
+        rank.write_text(program)
+        folder = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
         recorded.record(folder, launcher, rank, *(json.dumps(steps) for steps in plans))
         shown = recorded.tool("show", "ranks", "--json", folder)
         assert shown.returncode == 0, shown.stderr
@@ -109,3 +109,35 @@ def test_the_first_difference_is_what_the_plans_say(show):
     assert numbers == [] or all(len(own) == 1 for own in numbers)
     assert text.startswith("The ranks gather in different orders, first at step 1, gather 2:")
     assert "next: dc-memtrace show ranks " in report
+
+
+KEEPS = """
+import sys, torch
+torch.set_num_threads(1)
+net = torch.nn.Linear(256, 256)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+log = []
+for step in range(8):
+    out = net(torch.randn(1024, 256))
+    out.square().mean().backward()
+    opt.step()
+    opt.zero_grad()
+    if sys.argv[1] == "true":
+        log.append(out)
+"""
+
+
+def test_the_rank_that_keeps_its_outputs_and_the_line_that_makes_them(show):
+    seen, text, report = show(False, True, False, program=KEEPS)
+    assert seen["differs"] and seen["gather_order"] is None
+    memory = seen["memory"]
+    assert [side["ranks"] for side in memory["peaks"]] == [[1], [0, 2]]
+    growth = {tuple(side["ranks"]): side["bytes_a_step"] for side in memory["growth"]}
+    assert growth == {(1,): 1 << 20, (0, 2): 0}
+    first = memory["places"][0]
+    assert first["site"].endswith("rank.py:8 <module>") and first["from_step"] == 1
+    assert "Most of the memory that differs is allocated at" in text and "from the end of step 1 on" in text
+    assert "The ranks differ in their peaks" in report and "next: dc-memtrace show ranks" in report
+    seen, text, report = show(False, False, program=KEEPS)
+    assert not seen["differs"] and "2 ranks are alike in peaks, growth and findings" in text
+    assert "The ranks differ" not in report

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/ranks/rank_numbers.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -60,104 +62,6 @@ Ranks missing_ranks(const RankComparison& result) {
     if (!present.contains(rank)) missing.push_back(rank);
   }
   return missing;
-}
-
-/// Graphs below 0 are mechanisms whose functions gather: the ranks have them in common, and nothing else follows.
-bool is_mechanism(std::int64_t graph) { return graph < 0; }
-
-/// A parameter by its name: of equal names on one rank (two models), by their order too.
-struct NamedKey {
-  std::int64_t graph;
-  std::string name;
-  std::size_t place;
-  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;  // NOLINT(modernize-use-nullptr)
-};
-
-/// A rank numbers the parameters of functions as they come. Here each name has one number on all ranks.
-class NumbersByName {
- public:
-  explicit NumbersByName(const std::vector<RankFacts>& ranks) {
-    for (const RankFacts& facts : ranks) {
-      for (const auto& [key, parameter] : facts.parameters) next_ = std::max(next_, key.key + 1);
-      for (const auto& [key, name] : facts.names) next_ = std::max(next_, key.key + 1);
-    }
-  }
-
-  void renumber(RankFacts& facts) {
-    std::map<Key, Key> number_of;
-    std::map<std::pair<std::int64_t, std::string>, std::size_t> places;
-    std::map<Key, std::string> names;
-    for (const auto& [key, name] : facts.names) {
-      const NamedKey named{key.graph, name, places[{key.graph, name}]++};
-      auto known = numbers_.find(named);
-      if (known == numbers_.end()) {
-        const std::int64_t number = taken_.insert(key).second ? key.key : next_++;
-        known = numbers_.emplace(named, number).first;
-      }
-      number_of[key] = {key.graph, known->second};
-      names.emplace(number_of[key], name);
-    }
-    const auto renumbered = [&](Key key) {
-      const auto found = number_of.find(key);
-      return found != number_of.end() ? found->second : key;
-    };
-    for (RankStep& step : facts.steps) {
-      for (RankGather& gather : step.gathers) gather.key = renumbered(gather.key);
-    }
-    std::map<Key, RankParameter> parameters;
-    for (const auto& [key, parameter] : facts.parameters) parameters.emplace(renumbered(key), parameter);
-    facts.parameters = std::move(parameters);
-    facts.names = std::move(names);
-  }
-
- private:
-  std::map<NamedKey, std::int64_t> numbers_;
-  std::set<Key> taken_;
-  std::int64_t next_ = 0;
-};
-
-/// True if some graph number is known to every rank that gathers from graphs.
-bool share_a_graph(const std::vector<RankFacts>& ranks) {
-  std::optional<std::set<std::int64_t>> common;
-  for (const RankFacts& facts : ranks) {
-    std::set<std::int64_t> own;
-    for (const auto& [key, parameter] : facts.parameters) {
-      if (!is_mechanism(key.graph)) own.insert(key.graph);
-    }
-    if (own.empty()) continue;
-    if (!common) {
-      common = std::move(own);
-    } else {
-      std::erase_if(*common, [&](std::int64_t graph) { return !own.contains(graph); });
-    }
-  }
-  return !common || !common->empty();
-}
-
-/// Gives a rank's graphs the numbers 0, 1, ... in the order of their first gather; returns their own numbers.
-std::vector<std::int64_t> number_graphs(RankFacts& facts, std::size_t& keys_without_graph) {
-  std::map<std::int64_t, std::int64_t> numbers;
-  std::vector<std::int64_t> own;
-  for (RankStep& step : facts.steps) {
-    for (RankGather& gather : step.gathers) {
-      if (is_mechanism(gather.key.graph)) continue;
-      const auto [at, fresh] = numbers.try_emplace(gather.key.graph, static_cast<std::int64_t>(own.size()));
-      if (fresh) own.push_back(gather.key.graph);
-      gather.key.graph = at->second;
-    }
-  }
-  std::map<Key, RankParameter> parameters;
-  for (const auto& [key, parameter] : facts.parameters) {
-    if (is_mechanism(key.graph)) {
-      parameters[key] = parameter;
-    } else if (const auto number = numbers.find(key.graph); number != numbers.end()) {
-      parameters[{number->second, key.key}] = parameter;
-    } else {
-      ++keys_without_graph;
-    }
-  }
-  facts.parameters = std::move(parameters);
-  return own;
 }
 
 /// A step on the ranks that have it.
@@ -336,6 +240,26 @@ std::vector<ResidualDifference> compare_residual(const std::vector<RankFacts>& r
   return differences;
 }
 
+std::vector<FindingDifference> compare_findings(const std::vector<RankFacts>& ranks) {
+  std::set<RankFinding> findings;
+  for (const RankFacts& facts : ranks) {
+    for (const auto& [finding, bytes] : facts.findings) findings.insert(finding);
+  }
+  std::vector<FindingDifference> differences;
+  for (const RankFinding& finding : findings) {
+    std::map<Bytes, Ranks, std::greater<>> with;
+    FindingDifference difference{finding, {}, {}};
+    for (const RankFacts& facts : ranks) {
+      const auto found = facts.findings.find(finding);
+      (found != facts.findings.end() ? with[found->second] : difference.without).push_back(facts.rank);
+    }
+    if (difference.without.empty()) continue;
+    for (auto& [bytes, numbers] : with) difference.with.push_back({std::move(numbers), bytes});
+    differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
 LastGather last_gather(const RankFacts& facts) {
   LastGather last;
   last.ranks = {facts.rank};
@@ -374,15 +298,13 @@ Expected<RankComparison> compare_ranks(std::vector<RankFacts> ranks) {
   result.ranks = std::move(ranks);
   DCMT_RETURN_IF_ERROR(keep_ranks(result));
   result.missing = missing_ranks(result);
-  NumbersByName by_name(result.ranks);
-  for (RankFacts& facts : result.ranks) {
-    by_name.renumber(facts);
+  CommonNumbers numbers = give_common_numbers(result.ranks);
+  result.graphs_by_order = std::move(numbers.graphs_by_order);
+  result.graphs = std::move(numbers.graphs);
+  result.keys_without_graph = numbers.keys_without_graph;
+  for (const RankFacts& facts : result.ranks) {
     result.mechanisms.insert(facts.mechanisms.begin(), facts.mechanisms.end());
     result.names.insert(facts.names.begin(), facts.names.end());
-  }
-  result.graphs_by_order = !share_a_graph(result.ranks);
-  if (result.graphs_by_order) {
-    for (RankFacts& facts : result.ranks) result.graphs.push_back(number_graphs(facts, result.keys_without_graph));
   }
   const std::vector<StepOfRanks> steps = steps_in_common(result.ranks);
   std::map<std::int64_t, std::size_t> compared_of;
@@ -400,6 +322,10 @@ Expected<RankComparison> compare_ranks(std::vector<RankFacts> ranks) {
   result.parameters = compare_parameters(steps);
   result.residual = compare_residual(result.ranks);
   result.ends = compare_ends(result.ranks);
+  result.findings = compare_findings(result.ranks);
+  std::vector<const RankMemory*> memory;
+  for (const RankFacts& facts : result.ranks) memory.push_back(&facts.memory);
+  result.memory = compare_memory(memory);
   return result;
 }
 

@@ -1,8 +1,9 @@
 // The traces of a run's ranks read together: what differs that should not.
 //
-// Compared by step, among the ranks that have all rows of the step. Graph numbers that are no rank's common ones
-// (DeepSpeed's are addresses) are replaced by the order in which the rank first gathered from its graphs. Parameters
-// that a framework's functions name are the same where their names are, whatever number a rank gave them.
+// Compared by step, among the ranks that have all rows of the step. Graph numbers that are addresses (DeepSpeed's), or
+// of which no rank has one in common with the others, are replaced by the order in which the rank first gathered from
+// its graphs. Parameters that a framework's functions name are the same where their names are, whatever number a rank
+// gave them. Memory, too, is compared, and findings.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,6 @@
 #include "trace/base/status.h"
 
 namespace dcmt::analyzer {
-
-/// Numbers of ranks, ascending.
-using Ranks = std::vector<std::int64_t>;
 
 /// The first gather at which the ranks part: from there on their collectives do not match, and a run may hang.
 struct GatherDivergence {
@@ -72,6 +70,13 @@ struct ResidualDifference {
   std::vector<Side> sides;
 };
 
+/// A finding that some ranks have and others not.
+struct FindingDifference {
+  RankFinding finding;
+  std::vector<BytesOfRanks> with;  ///< most bytes first
+  Ranks without;
+};
+
 /// How far ranks came: the last gather of their traces.
 struct LastGather {
   Ranks ranks;
@@ -86,8 +91,10 @@ struct RankComparison {
   Ranks missing;                      ///< ranks of the run without a trace
   std::vector<std::string> left_out;  ///< traces of processes that are no rank, or took no part beside one that did
 
-  bool graphs_by_order = false;
-  std::vector<std::vector<std::int64_t>> graphs;   ///< graphs_by_order: by rank, its own number of graph 0, 1, ...
+  /// Numbers in keys that stand for the first, second, ... graph that a rank gathered from; empty: all numbers are
+  /// common.
+  std::vector<std::int64_t> graphs_by_order;
+  std::vector<std::vector<std::int64_t>> graphs;   ///< by rank, its own numbers of these; empty if there are none
   std::map<std::int64_t, std::string> mechanisms;  ///< by graph, of all ranks: "FSDP2"
   std::map<Key, std::string> names;                ///< of all ranks
   std::size_t keys_without_graph = 0;  ///< of the residual comparison, left out: their graph has no gather with rows
@@ -100,9 +107,13 @@ struct RankComparison {
   std::optional<GatherDivergence> order;
   std::vector<ParameterDifference> parameters;  ///< by key
   std::vector<ResidualDifference> residual;     ///< by key
-  std::vector<LastGather> ends;                 ///< the farthest first; one: all ranks came equally far
+  std::vector<FindingDifference> findings;
+  std::optional<MemoryDifference> memory;
+  std::vector<LastGather> ends;  ///< the farthest first; one: all ranks came equally far
 
-  [[nodiscard]] bool differs() const { return order || !parameters.empty() || !residual.empty(); }
+  [[nodiscard]] bool differs() const {
+    return order || memory || !parameters.empty() || !residual.empty() || !findings.empty();
+  }
 };
 
 /// Fails with kNotComparable if the traces are not those of one run: no process has a rank, two of one rank took part,

@@ -39,6 +39,24 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
   return parameters;
 }
 
+/// What lies after the last step is left out: ranks end their traces at different places of the next one.
+std::map<RankFinding, Bytes> findings_of(const Analysis& analysis) {
+  std::map<RankFinding, Bytes> findings;
+  for (const Finding& finding : analysis.findings) {
+    const auto first = std::find_if(finding.items.begin(), finding.items.end(), [&](const FindingItem& item) {
+      return item.step != nullptr || analysis.releases.steps.empty();
+    });
+    if (first == finding.items.end() && !finding.items.empty()) continue;
+    RankFinding same{finding.title, {}};
+    if (first != finding.items.end()) {
+      const Mark* mark = first->release != nullptr ? first->release : first->gather;
+      if (mark != nullptr) same.place = describe_site(*analysis.data, mark->by.stack);
+    }
+    findings[same].value += finding.bytes.value;
+  }
+  return findings;
+}
+
 /// The cycles in the order of their gathers.
 std::vector<const Cycle*> in_order(const std::vector<Cycle>& cycles) {
   std::vector<const Cycle*> ordered;
@@ -144,6 +162,8 @@ RankFacts rank_facts(const Analysis& analysis) {
                              device.peak_step != nullptr ? std::optional(device.peak_step->number) : std::nullopt,
                              what_if.predicted.bytes});
   }
+  facts.memory = rank_memory(analysis);
+  facts.findings = findings_of(analysis);
   facts.parameters = parameters_of(analysis);
   for (const Parameter& parameter : analysis.data->parameters) {
     facts.mechanisms.emplace(parameter.key.graph, analysis.data->text(parameter.mechanism));

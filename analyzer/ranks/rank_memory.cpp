@@ -1,0 +1,222 @@
+#include "analyzer/ranks/rank_memory.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "analyzer/storages/stacks.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr std::int64_t kNoticed = std::int64_t{1} << 20;
+constexpr std::int64_t kNoticedShare = 20;  // a twentieth
+constexpr std::size_t kMostPlaces = 5;
+constexpr std::int64_t kWorthALine = 10;  // a place that differs by a tenth of the one that differs most
+
+/// Heights by place while the blocks of a device begin and end.
+class Places {
+ public:
+  explicit Places(const TraceData& data) : data_(data) {}
+
+  void add(const Block& block, std::int64_t sign) {
+    Height& height = heights_[site_of_block(block)];
+    height.now.value += sign * block.bytes.value;
+    height.changed = true;
+    all_.value += sign * block.bytes.value;
+  }
+
+  void end_step(std::int64_t step, RankMemory& memory) {
+    memory.steps.push_back(step);
+    memory.ends.push_back(all_);
+    for (auto& [site, height] : heights_) {
+      if (!height.changed) continue;
+      height.changed = false;
+      if (height.ends.empty() ? height.now.value != 0 : height.ends.back().second != height.now) {
+        height.ends.emplace_back(step, height.now);
+      }
+    }
+  }
+
+  void at_peak() {
+    for (auto& [site, height] : heights_) height.at_peak = height.now;
+  }
+
+  void finish(RankMemory& memory) {
+    std::map<std::string, RankMemory::Place> by_name;  // a line may have several frames: other functions of one name
+    for (auto& [site, height] : heights_) {
+      if (height.at_peak.value == 0 && height.ends.empty()) continue;
+      RankMemory::Place place{describe_frame(data_, site), height.at_peak, std::move(height.ends)};
+      const std::string name = place.site;
+      by_name.try_emplace(name, std::move(place));
+    }
+    for (auto& [name, place] : by_name) memory.places.push_back(std::move(place));
+  }
+
+ private:
+  struct Height {
+    Bytes now, at_peak;
+    bool changed = false;
+    std::vector<std::pair<std::int64_t, Bytes>> ends;
+  };
+
+  FrameId site_of_block(const Block& block) {
+    const auto [at, fresh] = sites_.try_emplace(block.birth.stack);
+    if (fresh) at->second = site_of(data_, block.birth.stack);
+    return at->second;
+  }
+
+  const TraceData& data_;
+  std::map<StackId, FrameId> sites_;
+  std::map<FrameId, Height> heights_;
+  Bytes all_;
+};
+
+/// Ranks that have the same, most first.
+template <class Side, class Value>
+std::vector<Side> sides_of(const std::vector<const RankMemory*>& ranks, const Value& value) {
+  std::map<decltype(value(*ranks.front())), Ranks, std::greater<>> sides;
+  for (const RankMemory* rank : ranks) sides[value(*rank)].push_back(rank->rank);
+  std::vector<Side> list;
+  for (auto& [of, numbers] : sides) list.push_back({std::move(numbers), of});
+  return list;
+}
+
+const RankMemory::Place* place_of(const RankMemory& rank, const std::string& site) {
+  const auto at = std::lower_bound(rank.places.begin(), rank.places.end(), site,
+                                   [](const RankMemory::Place& place, const auto& name) { return place.site < name; });
+  return at != rank.places.end() && at->site == site ? &*at : nullptr;
+}
+
+Bytes at_end(const RankMemory& rank, const std::string& site, std::int64_t step) {
+  const RankMemory::Place* place = place_of(rank, site);
+  if (place == nullptr) return Bytes(0);
+  const auto after = std::upper_bound(place->at_ends.begin(), place->at_ends.end(), step,
+                                      [](std::int64_t number, const auto& end) { return number < end.first; });
+  return after == place->at_ends.begin() ? Bytes(0) : std::prev(after)->second;
+}
+
+std::vector<std::int64_t> steps_in_common(const std::vector<const RankMemory*>& ranks) {
+  std::vector<std::int64_t> common = ranks.front()->steps;
+  for (const RankMemory* rank : ranks) {
+    std::erase_if(common,
+                  [&](std::int64_t step) { return !std::binary_search(rank->steps.begin(), rank->steps.end(), step); });
+  }
+  return common;
+}
+
+Bytes end_of_step(const RankMemory& rank, std::int64_t step) {
+  const auto at = std::lower_bound(rank.steps.begin(), rank.steps.end(), step);
+  return rank.ends[static_cast<std::size_t>(at - rank.steps.begin())];
+}
+
+/// The first step from whose end on the ranks always differ at that place.
+std::optional<std::int64_t> differs_from(const std::vector<const RankMemory*>& ranks, const std::string& site,
+                                         const std::vector<std::int64_t>& steps) {
+  std::optional<std::int64_t> from;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const Bytes first = at_end(*ranks.front(), site, *step);
+    const bool same =
+        std::all_of(ranks.begin(), ranks.end(), [&](const RankMemory* r) { return at_end(*r, site, *step) == first; });
+    if (same) break;
+    from = *step;
+  }
+  return from;
+}
+
+std::vector<MemoryDifference::Place> places_that_differ(const std::vector<const RankMemory*>& ranks,
+                                                        const std::vector<std::int64_t>& steps) {
+  std::set<std::string> sites;
+  for (const RankMemory* rank : ranks) {
+    for (const RankMemory::Place& place : rank->places) sites.insert(place.site);
+  }
+  const auto spread = [](const MemoryDifference::Place& place) {
+    return place.sides.front().bytes.value - place.sides.back().bytes.value;
+  };
+  std::vector<MemoryDifference::Place> places;
+  for (const std::string& site : sites) {
+    places.push_back({site,
+                      sides_of<BytesOfRanks>(ranks,
+                                             [&](const RankMemory& rank) {
+                                               const RankMemory::Place* place = place_of(rank, site);
+                                               return place != nullptr ? place->at_peak : Bytes(0);
+                                             }),
+                      std::nullopt});
+  }
+  std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) { return spread(a) > spread(b); });
+  const std::int64_t most = places.empty() ? 0 : spread(places.front());
+  std::erase_if(places, [&](const auto& place) { return spread(place) == 0 || spread(place) < most / kWorthALine; });
+  if (places.size() > kMostPlaces) places.resize(kMostPlaces);
+  for (MemoryDifference::Place& place : places) place.from_step = differs_from(ranks, place.site, steps);
+  return places;
+}
+
+}  // namespace
+
+RankMemory rank_memory(const Analysis& analysis) {
+  const TraceData& data = *analysis.data;
+  const DeviceAnalysis& device = analysis.main();
+  RankMemory memory;
+  memory.rank = analysis.facts.rank;
+  memory.peak = device.what_if.measured.bytes;
+  const Sequence peak = device.what_if.measured.seq;
+  Places places(data);
+  auto begin = data.blocks_by_begin.begin();
+  auto end = data.blocks_by_end.begin();
+  const auto go_to = [&](Sequence to) {  // every event up to it
+    for (; begin != data.blocks_by_begin.end() && begin->first <= to; ++begin) {
+      if (begin->second->device == device.device) places.add(*begin->second, 1);
+    }
+    for (; end != data.blocks_by_end.end() && end->first <= to; ++end) {
+      if (end->second->device == device.device) places.add(*end->second, -1);
+    }
+  };
+  bool at_peak = !peak.valid() || data.sums_only_at(peak) != nullptr;  // what was alive then is not known
+  for (const Step& step : analysis.releases.steps) {
+    if (!step.to.valid() || step.sums.valid()) continue;
+    if (!at_peak && peak < step.to) {
+      go_to(peak);
+      places.at_peak();
+      at_peak = true;
+    }
+    go_to(Sequence(step.to.value - 1));
+    places.end_step(step.number, memory);
+  }
+  if (!at_peak) {
+    go_to(peak);
+    places.at_peak();
+  }
+  places.finish(memory);
+  return memory;
+}
+
+std::optional<MemoryDifference> compare_memory(const std::vector<const RankMemory*>& ranks) {
+  if (ranks.size() < 2) return std::nullopt;
+  MemoryDifference difference;
+  difference.peaks = sides_of<BytesOfRanks>(ranks, [](const RankMemory& rank) { return rank.peak; });
+  const std::int64_t highest = difference.peaks.front().bytes.value;
+  const auto noticed = [&](std::int64_t bytes) { return bytes >= kNoticed && bytes >= highest / kNoticedShare; };
+  bool differs = noticed(highest - difference.peaks.back().bytes.value);
+
+  const std::vector<std::int64_t> steps = steps_in_common(ranks);
+  if (steps.size() > 1) {
+    difference.first = steps.front();
+    difference.last = steps.back();
+    const std::int64_t count = difference.last - difference.first;
+    const auto gained = [&](const RankMemory& rank) {
+      return end_of_step(rank, difference.last).value - end_of_step(rank, difference.first).value;
+    };
+    difference.growth = sides_of<MemoryDifference::Growth>(
+        ranks, [&](const RankMemory& rank) { return gained(rank) / std::max<std::int64_t>(1, count); });
+    const auto [least, most] = std::minmax_element(
+        ranks.begin(), ranks.end(), [&](const RankMemory* a, const RankMemory* b) { return gained(*a) < gained(*b); });
+    differs = differs || noticed(gained(**most) - gained(**least));
+  }
+  if (!differs) return std::nullopt;
+  difference.places = places_that_differ(ranks, steps);
+  return difference;
+}
+
+}  // namespace dcmt::analyzer
