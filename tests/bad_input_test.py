@@ -119,6 +119,7 @@ def test_a_torch_that_fails_the_self_check(tmp_path):
     [
         ("[[operator]]\npattern = 'a::b'\nrole = 'gathers'\nkey = 'id'\n", ":1:", "role"),
         ("[[operator]]\npattern = 'a::b'\nrole = 'gather'\nkey = 'id'\nkye = 'id'\n", ":5:", "kye"),
+        ("[[operator]]\npattern = 'a::*'\nrole = 'observe'\n[[operator]]\npattern = 'a::b'\nrole = 'observe'\n", ":4:", "line 1"),
         ("x = = 1\n", ":1:", ""),
     ],
 )
@@ -128,6 +129,25 @@ def test_an_error_in_a_table_of_operators(tmp_path, table, place, what):
     line = one_line(recorded.tool("run", "-o", tmp_path / "out", "--operators", file, "--", "true"), 125)
     assert f"operators.toml{place}" in line and what in line
     assert not (tmp_path / "out").exists()
+
+
+def test_rows_that_nothing_matched_are_said_by_their_lines(tmp_path):
+    file = tmp_path / "operators.toml"
+    file.write_text(
+        "[[operator]]\npattern = 'my::fetch'\nrole = 'gather'\nkey = 'id'\n"
+        "[[operator]]\npattern = 'my::fech'\nrole = 'gather'\nkey = 'id'\n"
+        "[[function]]\nfile = 'a.py'\nfunction = 'drop'\nrole = 'release'\nevent = 'resize'\nmechanism = 'M'\n"
+    )
+    code = (
+        "import torch\nlib = torch.library.Library('my', 'DEF')\nlib.define('fetch(Tensor t, int id) -> Tensor')\n"
+        "lib.impl('fetch', lambda t, id: t.clone(), 'CPU')\ntorch.ops.my.fetch(torch.ones(50_000), 1)\n"
+    )
+    done = recorded.tool("run", "-o", tmp_path / "out", "--operators", file, "--", sys.executable, "-c", code)
+    assert done.returncode == 0
+    lines = [line for line in done.stderr.splitlines() if "operators.toml" in line]
+    assert [line.split("operators.toml:")[1].split(":")[0] for line in lines] == ["5", "9"], done.stderr
+    assert "'my::fech' as gather" in lines[0] and "no function of the run matched 'drop'" in lines[1]
+
 
 
 def test_no_room_in_shared_memory(tmp_path):

@@ -41,7 +41,9 @@ def run(tmp_path):
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         plain = recorded.python(program)
-        assert (plain.stdout, plain.stderr) == (result.stdout, result.stderr), "the job's output changed"
+        # No case has an operator for every row of the table.
+        errors = [line for line in result.stderr.splitlines() if "operators.toml:" not in line]
+        assert (plain.stdout, plain.stderr.splitlines()) == (result.stdout, errors), "the job's output changed"
         (trace,) = recorded.traces(folder)
         (seen,) = recorded.report(folder)
         return trace, seen

@@ -1,6 +1,9 @@
 #include "collector/recorder/assemble/operator_toml.h"
 
+#include <fnmatch.h>
 #include <toml++/toml.h>
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <initializer_list>
 #include <map>
@@ -23,7 +26,10 @@ using Fields = std::set<std::string_view>;
 Status check_fields(const std::string& path, const toml::table& row, const Fields& known) {
   for (const auto& [name, value] : row) {
     if (!known.contains(name.str())) {
-      return bad(path, name.source(), "unknown field '" + std::string(name.str()) + "'");
+      std::string fields;
+      for (const std::string_view field : known) fields.append(fields.empty() ? "" : ", ").append(field);
+      return bad(path, name.source(),
+                 "unknown field '" + std::string(name.str()) + "'; the fields of this row are " + fields);
     }
     if (!value.is_string()) return bad(path, value.source(), "'" + std::string(name.str()) + "' must be a string");
     const auto& text = value.as_string()->get();
@@ -43,6 +49,18 @@ std::string line_of(const toml::table& row, std::initializer_list<const char*> n
   return line;
 }
 
+/// Fails if an earlier row of the same file matches whatever this one would: earlier rows win.
+Status check_reached(const std::string& path, const toml::table& row, const OperatorTables& tables) {
+  const std::string pattern = field(row, "pattern");
+  for (const TableRow& earlier : tables.rows) {
+    if (earlier.function || earlier.path != path || fnmatch(earlier.pattern.c_str(), pattern.c_str(), 0) != 0) continue;
+    return bad(path, row.source(),
+               "'" + pattern + "' is never reached: the row of line " + std::to_string(earlier.line) + " ('" +
+                   earlier.pattern + "') comes first and matches it; put this row before that one");
+  }
+  return {};
+}
+
 Status add_operator(const std::string& path, const toml::table& row, OperatorTables& tables) {
   DCMT_RETURN_IF_ERROR(check_fields(path, row, {"pattern", "role", "graph", "key", "count", "tensor"}));
   const std::string role = field(row, "role");
@@ -56,7 +74,9 @@ Status add_operator(const std::string& path, const toml::table& row, OperatorTab
     return bad(path, row.source(), "'key' (the argument that names the parameter) is missing");
   }
   if (role != "release" && !field(row, "count").empty()) return bad(path, row.source(), "only a release has a 'count'");
+  DCMT_RETURN_IF_ERROR(check_reached(path, row, tables));
   tables.agent += line_of(row, {"pattern", "role", "graph", "key", "count", "tensor"});
+  tables.rows.push_back({path, row.source().begin.line, false, field(row, "pattern"), role});
   if (role == "wait" || role == "release") tables.waits_and_releases.push_back(field(row, "pattern"));
   return {};
 }
@@ -81,6 +101,7 @@ Status add_function(const std::string& path, const toml::table& row, OperatorTab
     return bad(path, row.source(), "'owner' (a variable) and 'name' (its attribute) come together");
   }
   ++tables.functions;
+  tables.rows.push_back({path, row.source().begin.line, true, field(row, "function"), role});
   tables.agent += "function\t" + line_of(row, {"file", "function", "role", "event", "mechanism", "key", "persistent",
                                                "owner", "name"});
   return {};
@@ -122,6 +143,7 @@ Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>&
   for (const std::string& path : paths) {
     std::ifstream file(path);
     if (!file) return Error{ErrorCode::kBadInput, path + ": the table of operators cannot be read"};
+    const auto rows_before = static_cast<std::ptrdiff_t>(tables.rows.size());
     std::stringstream text;
     text << file.rdbuf();
     toml::table document;
@@ -140,6 +162,8 @@ Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>&
         DCMT_RETURN_IF_ERROR(kind->second(path, *row.as_table(), tables));
       }
     }
+    std::sort(tables.rows.begin() + rows_before, tables.rows.end(),
+              [](const TableRow& a, const TableRow& b) { return a.line < b.line; });
   }
   if (!paths.empty()) DCMT_RETURN_IF_ERROR(check_fits(paths.front(), tables));
   return tables;

@@ -1,6 +1,7 @@
 // The tables of what gathers, waits, persists and releases: TOML for people, lines for the agent and for the analyzer.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,20 @@
 
 namespace dcmt::recorder {
 
+/// A row that says what gathers or releases.
+struct TableRow {
+  std::string path;
+  std::uint32_t line = 0;  ///< where it begins
+  bool function = false;   ///< a Python function; else an operator
+  std::string pattern;     ///< of the operator; of a function its qualified name
+  std::string role;
+};
+
 struct OperatorTables {
-  std::string agent;       ///< read by collector/torch/operator_table.h and collector/python/functions.h
-  std::string origins;     ///< read by analyzer/storages/origins.h, through the trace
-  unsigned functions = 0;  ///< rows of them in `agent`
+  std::string agent;           ///< read by collector/torch/operator_table.h and collector/python/functions.h
+  std::string origins;         ///< read by analyzer/storages/origins.h, through the trace
+  unsigned functions = 0;      ///< rows of them in `agent`
+  std::vector<TableRow> rows;  ///< of operators and functions, in order
   std::vector<std::string> waits_and_releases;  ///< their patterns, in the order of `agent`
 };
 

@@ -40,12 +40,38 @@ TEST_F(OperatorToml, RowsBecomeLinesInOrder) {
 TEST_F(OperatorToml, ErrorsNameFileLineAndWhat) {
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gathers'\nkey='id'\n"),
             path_ + ":1: 'role' must be gather, wait, persist, release or observe");
-  EXPECT_EQ(error_of("\n[[operator]]\npattern='a::g'\nrole='gather'\nkeys='id'\n"), path_ + ":5: unknown field 'keys'");
+  EXPECT_EQ(error_of("\n[[operator]]\npattern='a::g'\nrole='gather'\nkeys='id'\n"),
+            path_ + ":5: unknown field 'keys'; the fields of this row are count, graph, key, pattern, role, tensor");
   EXPECT_EQ(error_of("[[operator]]\npattern='ag'\nrole='gather'\nkey='id'\n").find(path_ + ":1: 'pattern'"), 0u);
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\n").find(path_ + ":1: 'key'"), 0u);
   EXPECT_EQ(error_of("[[operator]]\npattern='a::g'\nrole='gather'\nkey=3\n"), path_ + ":4: 'key' must be a string");
   EXPECT_EQ(error_of("a = = 1\n").find(path_ + ":1: "), 0u);
   EXPECT_EQ(error_of("[operators]\n").find(path_ + ":1: expected [[operator]]"), 0u);
+}
+
+TEST_F(OperatorToml, RowsAreKnownByTheirLines) {
+  const auto tables = compile(
+      "\n[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n"
+      "[[function]]\nfile='a/b.py'\nfunction='C.f'\nrole='release'\nevent='resize'\nmechanism='M'\n");
+  ASSERT_TRUE(tables.ok());
+  ASSERT_EQ(tables->rows.size(), 2u);
+  EXPECT_EQ(tables->rows[0].line, 2u);
+  EXPECT_EQ(tables->rows[0].pattern, "a::g");
+  EXPECT_FALSE(tables->rows[0].function);
+  EXPECT_EQ(tables->rows[1].line, 6u);
+  EXPECT_EQ(tables->rows[1].pattern, "C.f");
+  EXPECT_EQ(tables->rows[1].role, "release");
+  EXPECT_TRUE(tables->rows[1].function);
+}
+
+TEST_F(OperatorToml, ARowThatAnEarlierOneHidesIsAnError) {
+  const std::string all = "[[operator]]\npattern='a::*'\nrole='observe'\n";
+  const std::string one = "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n";
+  EXPECT_EQ(error_of(all + one), path_ +
+                                     ":4: 'a::g' is never reached: the row of line 1 ('a::*') comes first and "
+                                     "matches it; put this row before that one");
+  EXPECT_EQ(error_of(one + one).find(path_ + ":5: 'a::g' is never reached"), 0u);
+  EXPECT_TRUE(compile(one + all).ok());
 }
 
 TEST_F(OperatorToml, FunctionsAndOriginsBecomeLines) {

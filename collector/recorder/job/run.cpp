@@ -18,6 +18,7 @@
 
 #include "collector/agent/environment.h"
 #include "collector/recorder/assemble/operator_toml.h"
+#include "collector/recorder/assemble/unmatched_rows.h"
 #include "collector/recorder/job/child_process.h"
 #include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/process_table.h"
@@ -176,6 +177,10 @@ Expected<RunResult> run(const RunOptions& options) {
   result.job_exit = shell_exit_code(*job.wait_status);
   result.traces = session.finished();
   result.notes = session.notes();
+  // Of the shipped rows most are of other programs.
+  std::erase_if(operators->rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
+  const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators->rows, result.traces);
+  if (unmatched.ok()) result.notes.insert(result.notes.end(), unmatched->begin(), unmatched->end());
   if (!session.unfinished()) {
     remove_spool_folder(options.folder, *spool_folder);
     state.state = "finished";
