@@ -13,12 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/generated/generated_wrapper.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "cli/lint_text.h"
 #include "cli/report_json.h"
+#include "cli/scratch_folder.h"
+#include "cli/undeleted_names.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "trace/base/printable.h"
 
@@ -26,10 +27,10 @@ namespace dcmt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using analyzer::FirstArgumentOperators;
 
 struct Options {
   std::vector<std::string> paths, operators;
+  std::string python = "python3";
   bool json = false;
   bool fail_on_findings = false;
 };
@@ -41,8 +42,8 @@ constexpr const char* kFirstArgument[] = {
     "aten::expand",     "aten::squeeze",      "aten::unsqueeze", "aten::narrow",    "_c10d_functional::wait_tensor"};
 
 /// The waits and releases of the tables: their result is their first argument.
-Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std::string>& tables) {
-  FirstArgumentOperators operators{{std::begin(kFirstArgument), std::end(kFirstArgument)}};
+Expected<std::vector<std::string>> first_argument_operators(const std::vector<std::string>& tables) {
+  std::vector<std::string> operators(std::begin(kFirstArgument), std::end(kFirstArgument));
   std::error_code ignored;
   std::vector<std::string> paths = tables;
   if (const fs::path shipped = data_folder() / "operators.toml"; fs::exists(shipped, ignored)) {
@@ -51,32 +52,46 @@ Expected<FirstArgumentOperators> first_argument_operators(const std::vector<std:
   const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);
   if (!compiled.ok()) return compiled.error();
   const std::vector<std::string>& tabled = compiled->waits_and_releases;
-  operators.patterns.insert(operators.patterns.end(), tabled.begin(), tabled.end());
+  operators.insert(operators.end(), tabled.begin(), tabled.end());
   return operators;
 }
 
-void lint_one(const std::string& path, const std::string& trace, const std::string& source,
-              const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
-  const std::string text = printable_lines(source);
-  if (analyzer::is_generated_wrapper(text)) {
-    files.push_back({printable(path), trace, analyzer::undeleted_storages(text, operators)});
-  }
-}
+/// A file that may be a generated wrapper.
+struct Candidate {
+  std::string path, trace;  ///< as in LintedFile
+  std::string file;         ///< with its text
+};
 
-Status lint_file(const fs::path& path, const FirstArgumentOperators& operators, std::vector<LintedFile>& files) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return {ErrorCode::kBadInput, path.string() + ": cannot be read."};
-  lint_one(path.string(), {}, text.str(), operators, files);
-  return {};
-}
+/// Everything that the paths name, before a wrapper is read.
+class Collected {
+ public:
+  Linted linted;
+  std::vector<Candidate> candidates;
+
+  void add_file(const fs::path& path) { candidates.push_back({path.string(), {}, path.string()}); }
+
+  /// A text that a trace has is written to a file: Python reads it from there.
+  Status add_text(const std::string& path, const std::string& trace, std::string_view text) {
+    const fs::path file = copies_.path() / std::to_string(candidates.size());
+    std::ofstream copy(file, std::ios::binary);
+    copy << text;
+    copy.close();
+    if (copies_.path().empty() || !copy) {
+      return {ErrorCode::kIo, "no copy of " + path + " can be written among the temporary files: set TMPDIR."};
+    }
+    candidates.push_back({path, trace, file.string()});
+    return {};
+  }
+
+ private:
+  ScratchFolder copies_;
+};
 
 /// What operators of the trace shared, and the generated files that it has copies of: those in which a holder was seen.
-Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, Linted& linted) {
+Status collect_trace(OpenedTrace& trace, Collected& collected) {
   Expected<std::vector<analyzer::OperatorAliases>> aliases = analyzer::operator_aliases(trace.database);
   if (!aliases.ok()) return aliases.error();
-  for (analyzer::OperatorAliases& one : *aliases) linted.operators.push_back({trace.path, std::move(one)});
+  for (analyzer::OperatorAliases& one : *aliases) collected.linted.operators.push_back({trace.path, std::move(one)});
   Expected<Statement> query = trace.database.prepare(
       "SELECT path.text, source.text FROM source JOIN string AS path ON path.id = source.path ORDER BY source.id");
   if (!query.ok()) return query.error();
@@ -84,7 +99,7 @@ Status lint_trace(OpenedTrace& trace, const FirstArgumentOperators& operators, L
     const Expected<bool> row = query->step();
     if (!row.ok()) return row.error();
     if (!*row) return {};
-    lint_one(std::string(query->text(0)), trace.path, std::string(query->text(1)), operators, linted.files);
+    DCMT_RETURN_IF_ERROR(collected.add_text(std::string(query->text(0)), trace.path, query->text(1)));
   }
 }
 
@@ -101,7 +116,7 @@ Expected<std::vector<fs::path>> python_files(const std::string& folder) {
   return found;
 }
 
-Status lint_path(const std::string& path, const FirstArgumentOperators& operators, Linted& linted) {
+Status collect_path(const std::string& path, Collected& collected) {
   std::error_code ignored;  // a path that cannot be looked at is no folder: opening it says why
   const bool folder = fs::is_directory(path, ignored);
   bool traces = fs::path(path).extension() == ".dcmt";
@@ -113,23 +128,45 @@ Status lint_path(const std::string& path, const FirstArgumentOperators& operator
   if (traces) {
     Expected<std::vector<OpenedTrace>> opened = open_traces({path}, std::nullopt);
     if (!opened.ok()) return opened.error();
-    for (OpenedTrace& trace : *opened) DCMT_RETURN_IF_ERROR(lint_trace(trace, operators, linted));
+    for (OpenedTrace& trace : *opened) DCMT_RETURN_IF_ERROR(collect_trace(trace, collected));
     return {};
   }
-  if (!folder) return lint_file(path, operators, linted.files);
+  if (!folder) {
+    if (!std::ifstream(path)) return {ErrorCode::kBadInput, path + ": cannot be read."};
+    collected.add_file(path);
+    return {};
+  }
   const Expected<std::vector<fs::path>> found = python_files(path);
   if (!found.ok()) return found.error();
-  for (const fs::path& file : *found) DCMT_RETURN_IF_ERROR(lint_file(file, operators, linted.files));
+  for (const fs::path& file : *found) collected.add_file(file);
+  return {};
+}
+
+/// Reads the candidates and leaves the generated ones in `collected.linted`.
+Status read_candidates(const Options& options, const std::vector<std::string>& operators, Collected& collected) {
+  std::vector<std::string> files;
+  for (const Candidate& candidate : collected.candidates) files.push_back(candidate.file);
+  Expected<std::vector<ReadWrapper>> wrappers = undeleted_names(options.python, files, operators);
+  if (!wrappers.ok()) return wrappers.error();
+  for (std::size_t i = 0; i < wrappers->size(); ++i) {
+    ReadWrapper& wrapper = (*wrappers)[i];
+    const Candidate& candidate = collected.candidates[i];
+    if (!wrapper.generated) continue;
+    collected.linted.files.push_back(
+        {printable(candidate.path), candidate.trace, std::move(wrapper.error), std::move(wrapper.storages)});
+  }
   return {};
 }
 
 int lint(const Options& options) {
-  const Expected<FirstArgumentOperators> operators = first_argument_operators(options.operators);
+  const Expected<std::vector<std::string>> operators = first_argument_operators(options.operators);
   if (!operators.ok()) return print_error(operators.error());
-  Linted linted;
+  Collected collected;
   for (const std::string& path : options.paths) {
-    if (const Status done = lint_path(path, *operators, linted); !done.ok()) return print_error(done.error());
+    if (const Status done = collect_path(path, collected); !done.ok()) return print_error(done.error());
   }
+  if (const Status done = read_candidates(options, *operators, collected); !done.ok()) return print_error(done.error());
+  const Linted& linted = collected.linted;
   if (options.json) {
     std::cout << printed(lint_json(linted)) << "\n";
   } else {
@@ -150,6 +187,11 @@ void add_lint_command(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("--operators", options->operators,
                       "Tables of your gather and release operators (TOML): waits and releases return their argument");
+  command
+      ->add_option("--python", options->python,
+                   "Python 3.8 or newer that parses the code; it needs no torch, and runs nothing of the code")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
   command->footer(
@@ -157,7 +199,7 @@ void add_lint_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace lint torch_compile_debug/        every output_code.py below\n"
       "  dc-memtrace lint /tmp/torchinductor_$USER    Inductor's cache\n"
       "  dc-memtrace lint out/ --json                 what a recorded run held weights with\n"
-      "Exit codes: 0 done, 1 findings (with --fail-on-findings), 2 usage, 3 bad input");
+      "Exit codes: 0 done, 1 findings (with --fail-on-findings), 2 usage, 3 bad input, 4 no Python to parse with");
   command->callback([options, &exit_code] { exit_code = lint(*options); });
 }
 

@@ -23,6 +23,7 @@
 #include "cli/plan_json.h"
 #include "cli/report_json.h"
 #include "cli/reproduce_text.h"
+#include "cli/scratch_folder.h"
 #include "collector/recorder/job/run.h"
 
 namespace dcmt::cli {
@@ -63,27 +64,6 @@ std::string check_switch(const std::string& text) {
   }
   return fmt::format("'{}' does not act on a plan; these do: {}", text, acting);
 }
-
-/// A folder of its own that goes with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "dcmt-replay-XXXXXX").string();
-    if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  /// Empty if none could be made.
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 Status write_file(const std::string& path, const std::string& text) {
   if (path == "-") {

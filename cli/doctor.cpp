@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,9 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/child_output.h"
 #include "cli/text.h"
-
-extern char** environ;
 
 namespace dcmt::cli {
 namespace {
@@ -42,34 +39,6 @@ constexpr char kQuestion[] =
     "cupti=next((f for p in places for f in sorted(glob.glob(p+'/libcupti.so*'))),None)\n"
     "print(json.dumps({'cupti':cupti,'executable':sys.executable,'version':platform.python_version(),"
     "'implementation':platform.python_implementation(),'torch':torch}))\n";
-
-/// The standard output of a program that exits with 0.
-std::optional<std::string> output_of(const std::string& program, const std::vector<std::string>& arguments) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string output;
-  if (failed == 0) {
-    char buffer[4096];
-    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
-      output.append(buffer, static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  if (failed != 0) return std::nullopt;
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(output) : std::nullopt;
-}
 
 int minor_of(std::string_view version) {
   int minor = -1;

@@ -98,6 +98,8 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
     testing::add_zero3_graph(trace, 2, 1000 + rank % 2, rank == 1);
     trace.step(1);
     trace.op("zero3::allgather_param", [&] { trace.gather(rank % 2, trace.allocate(10)); });
+    trace.allocate(rank == 1 ? 4 << 20 : 1);
+    trace.step(2);
     std::filesystem::copy_file(trace.save(), folder.folder() / "ranks" / ("rank" + std::to_string(rank) + ".dcmt"));
   }
   return {(folder.folder() / "ranks").string()};
@@ -190,13 +192,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     schema.check(plan_json(traces->front(), replay.plan), "plan", "plan");
     schema.check(reproduce_json(traces->front(), {replay}), "reproduce", "reproduce");
   }
-  const std::string generated =
-      "async_compile = 0\ndef call(args):\n  arg0_1, = args\n  args.clear()\n  buf0 = torch.ops.m.gather(arg0_1, 0, "
-      "1)\n"
-      "  buf1 = buf0\n  del buf0\n  torch.ops.m.release(arg0_1, 0, 1)\n  return (arg0_1, )\n";
   Linted linted;
   linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
-  linted.files = {{"a.py", "", analyzer::undeleted_storages(generated, {})}, {"b.py", "t.dcmt", {}}};
+  UndeletedStorage undeleted{"call", 5, "buf0 = torch.ops.m.gather(arg0_1, 0, 1)", "m::gather", {"buf0"}, {}, 7, 9,
+                             1,      8};
+  undeleted.names = {{"buf1", 6, "buf1 = buf0", "buf0", 6}};
+  linted.files = {{"a.py", "", "", {undeleted}}, {"b.py", "t.dcmt", "line 3: invalid syntax", {}}};
   schema.check(lint_json(linted), "lint", "lint");
   schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
   Json outer = document("report", Json::array());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "cli/report_json.h"
 
@@ -12,8 +14,6 @@ namespace {
 using analyzer::AliasConsequence;
 using analyzer::AliasFact;
 using analyzer::name_of;
-using analyzer::UndeletedName;
-using analyzer::UndeletedStorage;
 
 constexpr std::size_t kStatement = 80;  // characters of a source line
 
@@ -110,14 +110,19 @@ bool Linted::found() const {
 std::string lint_text(const Linted& linted, const Style& style) {
   const std::vector<LintedFile>& files = linted.files;
   const std::string operators = operators_text(linted.operators, style);
-  std::int64_t names = 0;
   std::int64_t storages = 0;
+  std::set<std::tuple<std::string, std::int64_t, std::string>> distinct;  // a tuple's name keeps several storages
   std::string body;
+  std::string errors;
   for (const LintedFile& file : files) {
+    if (!file.error.empty()) {
+      errors += fmt::format("note: {} cannot be parsed by this Python: {}; name a newer one with --python\n", file.path,
+                            file.error);
+    }
     std::string function;
     for (const UndeletedStorage& storage : file.storages) {
       ++storages;
-      names += static_cast<std::int64_t>(storage.names.size());
+      for (const UndeletedName& name : storage.names) distinct.emplace(file.path, name.line, name.name);
       if (storage.function != function) {
         function = storage.function;
         const std::string copy = file.trace.empty() ? "" : "   copied in " + file.trace;
@@ -126,16 +131,17 @@ std::string lint_text(const Linted& linted, const Style& style) {
       body += storage_text(storage, style);
     }
   }
+  const auto names = static_cast<std::int64_t>(distinct.size());
   const std::string looked = counted(static_cast<std::int64_t>(files.size()), "generated file");
   if (storages == 0) {
     // Of a trace without generated code there is nothing to say of that.
-    return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", looked));
+    return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", looked)) + errors;
   }
   return operators +
          style.bold(fmt::format("{} never deleted, though what {} is dead: {} in {}.",
                                 names == 1 ? "1 name is" : grouped(names) + " names are",
                                 names == 1 ? "it names" : "they name", counted(storages, "storage"), looked)) +
-         "\n" + body;
+         "\n" + body + errors;
 }
 
 Json lint_json(const Linted& linted) {
@@ -145,6 +151,7 @@ Json lint_json(const Linted& linted) {
     for (const UndeletedStorage& storage : file.storages) storages.push_back(storage_json(storage));
     list.push_back({{"path", file.path},
                     {"trace", file.trace.empty() ? Json() : Json(file.trace)},
+                    {"error", file.error.empty() ? Json() : Json(file.error)},
                     {"storages", std::move(storages)}});
   }
   Json operators = Json::array();

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/generated/generated_wrapper.h"
 #include "analyzer/generated/operator_aliases.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
+#include "cli/undeleted_names.h"
 
 namespace dcmt::cli {
 
@@ -15,7 +15,8 @@ namespace dcmt::cli {
 struct LintedFile {
   std::string path;
   std::string trace;  ///< that has a copy of it; empty: it was read itself
-  std::vector<analyzer::UndeletedStorage> storages;
+  std::string error;  ///< why it cannot be parsed; empty: it was
+  std::vector<UndeletedStorage> storages;
 };
 
 /// An operator that a trace has calls of.

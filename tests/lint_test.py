@@ -85,7 +85,7 @@ def test_with_the_missing_deletes_put_in_nothing_is_found(compiled, tmp_path):
     mended.write_text("\n".join(lines))
     ast.parse(mended.read_text())
     assert lint(tmp_path)["operators"] == []
-    assert lint(tmp_path)["files"] == [{"path": str(mended), "trace": None, "storages": []}]
+    assert lint(tmp_path)["files"] == [{"path": str(mended), "trace": None, "error": None, "storages": []}]
 
 
 def test_codes_and_texts(compiled, tmp_path):
@@ -98,6 +98,10 @@ def test_codes_and_texts(compiled, tmp_path):
     assert recorded.tool("lint", tmp_path).stdout == "No finding in 0 generated files.\n"
     missing = recorded.tool("lint", tmp_path / "none.py")
     assert missing.returncode == 3 and missing.stderr.count("\n") == 1
+    (tmp_path / "broken.py").write_text("async_compile = 1\ndef call(args):\n    args.clear()\n    buf0 = = 1\n")
+    assert "broken.py cannot be parsed by this Python: line 4: " in recorded.tool("lint", tmp_path).stdout
+    no_python = recorded.tool("lint", "--python", tmp_path / "python", tmp_path)
+    assert no_python.returncode == 4 and "--python" in no_python.stderr and no_python.stderr.count("\n") == 1
 
 
 def test_without_the_table_nobody_knows_that_a_wait_returns_its_argument(tmp_path):

@@ -1,18 +1,14 @@
-// Inductor's generated Python wrappers, read as text: second names of a storage that no `del` takes away.
+// Names in generated wrappers that nothing deletes, as analyzer/generated/undeleted_names.py finds them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace dcmt::analyzer {
+#include "trace/base/status.h"
 
-/// Operators whose result is their first argument though no text says so: waits and releases. "mylib::wait_*".
-struct FirstArgumentOperators {
-  std::vector<std::string> patterns;
-};
+namespace dcmt::cli {
 
 /// A name that is not deleted between the last use of what it names and the return.
 struct UndeletedName {
@@ -37,12 +33,18 @@ struct UndeletedStorage {
   std::optional<std::int64_t> release_line;  ///< of the first call with "release" in its name and the same numbers
 };
 
-/// True if the text is a wrapper that Inductor wrote.
-[[nodiscard]] bool is_generated_wrapper(std::string_view text);
+/// What became of one file.
+struct ReadWrapper {
+  bool generated = false;  ///< false: the file is no wrapper that Inductor wrote
+  std::string error;       ///< why Python cannot parse it; empty: it can
+  std::vector<UndeletedStorage> storages;
+};
 
-/// Storages with several names, of which at least one is neither deleted nor returned, though calls come after the last
-/// use. In the order of the text.
-[[nodiscard]] std::vector<UndeletedStorage> undeleted_storages(std::string_view text,
-                                                               const FirstArgumentOperators& operators);
+/// Has `python` (searched in PATH) parse the files; nothing of them is executed. One entry for each file, in order.
+/// @param first_argument  patterns of operators whose result is their first argument: "mylib::wait_*"
+/// Fails with kCannotRecord where that Python cannot be started.
+[[nodiscard]] Expected<std::vector<ReadWrapper>> undeleted_names(const std::string& python,
+                                                                 const std::vector<std::string>& files,
+                                                                 const std::vector<std::string>& first_argument);
 
-}  // namespace dcmt::analyzer
+}  // namespace dcmt::cli

@@ -1,0 +1,15 @@
+// What another program says on its standard output.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcmt::cli {
+
+/// The standard output of a program that exits with 0; nullopt for one that cannot be started or exits otherwise.
+/// `program` is searched in PATH. Its standard error goes to /dev/null. Waits for its end.
+[[nodiscard]] std::optional<std::string> output_of(const std::string& program,
+                                                   const std::vector<std::string>& arguments);
+
+}  // namespace dcmt::cli
