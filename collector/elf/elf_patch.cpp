@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,18 @@ std::vector<ElfW(Addr)>& seen_objects() {
 unsigned long long g_loaded = 0;
 unsigned long long g_unloaded = 0;
 bool g_postponed = false;  ///< an object was left for later
+
+// Of such an object. A hook asks as long as there is one: a look costs milliseconds, so there are few.
+constexpr unsigned kMostLooks = 10;
+constexpr std::int64_t kFirstPauseNs = 1'000'000;
+unsigned g_looks = 0;  ///< in vain, since something was loaded
+std::int64_t g_next_look_ns = 0;
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
 
 /// Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
 class NotCancelled {
@@ -53,6 +67,8 @@ struct Request {
   std::size_t written;
   bool changed;
   bool postponed;
+  bool looked;
+  const char* given_up;
 };
 
 struct Relocations {
@@ -137,23 +153,31 @@ void each_patch(const Request& request, const char* object, const char* name, Vi
   }
 }
 
+/// The slots have addresses, not offsets: the loader is through with them.
+bool are_relocated(ElfW(Addr) span, const std::vector<std::pair<void**, void*>>& slots) {
+  return std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
+    return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.first, __ATOMIC_ACQUIRE)) >= span;
+  });
+}
+
 /// False while the loader is still at work on an object: another thread's dlopen() shows it before its slots are final,
 /// and relocating a slot of ours would make it point nowhere. What the loader does last is to close the pages of
-/// PT_GNU_RELRO; an object without has addresses in its slots, not offsets, once it is relocated.
+/// PT_GNU_RELRO; an object without has addresses in its slots once it is relocated. So has one whose pages another tool
+/// has opened again: after some looks that is believed.
 bool is_complete(const dl_phdr_info& info, const std::vector<std::pair<void**, void*>>& slots) {
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   ElfW(Addr) span = 0;
+  std::optional<bool> closed;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info.dlpi_phdr[i];
     span = std::max(span, part.p_vaddr + part.p_memsz);
     if (part.p_type != PT_GNU_RELRO) continue;
     const std::uintptr_t begin = (info.dlpi_addr + part.p_vaddr) & ~(page_size - 1);
     const std::uintptr_t end = (info.dlpi_addr + part.p_vaddr + part.p_memsz) & ~(page_size - 1);
-    if (begin < end) return mapping_of(begin).protection == PROT_READ;
+    if (begin < end) closed = mapping_of(begin).protection == PROT_READ;
   }
-  return info.dlpi_addr == 0 || std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
-           return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.first, __ATOMIC_ACQUIRE)) >= span;
-         });
+  if (closed.has_value() && (*closed || g_looks < kMostLooks)) return *closed;
+  return info.dlpi_addr == 0 || are_relocated(span, slots);
 }
 
 int patch_object(dl_phdr_info* info, std::size_t, void* context) {
@@ -162,7 +186,11 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   request.changed = request.changed || info->dlpi_adds != g_loaded || info->dlpi_subs != g_unloaded;
   g_loaded = info->dlpi_adds;
   g_unloaded = info->dlpi_subs;
-  if (!request.changed && !g_postponed) return 1;
+  if (!request.looked) {
+    if (request.changed) g_looks = 0;
+    if (!request.changed && (!g_postponed || now_ns() < g_next_look_ns)) return 1;
+    request.looked = true;
+  }
   if (info->dlpi_addr == request.own_base) return 0;
   for (const ElfW(Addr) seen : seen_objects()) {
     if (seen == info->dlpi_addr) return 0;
@@ -174,8 +202,12 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     each_patch(request, imports.object, name, [&](void* replacement) { slots.emplace_back(slot, replacement); });
   });
   if (!slots.empty() && !is_complete(*info, slots)) {
-    request.postponed = true;
-    return 0;
+    if (g_looks < kMostLooks) {
+      request.postponed = true;
+      return 0;
+    }
+    request.given_up = imports.object;
+    slots.clear();
   }
   seen_objects().push_back(info->dlpi_addr);
   Mapping around;  // asked for once: the slots of an object lie together
@@ -196,10 +228,14 @@ ElfW(Addr) own_base() {
 
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept {
   const NotCancelled not_cancelled;
-  Request request{groups, own_base(), 0, false, false};
+  Request request{groups, own_base(), 0, false, false, false, nullptr};
   dl_iterate_phdr(patch_object, &request);
-  g_postponed = request.postponed;
-  return {request.written, request.postponed};
+  if (request.looked) {
+    g_postponed = request.postponed;
+    g_next_look_ns = now_ns() + (kFirstPauseNs << g_looks);
+    g_looks = request.postponed ? g_looks + 1 : 0;
+  }
+  return {request.written, g_postponed, request.looked, request.given_up};
 }
 
 void* loaded_library(const char* name) noexcept { return dlopen(name, RTLD_NOLOAD | RTLD_LAZY); }

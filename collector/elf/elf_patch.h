@@ -19,11 +19,15 @@ struct ImportPatch {
 struct Patched {
   std::size_t written;  ///< slots
   bool postponed;       ///< an object that imports one of the symbols is still being loaded: look again
+  bool looked;          ///< went through the objects; false: nothing was loaded since, or it is too early to look again
+  /// File of an object that was waited for in vain, whose slots were never all relocated: it stays as it is. Valid as
+  /// long as the object is loaded; nullptr: there is none.
+  const char* given_up;
 };
 
 /// Redirects every slot of the patches (the symbols of a group begin with the same two characters) in every loaded
-/// object that has not been seen yet, the provider's own excepted. Not thread-safe against itself; set-up and re-scans
-/// only.
+/// object that has not been seen yet, the provider's own excepted. One that is still being loaded is looked at again
+/// after 1, 2, 4, ... ms, for about a second. Not thread-safe against itself; set-up and re-scans only.
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
 /// A library that the process has loaded, nullptr if it has not.

@@ -5,6 +5,7 @@
 // import slot, and every destructor runs through an import slot of D1 or D2; so a birth and a death are seen once each.
 #include "collector/torch/lifetime_hooks.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include <atomic>
@@ -599,6 +600,12 @@ std::size_t patch_new_objects() noexcept {
   }
   const elf::Patched patched = elf::patch_imports(groups);
   if (patched.postponed) agent::note_objects_changed();
+  if (patched.given_up != nullptr) {
+    char text[512];
+    snprintf(text, sizeof text, "%s was never seen loaded to the end, so what it does with tensors is not seen",
+             patched.given_up);
+    agent::diagnose(wire::DiagnosticCode::kNote, text);
+  }
   busy.store(false, std::memory_order_release);
   follow_cuda_allocator();
   return patched.written;
