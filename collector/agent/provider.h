@@ -110,7 +110,7 @@ struct PythonProvider {
   /// Writes a CensusLocalRecord for every fast local, cell, free variable and evaluation-stack slot that refers to one
   /// of `objects` (addresses of Python objects), first in the calling thread's frames, then, if `other_threads`, in
   /// those of all others: only if the caller holds the GIL or nobody does, and then nobody can take it meanwhile. It is
-  /// never waited for. Also publishes the CodeBodyRecords of the frames' code objects and the
+  /// never taken and never waited for. Also publishes the CodeBodyRecords of the frames' code objects and the
   /// SourceLineRecords of generated files, once each.
   LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                               bool other_threads) noexcept;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "collector/agent/provider.h"
 #include "collector/python/hash.h"
@@ -125,18 +126,30 @@ bool publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
   return !writer.lost();
 }
 
+/// The value that a dict has for a text, borrowed; nullptr if it has none. CPython's own look-up is for a thread that
+/// holds the GIL; here it may only be kept free.
+PyObject* value_of(PyObject* dict, std::string_view key) noexcept {
+  if (dict == nullptr || !PyDict_CheckExact(dict)) return nullptr;
+  PyObject* name = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &name, &value) != 0;) {
+    if (!PyUnicode_CheckExact(name)) continue;
+    const Text text(name);
+    if (std::string_view(text.data(), text.size()) == key) return value;
+  }
+  return nullptr;
+}
+
 /// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Looks only where a
 /// look runs no Python code: dicts with text keys, and a class whose metaclass is `type`.
 PyObject* line_map(PyObject* filename) noexcept {
-  PyObject* const modules = PySys_GetObject("modules");
-  if (modules == nullptr || !PyDict_CheckExact(modules)) return nullptr;
-  PyObject* const module = PyDict_GetItemString(modules, "torch._inductor.codecache");
+  PyObject* const module = value_of(value_of(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
   if (module == nullptr || !PyModule_Check(module)) return nullptr;
-  PyObject* const cache = PyDict_GetItemString(PyModule_GetDict(module), "PyCodeCache");
+  PyObject* const cache = value_of(PyModule_GetDict(module), "PyCodeCache");
   if (cache == nullptr || !Py_IS_TYPE(cache, &PyType_Type)) return nullptr;
-  PyObject* const maps = PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
-  if (maps == nullptr || !PyDict_CheckExact(maps)) return nullptr;
-  return PyDict_GetItem(maps, filename);
+  PyObject* const maps = value_of(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
+  const Text name(filename);
+  return value_of(maps, {name.data(), name.size()});
 }
 
 bool is_sequence(PyObject* object) noexcept {
@@ -178,10 +191,6 @@ void publish_source_lines(PyObject* filename) noexcept {
   const std::uint64_t file = Text(filename).intern();
   const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
   if (!agent::first_sight(map_id)) return;
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
   PyObject* const map = line_map(filename);
   if (is_sequence(map) && Py_SIZE(map) == 2) {
     PyObject* const lines = item(map, 0);
@@ -195,8 +204,6 @@ void publish_source_lines(PyObject* filename) noexcept {
       if (!whole) agent::forget(map_id);
     }
   }
-  PyErr_Clear();
-  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace dcmt::python_provider

@@ -78,33 +78,7 @@ int dcmt_py_freeze(void) {
 
 void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
-#if PY_VERSION_HEX >= 0x030C0000
-void dcmt_py_take_frozen(PyThreadState* thread) {
-  /* What makes a thread current without asking for the GIL is not exported from 3.12 on. */
-  dcmt_py_thaw();
-  PyEval_RestoreThread(thread);
-}
-#else
-void dcmt_py_take_frozen(PyThreadState* thread) {
-  struct _gil_runtime_state* const gil = gil_of_main();
-#ifdef FORCE_SWITCHING
-  pthread_mutex_lock(&gil->switch_mutex);
-#endif
-  _Py_atomic_store_relaxed(&gil->locked, 1);
-  if ((PyThreadState*)_Py_atomic_load_relaxed(&gil->last_holder) != thread) {
-    _Py_atomic_store_relaxed(&gil->last_holder, (uintptr_t)thread);
-    ++gil->switch_number;
-  }
-#ifdef FORCE_SWITCHING
-  pthread_cond_signal(&gil->switch_cond);
-  pthread_mutex_unlock(&gil->switch_mutex);
-#endif
-  /* A request that nobody stands behind any more would make giving it back wait for a taker. */
-  _Py_atomic_store_relaxed(&thread->interp->ceval.gil_drop_request, 0);
-  pthread_mutex_unlock(&gil->mutex);
-  PyThreadState_Swap(thread);
-}
-#endif
+PyObject* dcmt_py_sys(void) { return PyInterpreterState_Main()->sysdict; }
 
 /* Not a frame of the interpreter's own: where C calls it, and below the __init__ of a class that is called often. */
 static int of_python(const _PyInterpreterFrame* frame) {

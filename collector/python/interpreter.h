@@ -51,10 +51,8 @@ int dcmt_py_holds_gil(const PyThreadState* thread);
 int dcmt_py_freeze(void);
 void dcmt_py_thaw(void);
 
-/* In place of dcmt_py_thaw(): takes the frozen GIL for the caller, whose state is `thread`, as CPython's take_gil does
- * but without its wait and its end of the thread. From 3.12 on by CPython's own way: another thread, or finalization,
- * can be faster. Given back with PyEval_SaveThread(). */
-void dcmt_py_take_frozen(PyThreadState* thread);
+/* The variables of the main interpreter's sys, borrowed; NULL if there are none. */
+PyObject* dcmt_py_sys(void);
 
 /* The innermost frame of `thread`, for identity; NULL if there is none. */
 const void* dcmt_py_innermost(const PyThreadState* thread);

@@ -12,30 +12,27 @@ namespace dcmt::python_provider {
 namespace {
 
 /// Keeps Python from running elsewhere while frames of other threads are looked at, if that needs no waiting: the
-/// caller holds the GIL, or nobody does. Then a thread of Python's takes it; any other only keeps it free.
+/// caller holds the GIL, or nobody does, and then nobody can take it meanwhile. The caller does not take it either:
+/// from 3.12 on that can wait, and it ends the thread once Python goes down.
 class Stillness {
  public:
   Stillness(PyThreadState* thread, const PyInterpreterState* interpreter) noexcept
-      : have_gil_(dcmt_py_holds_gil(thread) != 0) {
-    // The freeze is of the main interpreter's GIL.
-    if (have_gil_ || interpreter != PyInterpreterState_Main() || dcmt_py_freeze() == 0) return;
-    frozen_ = thread == nullptr;
-    taken_ = have_gil_ = thread != nullptr;
-    if (taken_) dcmt_py_take_frozen(thread);
-  }
+      : main_(interpreter == PyInterpreterState_Main()),
+        have_gil_(dcmt_py_holds_gil(thread) != 0),
+        frozen_(!have_gil_ && main_ && dcmt_py_freeze() != 0) {}  // the freeze is of the main interpreter's GIL
   ~Stillness() {
-    if (taken_) PyEval_SaveThread();
     if (frozen_) dcmt_py_thaw();
   }
   Stillness(const Stillness&) = delete;
   Stillness& operator=(const Stillness&) = delete;
-  [[nodiscard]] bool have_gil() const noexcept { return have_gil_; }
+  /// Whether what belongs to the main interpreter can be read.
+  [[nodiscard]] bool of_main() const noexcept { return main_ && *this; }
   explicit operator bool() const noexcept { return have_gil_ || frozen_; }
 
  private:
-  bool have_gil_;
-  bool taken_ = false;
-  bool frozen_ = false;
+  const bool main_;
+  const bool have_gil_;
+  const bool frozen_;
 };
 
 struct Hit {
@@ -50,8 +47,9 @@ struct Hit {
 
 class Visit {
  public:
-  Visit(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count, bool have_gil) noexcept
-      : census_(census), objects_(objects), count_(count), have_gil_(have_gil) {
+  /// @param lines  whether source lines can be read
+  Visit(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count, bool lines) noexcept
+      : census_(census), objects_(objects), count_(count), lines_(lines) {
     for (std::uint32_t i = 0; i < count; ++i) {
       lowest_ = std::min(lowest_, objects[i]);
       highest_ = std::max(highest_, objects[i]);
@@ -123,7 +121,7 @@ class Visit {
     PyCodeObject* const code = hit.frame.code;
     const std::uint64_t id = identify(code).id;
     publish_body(code, id);
-    if (have_gil_) publish_source_lines(code->co_filename);
+    if (lines_) publish_source_lines(code->co_filename);
     const bool named = hit.kind != wire::LocalKind::kEvalStack;
     const std::uint64_t name = named ? Text(PyTuple_GET_ITEM(code->co_localsplusnames, hit.index)).intern() : 0;
     const int line = line_of(code, id, hit.frame.offset);
@@ -147,7 +145,7 @@ class Visit {
   std::uint64_t census_;
   const std::uint64_t* objects_;
   std::uint32_t count_;
-  bool have_gil_;
+  bool lines_;
   std::uint64_t lowest_ = ~std::uint64_t{0};
   std::uint64_t highest_ = 0;
   agent::LocalsReach reach_;
@@ -163,7 +161,7 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
   PyThreadState* const self = dcmt_py_thread();
   PyInterpreterState* const interpreter = self != nullptr ? self->interp : PyInterpreterState_Main();
   const Stillness still(self, interpreter);
-  Visit visit(census, objects, count, still.have_gil());
+  Visit visit(census, objects, count, still.of_main());
   if (self != nullptr) visit.look_at(self, agent::current_tid());
   if (!still) {
     visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so there is one

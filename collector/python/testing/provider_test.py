@@ -657,6 +657,21 @@ class SourceLines(unittest.TestCase):
         lines = [row for row in Records().source_lines if row[0] == path]
         self.assertEqual(lines, [(path, 2, '  File "model.py", line 41, in forward\n    x = 1'), (path, 3, "b")])
 
+    def test_published_while_nobody_has_the_gil(self):
+        path = os.path.join(tempfile.gettempdir(), "generated_free.py")
+        self.module.PyCodeCache.linemaps[path] = [(2,), ("a",)]
+        scope = {"Thing": Thing, "visit": visit, "RELEASING": RELEASING}
+        exec(compile("def call():\n  buf5 = Thing()\n  return visit(buf5, library=RELEASING)\n", path, "exec"), scope)
+        scope["call"]()
+        self.assertEqual([row for row in Records().source_lines if row[0] == path], [(path, 2, "a")])
+
+    def test_the_gil_cannot_be_asked_for(self):
+        """Asking for it can wait and, once Python goes down, ends the thread: the provider imports nothing that does."""
+        with open(os.environ["DCMT_PYTHON_PROVIDER"], "rb") as file:
+            provider = file.read()
+        for name in (b"PyEval_RestoreThread", b"PyEval_AcquireThread", b"PyEval_AcquireLock", b"PyGILState_Ensure"):
+            self.assertNotIn(name, provider)
+
     def test_strange_shapes_are_left_alone(self):
         for number, linemap in enumerate([[], None, [(1, 2)], [(1, 2), ("a",)], 7, [(None, 2), ("a", None)], [{}, {}],
                                           [(1 << 80, -4), ("a", "b")]]):
