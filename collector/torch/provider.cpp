@@ -22,6 +22,7 @@
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "collector/torch/version_gate.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -82,7 +83,13 @@ void census(void* tensor, void* object) noexcept {
   agent::Inside inside;
   const void* impl = tensor_of(tensor, object);
   const void* storage = impl != nullptr ? layout::storage_of(impl) : nullptr;
-  if (storage != nullptr) take_census(wire::CensusTrigger::kCall, storage, 0);
+  if (storage == nullptr) return;
+  // A census makes no storage: one that is too small to be followed by size is followed from here on.
+  if (!agent::full_detail() && layout::bytes_of(storage) < kFollowedBytes) {
+    watch_small(storage);
+    follow_from_now(storage);
+  }
+  take_census(wire::CensusTrigger::kCall, storage, 0);
 }
 
 void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }
