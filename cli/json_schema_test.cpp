@@ -148,6 +148,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   empty.save();
   TestTrace streams;
   testing::add_streams(streams);
+  streams.release(1, std::nullopt, {.flags = "final,no_gather"});
   streams.save();
   TestTrace tied;  // two findings keep one storage
   const auto both = tied.allocate(10);

@@ -99,8 +99,9 @@ Json facts_json(const ReplayFacts& facts) {
 
 Json verdicts_json(const ReplayFacts& facts) {
   Json counts = Json::object();
-  for (const Verdict verdict : {Verdict::kFreed, Verdict::kLate, Verdict::kNever, Verdict::kEarly, Verdict::kCounted,
-                                Verdict::kPersistent, Verdict::kShared, Verdict::kUnknown}) {
+  for (const Verdict verdict :
+       {Verdict::kFreed, Verdict::kLate, Verdict::kNever, Verdict::kEarly, Verdict::kCounted, Verdict::kPersistent,
+        Verdict::kShared, Verdict::kRecycled, Verdict::kUntracked, Verdict::kUnknown}) {
     std::int64_t count = 0;
     for (const ReleaseFacts& release : facts.releases) count += release.verdict == verdict ? 1 : 0;
     counts[std::string(name_of(verdict))] = count;

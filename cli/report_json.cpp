@@ -2,6 +2,7 @@
 
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/timeline.h"
+#include "cli/remarks_text.h"
 
 namespace dcmt::cli {
 namespace {
@@ -352,6 +353,7 @@ Json finding_json(const TraceData& data, const Finding& finding) {
                      {"release", mark_json(data, item.release)},
                      {"gone", gone_json(data, item.gone)},
                      {"operators_held", item.row != nullptr ? count_json(item.row->operators_held) : Json()},
+                     {"confidence", name_of(item.confidence)},
                      {"reads", std::move(reads)}});
   }
   Json errors = Json::array();
@@ -481,8 +483,9 @@ Json release_totals(const Releases& releases) {
   Json json = {{"total", releases.rows.size()}};
   std::int64_t residual = 0;
   std::int64_t metadata_only = 0;
-  for (const Verdict verdict : {Verdict::kFreed, Verdict::kLate, Verdict::kNever, Verdict::kEarly, Verdict::kCounted,
-                                Verdict::kPersistent, Verdict::kNoGather, Verdict::kShared, Verdict::kUnknown}) {
+  for (const Verdict verdict :
+       {Verdict::kFreed, Verdict::kLate, Verdict::kNever, Verdict::kEarly, Verdict::kCounted, Verdict::kPersistent,
+        Verdict::kNoGather, Verdict::kShared, Verdict::kRecycled, Verdict::kUntracked, Verdict::kUnknown}) {
     std::int64_t count = 0;
     for (const ReleaseRow& row : releases.rows) count += row.verdict == verdict ? 1 : 0;
     json[std::string(name_of(verdict))] = count;
@@ -531,6 +534,15 @@ Json report_json(const LoadedTrace& trace) {
   json["releases"] = release_totals(analysis.releases);
   json["findings"] = Json::array();
   for (const Finding& finding : analysis.findings) json["findings"].push_back(finding_json(data, finding));
+  json["remarks"] = Json::array();
+  for (const analyzer::Remark& remark : analysis.remarks) {
+    json["remarks"].push_back({{"kind", name_of(remark.kind)},
+                               {"count", remark.count},
+                               {"parameters", remark.parameters},
+                               {"releases", remark.releases},
+                               {"bytes", remark.bytes.value},
+                               {"text", remark_text(remark)}});
+  }
   json["steps"] = steps_json(analysis.main().steps);
   json["survivors"] = survivors_json(data, analysis.survivors);
   json["facts"] = facts_json(analysis.facts);

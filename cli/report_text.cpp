@@ -14,6 +14,7 @@
 #include "analyzer/time/timeline.h"
 #include "cli/oom_text.h"
 #include "cli/ranks_text.h"
+#include "cli/remarks_text.h"
 #include "cli/report_json.h"
 #include "cli/streams_text.h"
 #include "trace/base/code_path.h"
@@ -348,13 +349,23 @@ std::string origin_line(const TraceData& data, const Finding& finding, const Sty
   return labelled("origin", "gathered by " + joined(origins, ", ") + trial, style);
 }
 
+/// "certain", and of how many releases that is known where it is not of all.
+std::string holder_confidence(const Finding& finding) {
+  const auto releases = static_cast<std::int64_t>(finding.items.size());
+  if (finding.censuses == 0 || finding.censuses == releases) return std::string(name_of(finding.confidence));
+  const bool certain = std::all_of(finding.items.begin(), finding.items.end(), [](const FindingItem& item) {
+    return !item.row->holders || item.confidence == analyzer::Confidence::kCertain;
+  });
+  return fmt::format("{}, {} of {} inspected", certain ? "certain" : "partial", grouped(finding.censuses),
+                     counted(releases, "release"));
+}
+
 std::string finding_text(const LoadedTrace& trace, const Finding& finding, const Style& style) {
   if (is_rule(finding, "out_of_memory")) return out_of_memory_text(trace, finding, style);
   if (finding.waits) return waits_text(trace, finding, style);
   if (finding.pools) return pools_text(trace, finding, style);
   const TraceData& data = *trace.data;
-  const std::string holder =
-      is_rule(finding, "residual") ? fmt::format("   holder: {}", name_of(finding.confidence)) : "";
+  const std::string holder = is_rule(finding, "residual") ? "   holder: " + holder_confidence(finding) : "";
   std::string text = fmt::format(
       "{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)), joined(finding.classes, ", "),
       is_rule(finding, "use_after_release") ? counted(finding.keys(), "parameter") : bytes_text(finding), holder);
@@ -456,12 +467,16 @@ std::string headline(const Analysis& analysis) {
 std::string clean_line(const LoadedTrace& trace) {
   std::int64_t final_releases = 0;
   std::int64_t freed = 0;
+  std::int64_t recycled = 0;
+  std::int64_t not_known = 0;
   std::int64_t persistent = 0;
   for (const ReleaseRow& row : trace.analysis.releases.rows) {
     persistent += row.verdict == Verdict::kPersistent ? 1 : 0;
     if (!row.mark->flags.final || row.mark->flags.persistent || row.mark->flags.no_gather) continue;
     ++final_releases;
     freed += row.verdict == Verdict::kFreed ? 1 : 0;
+    recycled += row.verdict == Verdict::kRecycled ? 1 : 0;
+    not_known += row.verdict == Verdict::kUntracked || row.verdict == Verdict::kUnknown ? 1 : 0;
   }
   const DeviceAnalysis& device = trace.analysis.main();
   const std::int64_t peak = device.what_if.measured.bytes.value;
@@ -472,6 +487,8 @@ std::string clean_line(const LoadedTrace& trace) {
           : final_releases == 0
               ? "; no parameter was released in this trace"
               : fmt::format("; {} of {} freed at once", grouped(freed), counted(final_releases, "release"));
+  if (recycled > 0) text += fmt::format(", {} into a pool", grouped(recycled));
+  if (not_known > 0) text += fmt::format(", {} not known", grouped(not_known));
   return text + ".";
 }
 
@@ -714,22 +731,33 @@ std::string count_text(const Holders& holders) {
   return parts.empty() ? "none read" : joined(parts, " · ");
 }
 
+/// True if the holder's frame returned then: it stands at its return, or it has gone and its callers stand where they
+/// stood at the census.
+bool goes_at_return(const TraceData& data, const Gone& gone, const Holders& holders) {
+  const HolderPath& path = holders.paths.front();
+  const auto is_holders = [&](const FrameText& frame) {
+    return frame.function == data.text(path.function) && frame.file == data.text(path.file);
+  };
+  const std::vector<FrameText> now = frames_of(data, gone.actor.stack);
+  if (const auto frame = std::find_if(now.begin(), now.end(), is_holders); frame != now.end()) {
+    return frame->line == path.return_line;
+  }
+  const std::vector<FrameText> then = frames_of(data, holders.census->by.stack);
+  const auto frame = std::find_if(then.begin(), then.end(), is_holders);
+  return frame != then.end() &&
+         std::equal(frame + 1, then.end(), now.begin(), now.end(), [](const FrameText& a, const FrameText& b) {
+           return a.function == b.function && a.file == b.file && a.line == b.line;
+         });
+}
+
 std::string gone_text(const TraceData& data, const Gone& gone, const Holders* holders) {
   std::string text = gone.by == GoneBy::kResize      ? "by a resize to 0"
                      : gone.by == GoneBy::kBlockFree ? "by a free of its block"
                                                      : "by the last reference";
   const Frame* site = data.frames.find(site_of(data, gone.actor.stack));
   if (site == nullptr) return text;
-  // The holder's frame ended if it is no longer on the stack, or stands at its return.
-  if (holders != nullptr && !holders->paths.empty()) {
-    const HolderPath& path = holders->paths.front();
-    bool running = false;
-    for (const FrameText& frame : frames_of(data, gone.actor.stack)) {
-      if (frame.function != data.text(path.function) || frame.file != data.text(path.file)) continue;
-      running = frame.line != path.return_line;
-      break;
-    }
-    if (!running) return text + fmt::format(", at the return of {}", data.text(path.function));
+  if (holders != nullptr && !holders->paths.empty() && goes_at_return(data, gone, *holders)) {
+    return text + fmt::format(", at the return of {}", data.text(holders->paths.front().function));
   }
   return text + fmt::format(", at {}", describe_frame(data, site->id));
 }
@@ -739,6 +767,12 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
   std::vector<std::string> parts;
   if (facts.steps > 0) parts.push_back(counted(facts.steps, "step"));
   if (facts.records) parts.push_back(counted(*facts.records, "record") + fmt::format(", {} lost", grouped(facts.lost)));
+  std::int64_t not_followed = 0;
+  for (const analyzer::Remark& remark : trace.analysis.remarks) {
+    const bool is_untracked = remark.kind == analyzer::RemarkKind::kUntracked;
+    not_followed += is_untracked || remark.kind == analyzer::RemarkKind::kFirstMissed ? remark.count : 0;
+  }
+  if (not_followed > 0) parts.push_back(counted(not_followed, "release") + " not followed");
   if (!facts.records && facts.lost > 0) parts.push_back(fmt::format("{} lost", counted(facts.lost, "record")));
   if (facts.sequence_gaps.value_or(0) > 0) parts.push_back(counted(*facts.sequence_gaps, "gap") + " in the sequence");
   if (facts.releases_with_bytes > 0)
@@ -759,6 +793,7 @@ std::string footer_text(const LoadedTrace& trace, const Style& style) {
     parts.push_back("the program ended with " + facts.exit);
   }
   std::string text = style.dim(joined(parts, " · ")) + "\n" + kept_note(facts);
+  for (const analyzer::Remark& remark : trace.analysis.remarks) text += "remark: " + remark_text(remark) + "\n";
   for (const LossFact& loss : facts.losses) {
     text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"),
                         loss.reason);

@@ -5,11 +5,6 @@
 
 namespace dcmt::analyzer {
 
-bool Loss::touches(Sequence from, Sequence until, TimeNs until_time) const {
-  const bool begun = !until.valid() || from_seq <= until || (from_ns.valid() && from_ns <= until_time);
-  return begun && to_seq >= from;
-}
-
 void TraceData::build_indexes() {
   // About half of the work.
   const std::future<void> blocks_indexed = std::async(std::launch::async, [this] { index_blocks(); });

@@ -203,9 +203,6 @@ struct Loss {
   std::int64_t count = 0;
   Sequence from_seq, to_seq;
   TimeNs from_ns;  ///< of the first, where known: a thread writes that it lost records (`from_seq`) only after them
-
-  /// True if one of them can lie between these moments. `until` zero: to the end of the trace.
-  [[nodiscard]] bool touches(Sequence from, Sequence until, TimeNs until_time) const;
 };
 
 /// A request that an allocator gave up.

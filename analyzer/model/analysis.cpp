@@ -48,7 +48,7 @@ void order_findings(Analysis& analysis) {
 }  // namespace
 
 Analysis analyze(const TraceData& data) {
-  Analysis analysis{&data, PhaseIndex(data), analyze_releases(data), {}, {}, step_survivors(data), {}};
+  Analysis analysis{&data, PhaseIndex(data), analyze_releases(data), {}, {}, {}, step_survivors(data), {}};
   for (const StringId device : devices_of(data)) {
     analysis.devices.push_back(analyze_device(data, analysis.releases, analysis.phases, device));
   }
@@ -64,6 +64,7 @@ Analysis analyze(const TraceData& data) {
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
   order_findings(analysis);
+  analysis.remarks = remarks(data, analysis.releases);
   analysis.facts = run_facts(data, analysis.releases);
   return analysis;
 }

@@ -10,6 +10,7 @@
 #include "analyzer/model/run_facts.h"
 #include "analyzer/releases/releases.h"
 #include "analyzer/rules/finding.h"
+#include "analyzer/rules/remarks.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/survivors.h"
 #include "trace/base/status.h"
@@ -26,6 +27,7 @@ struct Analysis {
   std::vector<DeviceAnalysis> devices;
   /// Out of memory first, then by device, most bytes dead at its peak, most byte·seconds.
   std::vector<Finding> findings;
+  std::vector<Remark> remarks;
   std::vector<StepSurvivors> survivors;
   RunFacts facts;
 

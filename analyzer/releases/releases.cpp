@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/releases/lost_stretches.h"
+#include "analyzer/releases/reuse.h"
+#include "trace/base/followed_bytes.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -110,7 +114,36 @@ bool happens_inside(const TraceData& data, const Mark& read, const Mark* gather)
   return false;
 }
 
-void judge(const TraceData& data, ReleaseRow& row) {
+/// True if a block of a size that matters was allocated between two moments, by whatever thread.
+bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
+  const auto& blocks = data.blocks_by_begin;
+  auto block = std::upper_bound(blocks.begin(), blocks.end(), from,
+                                [](Sequence at, const auto& entry) { return at < entry.first; });
+  for (; block != blocks.end() && block->first < until; ++block) {
+    if (block->second->bytes.value >= kFollowedBytes && !block->second->owner.valid()) return true;
+  }
+  return false;
+}
+
+/// Splits what came after the release: reads of what it released, and of what an operator put there instead.
+void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row) {
+  Sequence written;
+  for (const Mark* use : uses) {
+    if (use->kind == MarkKind::kWrite && (!written.valid() || use->span.from_seq < written)) {
+      written = use->span.from_seq;
+    }
+  }
+  for (const Mark* use : uses) {
+    if (use->kind != MarkKind::kRead) continue;
+    if (written.valid() && use->span.from_seq > written) {
+      row.overwritten_and_read = true;
+    } else {
+      row.reads.push_back(use);
+    }
+  }
+}
+
+void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
   const Mark& mark = *row.mark;
   if (mark.flags.no_gather) {
     row.verdict = Verdict::kNoGather;
@@ -128,12 +161,18 @@ void judge(const TraceData& data, ReleaseRow& row) {
     row.verdict = Verdict::kShared;
     return;
   }
+  if (mark.flags.untracked) {
+    row.verdict = Verdict::kUntracked;
+    return;
+  }
   const Storage* storage = data.storages.find(mark.storage);
   if (storage != nullptr) row.gone = first_gone(data, *storage, mark.span.from_seq);
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
-  // Without a next operator on that thread there is no moment to miss; one at which nobody looked is not known.
+  // Where that thread does nothing more, what others allocate shows whether it was in time; a moment at which nobody
+  // looked is not known.
   const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
-  const bool in_time = row.gone && (!moment.valid() || row.gone->seq <= moment);
+  const bool in_time =
+      row.gone && (moment.valid() ? row.gone->seq <= moment : !memory_taken(data, row.at(), row.gone->seq));
   const bool within_step = row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
   const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
   if (read_zero || (in_time && within_step)) {
@@ -146,6 +185,13 @@ void judge(const TraceData& data, ReleaseRow& row) {
   } else {
     row.verdict = within_step ? Verdict::kLate : Verdict::kNever;
     row.residual = bytes_settled || row.verdict == Verdict::kNever;
+  }
+  const Sequence by = row.gone ? row.gone->seq : row.step != nullptr ? row.step->to : Sequence();
+  if (row.residual && lost.touch(row.at(), by)) {
+    // Its end may be among what was lost, or that it was gathered again.
+    row.verdict = Verdict::kUnknown;
+    row.residual = false;
+    row.lost = true;
   }
   row.metadata_only = mark.flags.metadata_only;
   if (!row.reads.empty()) row.verdict = Verdict::kEarly;
@@ -178,6 +224,7 @@ Releases analyze_releases(const TraceData& data) {
 
   if (releases.empty() && keys.empty()) return result;
   const OrdinalIndex ordinals(data);
+  const LostStretches lost(data);
   result.rows.reserve(releases.size());  // cycles point into it
   for (const Mark* mark : releases) {
     const KeyMarks& of_key = keys[*mark->key];
@@ -185,15 +232,19 @@ Releases analyze_releases(const TraceData& data) {
     row.mark = mark;
     row.key = *mark->key;
     if (!mark->flags.no_gather) row.gather = last_before(of_key.gathers, mark->span.from_seq);
+    // The record of its own gather may be lost.
+    if (row.gather != nullptr && row.gather->cycle < mark->cycle) row.gather = nullptr;
     row.step = step_at(result.steps, row.at());
     const Mark* touch = first_after(of_key.touches, mark->span.from_seq);
     if (touch != nullptr && touch->span.from_seq <= row.at()) row.last_touch = touch;
     const Mark* next_gather = first_after(of_key.gathers, mark->span.from_seq);
-    for (const Mark* read : data.marks_by_parent.of(mark->id)) {
-      if (read->kind != MarkKind::kRead || happens_inside(data, *read, next_gather)) continue;
-      if (next_gather == nullptr || read->span.from_seq < next_gather->span.from_seq) row.reads.push_back(read);
+    std::vector<const Mark*> uses;
+    for (const Mark* use : data.marks_by_parent.of(mark->id)) {
+      if (happens_inside(data, *use, next_gather)) continue;
+      if (next_gather == nullptr || use->span.from_seq < next_gather->span.from_seq) uses.push_back(use);
     }
-    judge(data, row);
+    take_reads(uses, row);
+    judge(data, lost, row);
     if (mark->flags.final) {
       row.holders = holders_of_release(data, *mark);
       const Sequence until = row.gone ? row.gone->seq : Sequence();
@@ -207,6 +258,8 @@ Releases analyze_releases(const TraceData& data) {
     }
     result.rows.push_back(std::move(row));
   }
+
+  judge_reuse(data, result);
 
   for (const ReleaseRow& row : result.rows) keys[row.key].releases.push_back(&row);
   for (const auto& [key, of_key] : keys) {
@@ -255,6 +308,10 @@ std::string_view name_of(Verdict verdict) {
       return "no_gather";
     case Verdict::kShared:
       return "shared";
+    case Verdict::kRecycled:
+      return "recycled";
+    case Verdict::kUntracked:
+      return "untracked";
     case Verdict::kUnknown:
       return "unknown";
   }

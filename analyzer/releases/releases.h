@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace dcmt::analyzer {
 
 enum class Verdict {
-  kFreed,       ///< bytes gone before that thread's next operator
+  kFreed,       ///< bytes gone before that thread's next activity: operator, block or launch
   kLate,        ///< gone by the end of the step
   kNever,       ///< alive at the end of the step (without steps: of the trace)
   kEarly,       ///< read before the next gather, by an operator or a kernel
@@ -22,6 +23,8 @@ enum class Verdict {
   kPersistent,  ///< the parameter is persistent: nothing was to be freed
   kNoGather,    ///< released without a gather in this cycle: nothing to judge
   kShared,      ///< another parameter's gather still uses the storage: that one's release is the one to judge
+  kRecycled,    ///< bytes kept by design: the buffer went to the next gather, or waits for it in a pool
+  kUntracked,   ///< the collector did not follow the storage: nothing is known of its bytes
   kUnknown,     ///< the trace does not know the storage, or not whether it went in time
 };
 
@@ -40,15 +43,19 @@ struct ReleaseRow {
   const Mark* gather = nullptr;  ///< of the same cycle
   Key key;
   Verdict verdict = Verdict::kCounted;
-  /// Alive one operator later with bytes; of final, non-persistent releases only.
+  /// Alive at the next activity with bytes, and not recycled; of final, non-persistent releases only.
   bool residual = false;
+  /// An operator gave the storage other data after the release, which was read then.
+  bool overwritten_and_read = false;
+  bool lost = false;  ///< kUnknown because records were lost between the release and its storage's end
   /// The registered tensor was re-pointed, the old bytes stayed.
   bool metadata_only = false;
   /// When the bytes went: at or after the release. nullopt: they are there to the end of the trace, or the storage is
   /// not in it.
   std::optional<Gone> gone;
-  const Step* step = nullptr;      ///< nullptr: after the last step, or the trace has none
-  std::vector<const Mark*> reads;  ///< after this release, before the next gather of the key; also those of kernels
+  const Step* step = nullptr;  ///< nullptr: after the last step, or the trace has none
+  /// After this release, before the next gather of the key and before it was overwritten; also those of kernels.
+  std::vector<const Mark*> reads;
   std::optional<Holders> holders;
   OperatorCount operators_held;  ///< of the releasing thread, from the release until the bytes went
   /// What was seen of kernels from the release until the bytes went or the key was gathered again. nullopt: nothing.
@@ -63,6 +70,16 @@ struct ReleaseRow {
   [[nodiscard]] Bytes bytes_left() const {
     return mark->bytes_settled.value_or(mark->bytes_after.value_or(mark->bytes.value_or(Bytes(0))));
   }
+};
+
+/// Buffers of one size that go from gather to gather.
+struct Pool {
+  Bytes bytes_each;
+  std::set<StorageId> storages;
+  std::int64_t releases = 0;      ///< that gave a buffer back to it
+  const Mark* example = nullptr;  ///< one of them
+
+  [[nodiscard]] Bytes bytes() const { return Bytes(bytes_each.value * static_cast<std::int64_t>(storages.size())); }
 };
 
 /// From a gather of a key to the next one.
@@ -89,6 +106,7 @@ struct Releases {
   std::vector<Step> steps;
   std::vector<ReleaseRow> rows;
   std::vector<Cycle> cycles;  ///< by key, then number
+  std::vector<Pool> pools;
 
   [[nodiscard]] std::vector<const ReleaseRow*> residual() const;
 };

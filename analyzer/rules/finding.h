@@ -35,6 +35,8 @@ struct FindingItem {
   const ReleaseRow* row = nullptr;  ///< of that release
   std::optional<Gone> gone;
   std::vector<const Mark*> reads;  ///< after the release
+  /// Of the item alone: for a residual release of who holds it.
+  Confidence confidence = Confidence::kUnknown;
 };
 
 struct Evidence {

@@ -37,6 +37,7 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
 FindingItem item_of(const ReleaseRow& row) {
   FindingItem item = item_of_release(row);
   item.bytes = row.bytes_left();
+  if (row.holders) item.confidence = row.holders->certain() ? Confidence::kCertain : Confidence::kPartial;
   return item;
 }
 
@@ -73,9 +74,9 @@ void add_holders(Finding& finding) {
       finding.evidence.samples.push_back(count.sample);
     }
   }
-  const bool certain = std::all_of(finding.items.begin(), finding.items.end(), [](const FindingItem& item) {
-    return !item.row->holders || item.row->holders->certain();
-  });
+  // Of a release that no census inspected it is not known who held its storage, whatever another one found.
+  const bool certain = std::all_of(finding.items.begin(), finding.items.end(),
+                                   [](const FindingItem& item) { return item.confidence == Confidence::kCertain; });
   if (finding.censuses > 0) finding.confidence = certain ? Confidence::kCertain : Confidence::kPartial;
 }
 

@@ -28,6 +28,10 @@ FindingItem item_of(const ReleaseRow& row) {
   item.until = read->span.from_seq;
   item.until_ns = read->span.from_ns;
   item.reads = row.reads;
+  // Of a kernel it is known that it gets an address, not that it uses it.
+  const bool by_operator =
+      std::any_of(item.reads.begin(), item.reads.end(), [](const Mark* one) { return !one->flags.kernel; });
+  item.confidence = by_operator ? Confidence::kCertain : Confidence::kPartial;
   std::sort(item.reads.begin(), item.reads.end(),
             [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
   return item;
@@ -61,7 +65,6 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
     finding.title = "use after release";
     finding.classes.emplace_back("D24");
     complete_from_items(data, finding);
-    // Of a kernel it is known that it gets an address, not that it uses it.
     finding.confidence = finding.reads > 0 ? Confidence::kCertain : Confidence::kPartial;
     const bool empty = std::any_of(finding.items.begin(), finding.items.end(),
                                    [](const FindingItem& item) { return item.bytes.value == 0; });

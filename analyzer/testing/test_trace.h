@@ -197,6 +197,11 @@ class TestTrace {
     mark.bytes = storages_[handle].bytes_now;
     marks_.push_back(mark);
   }
+  /// An operator only writes it.
+  void overwrite(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& name) {
+    read(release_mark, key, handle, name);
+    marks_.back().kind = "write";
+  }
   void kernel_read(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& kernel) {
     read(release_mark, key, handle, kernel);
     marks_.back().flags = "kernel";
@@ -292,7 +297,10 @@ class TestTrace {
     ooms_.emplace_back(row, at);
     return at.seq;
   }
-  void loss(const std::string& reason, std::int64_t count) { losses_.emplace_back(reason, count); }
+  /// Records that are missing, at the begin of the trace.
+  void loss(const std::string& reason, std::int64_t count) { losses_.push_back(LossRow{0, reason, count, 1, 1, 1000}); }
+  /// Records that are missing, right here.
+  void lose() { losses_.push_back(LossRow{0, "in_flight", 1, seq_ + 1, seq_ + 1, clock(seq_ + 1)}), ++seq_; }
 
   /// Row ids as in the file.
   [[nodiscard]] StorageId storage_id(Handle handle) const { return StorageId(static_cast<std::int64_t>(handle) + 1); }
@@ -480,7 +488,10 @@ class TestTrace {
       row.ns = clock(row.id);
       note(writer.write(row));
     }
-    for (const auto& [reason, count] : losses_) note(writer.write(LossRow{++id, reason, count, 1, 1, 1000}));
+    for (LossRow loss : losses_) {
+      loss.id = ++id;
+      note(writer.write(loss));
+    }
     for (const auto& [key, value] : meta_texts) note(writer.set_meta(key, value));
     for (const auto& [key, value] : meta_integers) note(writer.set_meta(key, value));
     note(writer.set_meta(meta::kLastSeq, seq_));
@@ -559,7 +570,7 @@ class TestTrace {
   std::vector<CensusState> censuses_;
   std::vector<LaunchesRow> launches_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
-  std::vector<std::pair<std::string, std::int64_t>> losses_;
+  std::vector<LossRow> losses_;
   std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;
   std::vector<IntervalRow> intervals_;
   std::vector<IntervalCurveRow> curves_;

@@ -1,0 +1,33 @@
+// Remarks: what a reader should know of and nobody has to fix.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/rules/left_gathered.h"
+
+namespace dcmt::analyzer {
+
+enum class RemarkKind {
+  kPool,           ///< buffers that are handed from gather to gather: bytes kept by design
+  kStaysGathered,  ///< gathered in a forward that no backward followed: an evaluation, an exception
+  kUsesLeft,       ///< more uses were declared than releases ran, and the storage went nevertheless
+  kUntracked,      ///< storages that there was no room to follow
+  kFirstMissed,    ///< releases of parameters whose gather was not observed
+  kUnknown,        ///< verdicts that lost records may have changed
+};
+
+struct Remark {
+  RemarkKind kind = RemarkKind::kPool;
+  std::int64_t count = 0;       ///< of a pool its buffers, of kStaysGathered gathers, else releases
+  std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
+  std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
+  Bytes bytes;                  ///< kept; 0 where it is of none, or not known
+};
+
+[[nodiscard]] std::string_view name_of(RemarkKind kind);
+
+[[nodiscard]] std::vector<Remark> remarks(const TraceData& data, const Releases& releases);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,77 @@
+"""Correct programs have no finding, and compute the same with the tool and without. Each with one planted residual, or
+with one buffer that leaked from its pool, has a finding, by the same options: silence means something."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import recorded
+
+FOLDER = recorded.ROOT / "tests" / "healthy"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("run", "sharded"))
+FSDP2 = "fsdp2"  # its parameters are the framework's: their graph is none of run.py's
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """All programs in one process: importing torch takes longer than any of them."""
+
+    @functools.cache
+    def report_of(*flags: str) -> tuple[dict, str]:
+        folder = tmp_path_factory.mktemp("healthy") / "out"
+        result = recorded.record(folder, FOLDER / "run.py", *flags, *NAMES)
+        main = max(recorded.traces(folder), key=lambda path: path.stat().st_size)  # workers have traces, too
+        return recorded.report(main)[0], result.stdout
+
+    return report_of
+
+
+def of_program(report: dict, name: str) -> list[str]:
+    """Rules of the findings that are of this program's parameters."""
+    graph = NAMES.index(name)
+    return [
+        finding["rule"]
+        for finding in report["findings"]
+        if any(item["key"]["graph"] == graph or (name == FSDP2 and item["key"]["graph"] < 0) for item in finding["items"])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_healthy_program_has_no_finding(run, name):
+    report, _ = run()
+    assert of_program(report, name) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_planted_defect_is_found(run, name):
+    report, _ = run("--plant")
+    rules = set(of_program(report, name))
+    assert rules == {"never_released" if name == FSDP2 else "residual"}
+
+
+def test_nothing_else_is_found(run):
+    report, _ = run()
+    assert report["findings"] == []
+
+
+def test_numbers_are_the_same_without_the_tool(run):
+    _, output = run()
+    plain = recorded.python(FOLDER / "run.py", *NAMES)
+    assert plain.returncode == 0, plain.stderr
+    assert output == plain.stdout
+
+
+def test_what_is_by_design_is_said_with_its_bytes(run):
+    report, _ = run()
+    remarks = {}
+    for remark in report["remarks"]:
+        remarks.setdefault(remark["kind"], []).append(remark)
+    assert set(remarks) == {"pool", "stays_gathered"}
+    assert [pool["count"] for pool in remarks["pool"]].count(8) == 1
+    # The root's own layer of 256 x 256 and its bias, in FSDP2; and the forward that ended in an exception.
+    assert remarks["stays_gathered"][0]["bytes"] == (256 * 256 + 256 + 174 * 174) * 4
+
+
+def test_the_programs_are_as_many_as_they_should_be():
+    assert len(NAMES) >= 24
