@@ -1,4 +1,4 @@
-"""The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages."""
+"""The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages, the table of versions."""
 
 from __future__ import annotations
 
@@ -89,3 +89,72 @@ def test_the_interval_of_more_values_than_a_float_can_count():
     interval = median_interval([float(value) for value in range(1101)])
     assert (interval["median"], interval["low"], interval["high"]) == (550, 550 - 33, 550 + 33)
     assert 0.95 <= interval["coverage"] < 0.96
+
+
+def kept(folder: pathlib.Path, name: str, outcome: str = "recorded", why: str = "", peak: int = 1000) -> None:
+    """What scripts/matrix keeps of all jobs of one Python with torch."""
+    facts = {"rank": -1, "peak": peak, "predicted": peak, "steps": 4, "releases": {"total": 0}, "findings": []}
+    traces = [] if outcome == "refused" else [facts]
+    matrix_jobs, _ = matrix()
+    for job in matrix_jobs.JOBS:
+        result = {"torch": name, "cpython": "3", "outcome": outcome, "why": why, "traces": traces}
+        matrix_jobs.keep(folder / name / f"{job}.json", result)
+
+
+def matrix():
+    sys.path.insert(0, str(LIB))
+    import matrix_jobs
+    import support_table
+
+    return matrix_jobs, support_table
+
+
+def table_of(folder: pathlib.Path) -> tuple[int, str]:
+    page = folder / "support.md"
+    page.write_text("# Kept\n<!-- scripts/matrix writes what follows -->\nreplaced\n")
+    code = matrix()[1].write(folder / "results", page)
+    text = page.read_text()
+    assert text.startswith("# Kept\n") and "replaced" not in text
+    return code, text
+
+
+def test_a_table_of_versions_that_agree(tmp_path):
+    for name in ("torch2.11-cp311", "torch2.9-cp311", "torch2.15-cp313"):
+        kept(tmp_path / "results", name)
+    code, text = table_of(tmp_path)
+    assert code == 0
+    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| torch2")]
+    assert rows == ["| torch2.9-cp311", "| torch2.11-cp311", "| torch2.15-cp313"]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"peak": 1001}, "**differs**: peak 1001, not 1000"),
+        ({"outcome": "partly", "why": "stacks are off"}, "partly: stacks are off"),
+        ({"outcome": "refused", "why": "built for torch 2.11"}, "refused: built for torch 2.11"),
+    ],
+)
+def test_a_version_that_is_not_recorded_as_the_reference_is_named(tmp_path, made, said):
+    kept(tmp_path / "results", "torch2.11-cp311")
+    kept(tmp_path / "results", "torch2.15-cp311", **made)
+    code, text = table_of(tmp_path)
+    assert code == 1 and said in text
+
+
+@pytest.mark.parametrize(
+    ("met", "outcome", "code"),
+    [
+        ("torch2.12-cp311", "refused", 0),
+        ("torch2.12-cp311", "recorded", 1),
+        ("torch2.12-cp311", "failed", 1),
+        ("torch2.11-cp312", "partly", 0),
+        ("torch2.11-cp312", "recorded", 1),
+    ],
+)
+def test_a_build_that_meets_another_version(tmp_path, met, outcome, code):
+    for name in ("torch2.11-cp311", met):
+        kept(tmp_path / "results", name)
+    matrix()[0].keep(tmp_path / "results" / "torch2.11-cp311" / "met" / f"{met}.json", {"outcome": outcome, "why": "w"})
+    found, text = table_of(tmp_path)
+    assert (found, f"| torch2.11-cp311 | {outcome}" in text) == (code, True)
