@@ -7,6 +7,10 @@
 #include <utility>
 
 #include "cli/commands.h"
+#ifdef DCMT_HAVE_RUN
+#include "collector/recorder/job/interrupted_run.h"
+#endif
+#include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 
@@ -25,15 +29,25 @@ Expected<OpenedTrace> open(const std::string& path) {
   if (!row.ok()) return row.error();
   const std::int64_t rank = *row ? query->integer(0) : -1;
   query->reset();
-  return OpenedTrace{path, rank, std::move(*database)};
+  return OpenedTrace{printable(path), rank, std::move(*database)};
 }
+
+#ifdef DCMT_HAVE_RUN
+Status check_readable(const std::string& trace) {
+  Expected<Database> database = open_trace(trace);
+  if (!database.ok()) return database.error();
+  return analyzer::TraceData::load(*database).status();
+}
+#endif
 
 Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 #ifdef DCMT_HAVE_RUN
-  const Status finished = finish_interrupted_run(folder);
-  if (!finished.ok()) {
-    if (finished.error().code != ErrorCode::kCannotRecord) return finished.error();
-    print_error(finished.error());  // it cannot be finished yet, but it can be looked at
+  const Expected<std::vector<std::string>> notes = recorder::finish_interrupted_run(folder, check_readable);
+  if (!notes.ok()) {
+    if (notes.error().code != ErrorCode::kCannotRecord) return notes.error();
+    print_error(notes.error());  // it cannot be finished yet, but it can be read
+  } else {
+    for (const std::string& note : *notes) print_note(note);
   }
 #endif
   Expected<std::vector<std::string>> files = trace_files_in(folder);

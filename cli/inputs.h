@@ -16,14 +16,14 @@ namespace dcmt::cli {
 
 /// A trace and its analysis; the data stays where the analysis points to.
 struct LoadedTrace {
-  std::string path;
+  std::string path;  ///< as it is printed
   std::unique_ptr<analyzer::TraceData> data;
   analyzer::Analysis analysis;
 };
 
 /// A trace that was looked at and not read.
 struct OpenedTrace {
-  std::string path;
+  std::string path;        ///< as it is printed
   std::int64_t rank = -1;  ///< -1: none
   Database database;
 };

@@ -7,9 +7,11 @@ killed in backward, and one more while a thread changes chunks, at two points.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,6 +24,7 @@ import recorded
 
 RUNS = int(os.environ.get("DCMT_KILL_RUNS", "10"))
 FORCED_RUNS = (RUNS + 4) // 5
+RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "4"))
 PROGRAM = recorded.PROGRAMS / "endless_training.py"
 
 
@@ -72,10 +75,10 @@ class Counted:
     THREADS = 4
     SECONDS = 1.0
 
-    def __init__(self, folder: pathlib.Path, **environment: str):
+    def __init__(self, folder: pathlib.Path, *options: str, before: tuple[str, ...] = (), **environment: str):
         self.file, self.folder = folder / "counters", folder / "out"
         self.run = subprocess.Popen(
-            [recorded.TOOL, "run", "-q", "-o", self.folder, "--detail", "full", "--"]
+            [*before, recorded.TOOL, "run", "-q", "-o", self.folder, "--detail", "full", *options, "--"]
             + [recorded.BUILD / "bin" / "libtorch_counted", self.file, str(self.SECONDS), str(self.THREADS)],
             env=recorded.environment(**environment),
         )
@@ -91,8 +94,8 @@ class Counted:
             assert time.monotonic() < deadline and self.run.poll() is None, "it never came to that"
 
     def job(self) -> int:
-        """The program is the only child of the tool's."""
-        (pid,) = pathlib.Path(f"/proc/{self.run.pid}/task/{self.run.pid}/children").read_text().split()
+        children = pathlib.Path(f"/proc/{self.run.pid}/task/{self.run.pid}/children").read_text().split()
+        (pid,) = [pid for pid in children if str(self.file) in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
         return int(pid)
 
     def check(self) -> None:
@@ -178,9 +181,7 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
 
         time.sleep(0.3)
         os.kill(job, signal.SIGKILL)
-        while pathlib.Path(f"/proc/{job}/status").exists():
-            if "State:\tZ" in pathlib.Path(f"/proc/{job}/status").read_text():
-                break
+        while process_is_alive(job):
             time.sleep(0.02)
     published = published_sequences(spool)
     assert recorded.tool("report", folder).returncode == 0
@@ -191,6 +192,174 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
     peak = recorded.query(trace, "SELECT bytes, seq FROM allocated ORDER BY bytes DESC, seq LIMIT 1")
     assert recorded.query(trace, "SELECT highest, highest_seq FROM pyramid ORDER BY level DESC LIMIT 1") == peak
     assert not spool.exists()
+
+
+@pytest.fixture(name="orphans")
+def adopted_orphans():
+    """Children whose parent dies become children of this process."""
+    set_child_subreaper, libc = 36, ctypes.CDLL(None)
+    libc.prctl(set_child_subreaper, 1, 0, 0, 0)
+    yield
+    libc.prctl(set_child_subreaper, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("attempt", range(RECORDER_RUNS))
+def test_the_recorder_is_killed_at_a_random_moment(tmp_path, attempt, orphans):
+    """The job runs to its end, and whatever it counted is in the trace that report finishes."""
+    program = Counted(tmp_path, "--spool-mib", "256")  # enough for all that comes without a recorder
+    if attempt % 2 == 0:
+        program.wait_until(lambda counters: any(made for made, *_ in counters))
+    time.sleep(random.Random(attempt).uniform(0.0, Counted.SECONDS))
+    job = None
+    with contextlib.suppress(ValueError, FileNotFoundError):
+        job = program.job()
+    program.run.kill()
+    program.run.wait()
+    if job is not None:
+        with contextlib.suppress(ChildProcessError):  # its recorder had seen its end
+            assert os.waitpid(job, 0)[1] == 0
+    counted = program.counters()
+    if not any(made for made, *_ in counted):
+        return  # it was killed before it had started the job
+    reported = recorded.tool("report", program.folder)
+    assert reported.returncode == 0 and reported.stderr == ""
+    program.check()
+
+
+SMALL_SHARED_MEMORY = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64m none /dev/shm && exec "$@"', "sh")
+CAN_MOUNT = subprocess.run([*SMALL_SHARED_MEMORY, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="no right to mount here")
+@pytest.mark.parametrize("killed", ["nobody", "the job", "the recorder", "both"])
+def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
+    """As in a container: the spool is memory without a file, which a keeper saves if the recorder is gone."""
+    program = Counted(tmp_path, before=SMALL_SHARED_MEMORY)
+    program.wait_until(lambda counters: any(made for made, *_ in counters))
+    job = program.job()
+    state = recorded.json.loads((program.folder / "run.json").read_text())
+    (spool,) = pathlib.Path(state["spool_folder"]).glob("*.spool")
+    assert spool.is_symlink() and spool.parent.parent == program.folder
+    opened = [os.readlink(file) for file in pathlib.Path(f"/proc/{job}/fd").iterdir()]
+    assert not any("memtrace" in file or ".spool" in file for file in opened), "the job's descriptors are its own"
+    if killed in ("the recorder", "both"):
+        program.run.kill()
+        program.run.wait()
+    if killed in ("the job", "both"):
+        os.kill(job, signal.SIGKILL)
+    if killed in ("the recorder", "both"):
+        assert os.waitpid(job, 0)[1] == (signal.SIGKILL if killed == "both" else 0)
+        reported = recorded.tool("report", program.folder)
+        assert reported.returncode == 0 and reported.stderr == ""
+    else:
+        assert program.run.wait(60) == (0 if killed == "nobody" else 128 + signal.SIGKILL)
+    program.check()
+    assert not spool.exists() and not spool.is_symlink()
+    with pytest.raises(ChildProcessError):
+        while True:  # the keeper leaves, too
+            os.waitpid(-1, 0)
+
+
+@pytest.fixture(name="interrupted", scope="module")
+def interrupted_run(tmp_path_factory):
+    """A run whose recorder was killed, and then its job: the folder as it was left, and the bytes of the spool."""
+    folder = tmp_path_factory.mktemp("interrupted") / "out"
+    with start(folder, "--spool-mib", "2", "--detail", "full") as run:
+        job = job_of(run)
+        time.sleep(0.7)
+        run.kill()
+        run.wait()
+        time.sleep(0.2)
+        os.kill(job, signal.SIGKILL)
+        while process_is_alive(job):
+            time.sleep(0.02)
+    spools = pathlib.Path(recorded.json.loads((folder / "run.json").read_text())["spool_folder"])
+    (spool,) = spools.glob("*.spool")
+    content = spool.read_bytes()
+    shutil.rmtree(spools)
+    return folder, spool.name, content
+
+
+def process_is_alive(pid: int) -> bool:
+    status = pathlib.Path(f"/proc/{pid}/status")
+    return status.exists() and "State:\tZ" not in status.read_text()
+
+
+def left_behind(interrupted, folder: pathlib.Path, change=lambda content: content) -> pathlib.Path:
+    """A copy of an interrupted run whose spool was changed; returns the spool's path."""
+    before, name, content = interrupted
+    shutil.copytree(before, folder)
+    spools = folder / ".spool-abcdef"
+    spools.mkdir(mode=0o700)
+    (spools / name).write_bytes(change(content))
+    state = recorded.json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(recorded.json.dumps(state | {"spool_folder": str(spools)}))
+    return spools / name
+
+
+def flipped(content: bytes, seed: int) -> bytes:
+    """50 bytes of the header, the table of chunks and the first chunks are others."""
+    rng, data = random.Random(seed), bytearray(content)
+    for _ in range(50):
+        data[rng.randrange(min(len(data), 400_000))] = rng.randrange(256)
+    return bytes(data)
+
+
+DAMAGES = {
+    "half": lambda content: content[:300_000],
+    "a tenth": lambda content: content[:100_000],
+    "its header": lambda content: content[:4096],
+    "nothing": lambda content: b"",
+    "another magic": lambda content: b"X" + content[1:],
+} | {f"flipped {seed}": (lambda content, seed=seed: flipped(content, seed)) for seed in range(RECORDER_RUNS)}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_spool_leaves_a_trace_that_can_be_read(interrupted, tmp_path, damage):
+    folder = tmp_path / "out"
+    spool = left_behind(interrupted, folder, DAMAGES[damage])
+    first = recorded.tool("report", folder)
+    assert first.returncode == 0, first.stderr
+    again = recorded.tool("report", folder)
+    assert again.returncode == 0 and again.stdout == first.stdout and again.stderr == ""
+    (trace,) = recorded.traces(folder)
+    assert recorded.query(trace, "PRAGMA integrity_check") == [("ok",)]
+    assert recorded.meta(trace)["state"] == "recovered"
+    if damage in ("half", "a tenth"):
+        assert "could not be read" in first.stderr
+        assert recorded.query(trace, "SELECT count(*) FROM diagnostic WHERE code = 'spool_damaged'") == [(1,)]
+    if damage in ("its header", "another magic"):
+        assert "the file is kept" in first.stderr and spool.exists()
+
+
+def test_two_reports_at_once_finish_a_run_once(interrupted, tmp_path):
+    folder = tmp_path / "out"
+    left_behind(interrupted, folder)
+    both = [
+        subprocess.Popen([recorded.TOOL, "report", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    (first, second) = [(*report.communicate(timeout=60), report.returncode) for report in both]
+    assert first == second and first[1:] == ("", 0)
+    (trace,) = recorded.traces(folder)
+    check_complete(trace)
+
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="no right to mount here")
+def test_an_interrupted_run_on_media_that_cannot_be_written(interrupted, tmp_path):
+    folder = tmp_path / "out"
+    left_behind(interrupted, folder)
+    shown = subprocess.run(
+        ["unshare", "-m", "sh", "-c", READ_ONLY, folder, recorded.TOOL, "report", folder], capture_output=True, text=True
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "cannot be written to" in shown.stderr and shown.stderr.count("\n") == 1
+    assert recorded.tool("report", folder).stderr == "", "nothing is lost for it"
+    (trace,) = recorded.traces(folder)
+    check_complete(trace)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

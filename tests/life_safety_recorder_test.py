@@ -134,7 +134,7 @@ def test_a_full_output_folder(tmp_path):
 
 @pytest.mark.parametrize("mib", [1, 100])
 def test_a_small_shared_memory(tmp_path, mib):
-    """Too small for spools: they lie in the output folder."""
+    """Too small for spools: they are memory without a file, shown in the output folder."""
     result = watched(
         *mounting(pathlib.Path("/dev/shm"), f"size={mib}m"),
         recorded.TOOL, "run", "-o", tmp_path / "out", "--", LIFE, "make", 3,

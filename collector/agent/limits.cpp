@@ -28,13 +28,14 @@ std::uint64_t limit(decltype(RLIMIT_AS) resource) noexcept {
 
 }  // namespace
 
-const char* limit_on_spool(int fd, std::size_t bytes) noexcept {
+bool has_room(int fd, std::size_t bytes) noexcept {
   struct statfs room {};
   // A memory file system without a limit says 0 blocks.
-  if (fstatfs(fd, &room) == 0 && room.f_blocks != 0 &&
-      static_cast<std::uint64_t>(room.f_bavail) * static_cast<std::uint64_t>(room.f_bsize) < 2 * bytes) {
-    return "no room for the spool in shared memory; a smaller one is asked for with --spool-mib";
-  }
+  return fstatfs(fd, &room) != 0 || room.f_blocks == 0 ||
+         static_cast<std::uint64_t>(room.f_bavail) * static_cast<std::uint64_t>(room.f_bsize) >= 2 * bytes;
+}
+
+const char* limit_on_spool(std::size_t bytes) noexcept {
   if (limit(RLIMIT_FSIZE) < bytes) {
     return "the process may not write files as large as the spool (ulimit -f); a smaller one is asked for with "
            "--spool-mib";

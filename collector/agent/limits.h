@@ -5,8 +5,11 @@
 
 namespace dcmt::agent {
 
-/// nullptr if a file of `bytes` can be made on the file system of `fd` and mapped, and as much again stays free for the
-/// job; otherwise which limit forbids it. Going beyond one would end the process: a file too large is SIGXFSZ.
-const char* limit_on_spool(int fd, std::size_t bytes) noexcept;
+/// True if a file of `bytes` has room on the file system of `fd`, and as much again stays free for the job.
+bool has_room(int fd, std::size_t bytes) noexcept;
+
+/// nullptr if the process may make a file of `bytes` and map it, and as much address space again stays free for the job;
+/// otherwise which limit forbids it. Going beyond one would end the process: a file too large is SIGXFSZ.
+const char* limit_on_spool(std::size_t bytes) noexcept;
 
 }  // namespace dcmt::agent

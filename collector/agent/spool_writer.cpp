@@ -18,6 +18,7 @@
 #include "collector/agent/gate.h"
 #include "collector/agent/limits.h"
 #include "collector/agent/provider.h"
+#include "collector/agent/spool_memory.h"
 #include "collector/agent/thread_state.h"
 
 namespace dcmt::agent {
@@ -35,6 +36,7 @@ constinit pthread_key_t g_thread_end_key = 0;
 
 constexpr std::size_t kMaxPath = 4096;
 constinit char g_name[64] = {};  ///< of the shown file
+constinit int g_memory = -1;     ///< of a spool that is no file, until it is shown
 
 /// `<folder>/<before><g_name><after>`; false if it is too long.
 bool spool_path(char (&out)[kMaxPath], const char* folder, const char* before, const char* after) noexcept {
@@ -181,20 +183,24 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   snprintf(g_name, sizeof g_name, "%ld-%llx.spool", pid, static_cast<unsigned long long>(cycles()));
   char hidden[kMaxPath];
   if (!hidden_path(hidden, options.folder)) return "the spool folder's path is too long";
-  const int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return "the spool could not be created";
   const std::size_t bytes = spool::file_bytes(options.chunk_count);
-  const char* why = limit_on_spool(fd, bytes);
-  if (why == nullptr && !allocate(fd, bytes)) why = "no room for the spool in shared memory";
-  if (why != nullptr) {
+  if (const char* why = limit_on_spool(bytes); why != nullptr) {
     close(fd);
     unlink(hidden);
     return why;
   }
+  if (!lies_in_memory(fd) || !has_room(fd, bytes) || !allocate(fd, bytes)) {
+    close(fd);
+    unlink(hidden);
+    fd = g_memory = make_spool_memory(bytes);
+    if (fd < 0) return "no room for the spool in memory; a smaller one is asked for with --spool-mib";
+  }
   // Populated now: a page met for the first time would be a page fault inside a hook, sixteen in every chunk.
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   const bool shared = base != MAP_FAILED && prepare_for_forks(fd, base, bytes);
-  close(fd);
+  if (fd != g_memory) close(fd);
   if (!shared || pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
     unlink(hidden);
     return "the spool could not be mapped";
@@ -233,10 +239,9 @@ const char* show_spool(const char* folder) noexcept {
   }
   char hidden[kMaxPath];
   char shown[kMaxPath];
-  if (!hidden_path(hidden, folder) || !spool_path(shown, folder, "", "") || rename(hidden, shown) != 0) {
-    return "the spool could not be renamed";
-  }
-  return nullptr;
+  if (!hidden_path(hidden, folder) || !spool_path(shown, folder, "", "")) return "the spool folder's path is too long";
+  if (g_memory >= 0) return hand_over_memory(g_memory, shown, *g_header);
+  return rename(hidden, shown) == 0 ? nullptr : "the spool could not be renamed";
 }
 
 const char* spool_name() noexcept { return g_name; }

@@ -17,11 +17,12 @@ struct SpoolOptions {
   std::int32_t world_size;
 };
 
-/// Creates the spool's file under a hidden name, allocates all of it and maps it. Returns nullptr, or why it could not.
+/// Creates the spool's file under a hidden name, or memory without a file where the folder has none to give, allocates
+/// all of it and maps it. Returns nullptr, or why it could not.
 const char* open_spool(const SpoolOptions& options) noexcept;
 
-/// Completes the header (the cycle counter's rate over the time since open_spool()) and renames the file to
-/// `<folder>/<spool_name()>`, for which the recorder looks. Returns nullptr, or why it could not.
+/// Completes the header (the cycle counter's rate over the time since open_spool()) and shows the spool to the recorder
+/// as `<folder>/<spool_name()>`. Returns nullptr, or why it could not.
 const char* show_spool(const char* folder) noexcept;
 
 /// The file's name once it is shown: `<pid>-<cycle counter in hex>.spool`, since a process that executes another program

@@ -12,6 +12,9 @@
 #include <fstream>
 #include <string>
 
+#include "cli/inputs.h"
+#include "cli/report_json.h"
+#include "cli/report_text.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
@@ -39,6 +42,10 @@ class SpoolFile {
     if (base == MAP_FAILED) return;
     fuzz::mutate_in_place(static_cast<char*>(base), bytes_, random);
     munmap(base, bytes_);
+  }
+  /// Somebody shortens it under its readers.
+  void cut(fuzz::Random& random) const {
+    if (bytes_ != 0) static_cast<void>(::truncate(path_.c_str(), static_cast<off_t>(random.below(bytes_))));
   }
 
  private:
@@ -82,6 +89,12 @@ Outcome check_trace(const std::string& path, bool pristine) {
     const std::string count = answer(*database, (std::string("SELECT count(*) FROM ") + table).c_str());
     if (count.find_first_not_of("0123456789") != std::string::npos) return wrong(std::string(table) + ": " + count);
   }
+  // What a recorder writes its own readers take, however damaged the spool was.
+  const auto traces = cli::load_traces({path}, std::nullopt);
+  if (!traces.ok()) return wrong("the trace is refused: " + traces.error().message);
+  if (cli::report_text(*traces, cli::Style{}).empty() || cli::report_json(traces->front()).empty()) {
+    return wrong("nothing is reported");
+  }
   if (pristine) {
     const std::string missing = answer(
         *database,
@@ -111,6 +124,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     const Expected<std::size_t> drained = (*recorder)->poll();
     if (!drained.ok()) return wrong("poll: " + drained.error().message);
     if (!pristine && random.chance(50)) file.change(random);
+    if (!pristine && random.chance(10)) file.cut(random);
   }
   if (random.chance(25)) {
     // The recorder is killed here and a later report goes on.

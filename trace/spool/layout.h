@@ -49,6 +49,7 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
   /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
   std::atomic<std::uint32_t> forked_children;
+  std::atomic<std::uint32_t> taken_over;  ///< 1 once a recorder has opened the spool to drain it
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

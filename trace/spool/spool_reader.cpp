@@ -1,21 +1,42 @@
 #include "trace/spool/spool_reader.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <utility>
+#include <limits>
+
+#include "trace/base/printable.h"
+#include "trace/sql/limits.h"
 
 namespace dcmt::spool {
 namespace {
 
+constexpr std::uint32_t kMostThreads = std::numeric_limits<std::int32_t>::max();  ///< as a row of a trace has them
+/// At a million records a second those of nine years: a larger one, or a larger gap, is damage.
+constexpr auto kMostSequence = static_cast<std::uint64_t>(kLargestCount) - 4;
+constexpr auto kMostNs = static_cast<std::uint64_t>(kLargest);  ///< more is damage
+
 std::string text_of(const char* field, std::size_t capacity) {
   const void* end = std::memchr(field, 0, capacity);
-  return {field, end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - field) : capacity};
+  return printable(
+      {field, end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - field) : capacity});
+}
+
+/// The agent of a process shows memory by its own descriptor. Nothing else is followed.
+bool is_link_to_memory(const std::string& path) {
+  std::array<char, 64> target{};
+  const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+  if (length <= 0 || static_cast<std::size_t>(length) == target.size()) return false;
+  long pid = 0;
+  int fd = 0;
+  int end = 0;
+  return std::sscanf(target.data(), "/proc/%ld/fd/%d%n", &pid, &fd, &end) == 2 && end == length;
 }
 
 Error bad(const std::string& path, const std::string& why) { return {ErrorCode::kBadInput, path + ": " + why}; }
@@ -26,46 +47,33 @@ const wire::RecordHeader& SpoolReader::Batch::head() const {
   return *reinterpret_cast<const wire::RecordHeader*>(&words[position]);
 }
 
-SpoolReader::SpoolReader(SpoolReader&& other) noexcept { *this = std::move(other); }
-
-SpoolReader& SpoolReader::operator=(SpoolReader&& other) noexcept {
-  if (this == &other) return *this;
-  close();
-  base_ = std::exchange(other.base_, nullptr);
-  bytes_ = other.bytes_;
-  chunk_count_ = other.chunk_count_;
-  declared_count_ = other.declared_count_;
-  facts_ = other.facts_;
-  chunks_ = std::move(other.chunks_);
-  threads_ = std::move(other.threads_);
-  current_thread_ = other.current_thread_;
-  advance_ = other.advance_;
-  next_sequence_ = other.next_sequence_;
-  damaged_ = other.damaged_;
-  return *this;
+Expected<SpoolReader> SpoolReader::open(const std::string& path, Purpose purpose) {
+  const int access = (purpose == Purpose::kDrain ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC;
+  const bool is_memory = is_link_to_memory(path);
+  const Descriptor fd(::open(path.c_str(), is_memory ? access : access | O_NOFOLLOW));
+  if (fd.get() < 0) return bad(path, std::string("cannot be opened: ") + std::strerror(errno));
+  return is_memory ? open_memory(path, fd.get(), purpose) : open_descriptor(path, fd.get(), purpose);
 }
 
-SpoolReader::~SpoolReader() { close(); }
-
-void SpoolReader::close() {
-  if (base_ != nullptr) munmap(base_, bytes_);
-  base_ = nullptr;
+Expected<SpoolReader> SpoolReader::open_memory(const std::string& path, int fd, Purpose purpose) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return bad(path, "is a link to what is no spool's memory");
+  Expected<SpoolReader> reader = open_descriptor(path, fd, purpose);
+  if (reader.ok()) reader->memory_ = Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return reader;
 }
 
-Expected<SpoolReader> SpoolReader::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return bad(path, std::string("cannot be opened: ") + std::strerror(errno));
+Expected<SpoolReader> SpoolReader::open_descriptor(const std::string& path, int fd, Purpose purpose) {
   struct stat status {};
-  if (fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) < kHeaderBytes) {
-    ::close(fd);
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) < kHeaderBytes) {
     return bad(path, "is too short for a spool; what it held is gone");
   }
   SpoolReader reader;
-  reader.bytes_ = static_cast<std::size_t>(status.st_size);
-  void* base = mmap(nullptr, reader.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  ::close(fd);
-  if (base == MAP_FAILED) return bad(path, std::string("cannot be mapped: ") + std::strerror(errno));
-  reader.base_ = static_cast<char*>(base);
+  // More than the largest spool is none of ours: the header says how much of it counts.
+  const auto bytes = std::min(static_cast<std::size_t>(status.st_size), file_bytes(kMaxChunks));
+  reader.mapping_ = GuardedMapping::map(fd, bytes, purpose == Purpose::kDrain ? Sharing::kShared : Sharing::kPrivate);
+  if (reader.mapping_.base() == nullptr) return bad(path, std::string("cannot be mapped: ") + std::strerror(errno));
+  reader.purpose_ = purpose;
 
   Header& header = reader.header();
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return bad(path, "is not a spool of dc-memtrace");
@@ -74,12 +82,11 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
                          std::to_string(wire::kWireVersion) + ". Use the dc-memtrace that recorded it.");
   }
   const std::uint32_t declared = header.chunk_count;
-  if (declared == 0 || declared > kMaxChunks || header.chunk_bytes != kChunkBytes ||
-      reader.bytes_ < chunks_offset(declared)) {
+  if (declared == 0 || declared > kMaxChunks || header.chunk_bytes != kChunkBytes || bytes < chunks_offset(declared)) {
     return bad(path, "is cut short: its table of chunks is missing");
   }
   // A file cut within its chunks still holds the whole ones before the cut.
-  const std::size_t whole = (reader.bytes_ - chunks_offset(declared)) / kChunkBytes;
+  const std::size_t whole = (bytes - chunks_offset(declared)) / kChunkBytes;
   reader.chunk_count_ = static_cast<std::uint32_t>(std::min<std::size_t>(declared, whole));
   reader.declared_count_ = declared;
   reader.damaged_ = declared - reader.chunk_count_;
@@ -91,9 +98,10 @@ Expected<SpoolReader> SpoolReader::open(const std::string& path) {
                    .detail = detail_of(header.detail).value_or(Detail::kLifetimes),
                    .tsc_hz = header.tsc_hz,
                    .start_tsc = header.start_tsc,
-                   .start_monotonic_ns = header.start_monotonic_ns,
-                   .start_real_ns = header.start_real_ns,
+                   .start_monotonic_ns = std::min(header.start_monotonic_ns, kMostNs),
+                   .start_real_ns = std::min(header.start_real_ns, kMostNs),
                    .process_start = header.process_start};
+  if (purpose == Purpose::kDrain) header.taken_over.store(1, std::memory_order_release);
   return reader;
 }
 
@@ -113,7 +121,7 @@ std::uint32_t SpoolReader::forked_children() const { return header().forked_chil
 std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 
 ChunkDescriptor& SpoolReader::descriptor(std::uint32_t index) const {
-  return reinterpret_cast<ChunkDescriptor*>(base_ + kHeaderBytes)[index];
+  return reinterpret_cast<ChunkDescriptor*>(mapping_.base() + kHeaderBytes)[index];
 }
 
 double SpoolReader::used() const {
@@ -127,24 +135,45 @@ double SpoolReader::used() const {
 std::size_t SpoolReader::take() {
   std::size_t records = 0;
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
-    if (descriptor(i).state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(ChunkState::kFree)) {
-      records += take_chunk(i);
-    }
+    // A free chunk has nothing, unless its state is what was damaged.
+    const bool free =
+        descriptor(i).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ChunkState::kFree);
+    if (!free || purpose_ == Purpose::kInspect) records += take_chunk(i);
   }
+  note_cut();
   return records;
+}
+
+void SpoolReader::note_damage(std::uint32_t chunk) {
+  damaged_ += chunks_[chunk].damaged ? 0 : 1;
+  chunks_[chunk].damaged = true;
+}
+
+/// Chunks that the file no longer has: what was taken of them is all there will be.
+void SpoolReader::note_cut() {
+  const std::size_t intact = mapping_.intact_bytes();
+  while (chunk_count_ != 0 && chunks_offset(declared_count_) + std::size_t{chunk_count_} * kChunkBytes > intact) {
+    note_damage(--chunk_count_);
+  }
 }
 
 std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   Chunk& chunk = chunks_[index];
   const std::uint32_t committed = descriptor(index).committed.load(std::memory_order_acquire);
+  if (committed > kChunkBytes || committed % 8 != 0) note_damage(index);
   if (committed <= chunk.taken || committed > kChunkBytes || committed % 8 != 0) return 0;
-  const std::uint32_t thread = descriptor(index).thread;
+  std::uint32_t thread = descriptor(index).thread;
+  if (thread > kMostThreads) {
+    note_damage(index);
+    thread = kMostThreads;
+  }
 
   Batch batch;
   batch.chunk = index;
   batch.words.resize((committed - chunk.taken) / 8);
-  const char* source = base_ + chunks_offset(declared_count_) + std::size_t{index} * kChunkBytes + chunk.taken;
-  std::memcpy(batch.words.data(), source, committed - chunk.taken);
+  const std::size_t offset = chunks_offset(declared_count_) + std::size_t{index} * kChunkBytes;
+  std::memcpy(batch.words.data(), mapping_.base() + offset + chunk.taken, committed - chunk.taken);
+  if (mapping_.intact_bytes() < offset + committed) return 0;  // note_cut() counts it
   chunk.taken = committed;
 
   // Only what parses is kept: lengths that add up, and sequences that rise.
@@ -154,7 +183,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   while (position + sizeof(wire::RecordHeader) / 8 <= batch.words.size()) {
     const auto& head = *reinterpret_cast<const wire::RecordHeader*>(&batch.words[position]);
     if (head.words < sizeof(wire::RecordHeader) / 8 || position + head.words > batch.words.size() || head.seq <= last ||
-        head.seq > wire::kMaxSequence) {
+        head.seq > kMostSequence) {
       break;
     }
     last = head.seq + wire::sequences_of(head.type) - 1;
@@ -162,7 +191,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
     ++records;
   }
   if (position != batch.words.size()) {
-    ++damaged_;
+    note_damage(index);
     batch.words.resize(position);
   }
   // A recorder before this one may have committed the first ones already.
@@ -216,6 +245,13 @@ std::uint64_t SpoolReader::waiting() const {
     if (seq >= next_sequence_ && (lowest == 0 || seq < lowest)) lowest = seq;
   }
   return lowest;
+}
+
+std::uint64_t SpoolReader::missing_at_end() const {
+  constexpr std::uint64_t kMostOfAChunk = 3 * kChunkBytes / sizeof(wire::RecordHeader);  // a record takes three at most
+  const std::uint64_t last = last_taken_sequence();
+  if (last < next_sequence_ || last - next_sequence_ >= damaged_ * kMostOfAChunk) return 0;
+  return last - next_sequence_ + 1;
 }
 
 void SpoolReader::skip_gap() {

@@ -1,7 +1,7 @@
 // The recorder's end of a spool: takes complete records out, in the order of their sequence, and gives chunks back.
 //
-// Trusts no byte: everything is copied out of the shared mapping before it is looked at, and checked afterwards.
-// Thread-safety: none. One reader per spool.
+// Trusts no byte: everything is copied out of the shared mapping before it is read, and checked afterwards. A file that
+// is cut short meanwhile, or lies on a disk that fails, is a damaged spool and no signal. Thread-safety: none.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "trace/base/descriptor.h"
 #include "trace/base/detail.h"
 #include "trace/base/status.h"
+#include "trace/spool/guarded_mapping.h"
 #include "trace/spool/layout.h"
 #include "trace/wire/records.h"
 
@@ -37,16 +39,22 @@ struct SequencedRecord {
   std::uint32_t thread = 0;
 };
 
+enum class Purpose {
+  kDrain,    ///< of a spool that an agent still writes on: chunks go back to it. One reader per spool
+  kInspect,  ///< the file stays as it is, and may be on read-only media. Any number of readers
+};
+
 class SpoolReader {
  public:
-  /// kBadInput with one line if the file is missing, cut short, foreign, or of another version.
-  static Expected<SpoolReader> open(const std::string& path);
-
-  SpoolReader(SpoolReader&&) noexcept;
-  SpoolReader& operator=(SpoolReader&&) noexcept;
-  ~SpoolReader();
+  /// Opens a spool's file, or the memory that an agent shows by a link to its own descriptor. kBadInput with one line if
+  /// that is missing, cut short, foreign, or of another version.
+  static Expected<SpoolReader> open(const std::string& path, Purpose purpose = Purpose::kDrain);
+  /// The same of memory by a descriptor, which stays the caller's. `path` is for messages.
+  static Expected<SpoolReader> open_memory(const std::string& path, int fd, Purpose purpose);
 
   [[nodiscard]] const ProcessFacts& facts() const { return facts_; }
+  /// The descriptor of a spool that is memory without a file; -1 of a file.
+  [[nodiscard]] int memory() const { return memory_.get(); }
   [[nodiscard]] AgentState state() const;
   [[nodiscard]] std::string torch_version() const;
   [[nodiscard]] std::string python_version() const;
@@ -62,8 +70,12 @@ class SpoolReader {
   [[nodiscard]] std::size_t threads() const { return threads_.size(); }
   /// Share of chunks in use, 0 to 1.
   [[nodiscard]] double used() const;
-  /// Damaged chunks met so far: their rest was skipped.
+  /// Chunks met so far that could not be read, or not to their end.
   [[nodiscard]] std::uint64_t damaged_chunks() const { return damaged_; }
+  [[nodiscard]] std::uint32_t chunks() const { return declared_count_; }
+  /// Sequences taken by threads whose records did not come out, at the end of the spool: known only where chunks are
+  /// damaged. 0 where the header's count cannot be right.
+  [[nodiscard]] std::uint64_t missing_at_end() const;
 
   /// Records up to `seq` are known already (a recorder before this one committed them).
   void skip_to(std::uint64_t seq) { next_sequence_ = seq + 1; }
@@ -89,6 +101,7 @@ class SpoolReader {
   struct Chunk {
     std::uint32_t taken = 0;    ///< bytes
     std::uint32_t batches = 0;  ///< taken and not handed out completely
+    bool damaged = false;
   };
   /// Records taken from one chunk at one time: ascending sequences of one thread.
   struct Batch {
@@ -100,14 +113,17 @@ class SpoolReader {
   };
 
   SpoolReader() = default;
-  void close();
+  static Expected<SpoolReader> open_descriptor(const std::string& path, int fd, Purpose purpose);
+  void note_damage(std::uint32_t chunk);
+  void note_cut();
   std::size_t take_chunk(std::uint32_t index);
   void drop_front(std::deque<Batch>& queue);
   ChunkDescriptor& descriptor(std::uint32_t index) const;
-  Header& header() const { return *reinterpret_cast<Header*>(base_); }
+  Header& header() const { return *reinterpret_cast<Header*>(mapping_.base()); }
 
-  char* base_ = nullptr;
-  std::size_t bytes_ = 0;
+  GuardedMapping mapping_;
+  Descriptor memory_;
+  Purpose purpose_ = Purpose::kDrain;
   std::uint32_t chunk_count_ = 0;     ///< whole chunks in the file
   std::uint32_t declared_count_ = 0;  ///< as the header said at open(): places the chunks
   ProcessFacts facts_;

@@ -1,13 +1,18 @@
 // A spool as its reader must see it, made by hand: cut anywhere, damaged, out of order, with gaps.
 #include "trace/spool/spool_reader.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,6 +27,9 @@ class SpoolReaderTest : public testing::Test {
     std::string pattern = std::filesystem::temp_directory_path().string() + "/dcmt-spool-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     bytes_.assign(file_bytes(kChunks), 0);
+    SetUpHeader();
+  }
+  void SetUpHeader() {
     std::memcpy(header().magic, kMagic, sizeof kMagic);
     header().wire_version = wire::kWireVersion;
     header().chunk_count = kChunks;
@@ -211,6 +219,76 @@ TEST_F(SpoolReaderTest, DamagedLengthsEndAChunkOnly) {
   reader->skip_gap();
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{3}));
   EXPECT_EQ(reader->damaged_chunks(), 2u);
+}
+
+TEST_F(SpoolReaderTest, AFileThatIsCutWhileItIsReadIsDamagedAndNoSignal) {
+  for (const Purpose purpose : {Purpose::kDrain, Purpose::kInspect}) {
+    for (const std::size_t size : {std::size_t{0}, kHeaderBytes, chunks_offset(kChunks) + kChunkBytes}) {
+      bytes_.assign(bytes_.size(), 0);
+      SetUpHeader();
+      for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) add(chunk, chunk, chunk + 1);
+      const std::string path = write();
+      Expected<SpoolReader> reader = SpoolReader::open(path, purpose);
+      ASSERT_TRUE(reader.ok());
+      std::filesystem::resize_file(path, size);
+      const std::size_t whole = size > chunks_offset(kChunks) ? 1 : 0;
+      EXPECT_EQ(drain(*reader).size(), whole);
+      EXPECT_EQ(reader->damaged_chunks(), kChunks - whole);
+      EXPECT_EQ(reader->missing_at_end(), size < kHeaderBytes ? 0 : kChunks - whole) << "what the header counted";
+      reader->give_back();
+      EXPECT_EQ(drain(*reader).size(), 0u);
+      EXPECT_EQ(reader->damaged_chunks(), kChunks - whole) << "once";
+    }
+  }
+}
+
+TEST_F(SpoolReaderTest, ABusErrorElsewhereIsNotOurs) {
+  const std::string path = write();
+  EXPECT_EXIT(
+      {
+        const Expected<SpoolReader> reader = SpoolReader::open(path);
+        const int fd = ::open(path.c_str(), O_RDWR);
+        auto* other = static_cast<char*>(mmap(nullptr, bytes_.size(), PROT_READ, MAP_SHARED, fd, 0));
+        std::filesystem::resize_file(path, 0);
+        _exit(other[0]);
+      },
+      testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST_F(SpoolReaderTest, ToInspectChangesNothingAndNeedsNoPermissionToWrite) {
+  add(0, 0, 1);
+  descriptor(0).state.store(static_cast<std::uint32_t>(ChunkState::kFull));
+  const std::string path = write();
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  const auto content = [&] {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string before = content();
+  for (int reader_number = 0; reader_number < 2; ++reader_number) {
+    Expected<SpoolReader> reader = SpoolReader::open(path, Purpose::kInspect);
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));
+    drain(*reader);
+    reader->give_back();
+  }
+  EXPECT_EQ(content(), before);
+}
+
+TEST_F(SpoolReaderTest, AChunkWhoseStateWasDamagedIsStillInspected) {
+  add(0, 0, 1);
+  descriptor(0).state.store(static_cast<std::uint32_t>(ChunkState::kFree));
+  descriptor(1).committed.store(kChunkBytes + 8);
+  Expected<SpoolReader> reader = SpoolReader::open(write(), Purpose::kInspect);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(reader->damaged_chunks(), 1u);
+}
+
+TEST_F(SpoolReaderTest, WhatIsNoFileIsRefused) {
+  const std::string path = folder_ + "/pipe.spool";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(SpoolReader::open(path, Purpose::kInspect).ok());
 }
 
 TEST_F(SpoolReaderTest, RefusesWhatIsNotOurs) {

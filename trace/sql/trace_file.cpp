@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 
+#include "trace/base/printable.h"
 #include "trace/sql/migrations.h"
 #include "trace/sql/pyramid.h"
 
@@ -40,6 +43,24 @@ Error unreadable(const std::string& path, const Error& cause) {
   return bad_input(path, "not a dc-memtrace trace, or a damaged one (" + cause.message + ")");
 }
 
+/// What must be a table is one, and nothing else runs when it is read or written to: a recorder makes plain tables,
+/// indexes and three views that no reader here uses.
+Status check_schema(Database& database) {
+  // SQLite goes by the text of a definition alone, so each text must be of the type that the row says.
+  Expected<Statement> foreign = database.prepare(
+      "SELECT type, name FROM main.sqlite_schema WHERE NOT ifnull(CASE type"
+      " WHEN 'table' THEN sql LIKE 'CREATE TABLE%'"
+      " WHEN 'index' THEN sql IS NULL OR sql LIKE 'CREATE INDEX%'"
+      " WHEN 'view' THEN name IN ('release', 'allocated', 'holder') AND sql LIKE 'CREATE VIEW ' || name || ' AS%'"
+      " END, 0) LIMIT 1");
+  if (!foreign.ok()) return unreadable(database.path(), foreign.error());
+  const Expected<bool> found = foreign->step();
+  if (!found.ok()) return unreadable(database.path(), found.error());
+  if (!*found) return {};
+  return bad_input(database.path(), "not a trace that dc-memtrace wrote: it has the " + std::string(foreign->text(0)) +
+                                        " '" + printable(foreign->text(1)) + "'.");
+}
+
 Status check_identity(Database& database) {
   const std::string& path = database.path();
   Expected<std::int64_t> application = integer_of(database, "PRAGMA application_id");
@@ -60,6 +81,7 @@ Status check_identity(Database& database) {
       info.st_size % *page != 0) {
     return bad_input(path, "damaged: it was cut short.");
   }
+  DCMT_RETURN_IF_ERROR(check_schema(database));
   // A first real query: the header alone says nothing about the tables behind it.
   Expected<std::int64_t> meta = integer_of(database, "SELECT count(*) FROM meta");
   if (!meta.ok()) return unreadable(path, meta.error());
@@ -81,20 +103,48 @@ Status prepare_for_writing(Database& database) {
   return apply_migrations(database, embedded_migrations());
 }
 
+/// A new file with the tables of a trace, in place of one that an earlier process did not complete.
+Status make_empty_trace(const std::string& path) {
+  ::unlink(path.c_str());
+  // SQLite would open whatever is there; only the kernel can promise that the file is new.
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return {ErrorCode::kIo, path + ": cannot create: " + std::strerror(errno) + "."};
+  ::close(fd);
+  Expected<Database> database = Database::open(path, OpenMode::kCreate);
+  if (!database.ok()) return database.error();
+  DCMT_RETURN_IF_ERROR(database->execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
+  return apply_migrations(*database, embedded_migrations());
+}
+
+/// Never over a file that is there. Returns errno, 0 if it is done.
+int rename_to_new(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL) return errno;
+  // A file system that does not know the flag.
+  struct stat there {};
+  if (::lstat(to.c_str(), &there) == 0) return EEXIST;
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 Expected<Database> open_trace(const std::string& path) { return open_checked(path, OpenMode::kRead); }
 
 Expected<Database> create_trace(const std::string& path) {
-  // SQLite would open whatever is there; only the kernel can promise that the file is new.
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    const int error = errno;
+  // Under a name of this process's own until it is a trace: who is killed meanwhile leaves no file that is none.
+  const std::filesystem::path shown(path);
+  const std::string name = "." + shown.filename().string() + "." + std::to_string(getpid()) + ".new";
+  const std::string hidden = (shown.parent_path() / name).string();
+  if (const Status made = make_empty_trace(hidden); !made.ok()) {
+    ::unlink(hidden.c_str());
+    return made.error();
+  }
+  if (const int error = rename_to_new(hidden, path); error != 0) {
+    ::unlink(hidden.c_str());
     if (error == EEXIST) return bad_input(path, "exists already. Choose another output folder or remove it.");
     return Error{ErrorCode::kIo, path + ": cannot create: " + std::strerror(error) + "."};
   }
-  ::close(fd);
-  Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
+  Expected<Database> database = Database::open(path, OpenMode::kCreate);
   if (!database.ok()) return database;
   DCMT_RETURN_IF_ERROR(prepare_for_writing(*database));
   return database;

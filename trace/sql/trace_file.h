@@ -18,7 +18,7 @@ inline constexpr int kSchemaVersion = 6;
 /// or of a newer schema is kBadInput with one line that says so.
 Expected<Database> open_trace(const std::string& path);
 
-/// Creates a trace and its tables. `path` must not exist: an existing file is kBadInput, a folder that cannot be
+/// Creates a trace and its tables, whole or not at all. `path` must not exist: an existing file is kBadInput, a folder that cannot be
 /// written to kIo. Commits survive a kill of the process, not a power cut: the recorder wants no fsync.
 Expected<Database> create_trace(const std::string& path);
 

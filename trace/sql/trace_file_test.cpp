@@ -1,12 +1,14 @@
 #include "trace/sql/trace_file.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "trace/sql/migrations.h"
 
@@ -131,6 +133,46 @@ TEST_F(TraceFile, CutFileIsRefusedAtEveryPage) {
     std::filesystem::resize_file(path("cut"), keep);
     refusal(path("cut"));
   }
+}
+
+TEST_F(TraceFile, WhatMustBeATableIsOne) {
+  const std::string_view plants[] = {
+      "ALTER TABLE meta RENAME TO m2; CREATE VIEW meta AS WITH RECURSIVE r(key, value) AS"
+      " (SELECT 'a', 1 UNION ALL SELECT key, value + 1 FROM r) SELECT * FROM r",
+      "CREATE VIEW extra AS SELECT 1",
+      "DROP VIEW release; CREATE VIEW Release AS SELECT 1",
+      "CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM block; END",
+      "DROP TABLE loss; CREATE VIRTUAL TABLE loss USING fts5(id, reason, count)",
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE VIEW meta AS SELECT 1' WHERE name = 'meta'",
+  };
+  for (const std::string_view plant : plants) {
+    {
+      ASSERT_TRUE(create_trace(path()).ok());
+      sqlite3* foreign = nullptr;
+      ASSERT_EQ(sqlite3_open(path().c_str(), &foreign), SQLITE_OK);
+      EXPECT_EQ(sqlite3_exec(foreign, std::string(plant).c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+          << plant << ": " << sqlite3_errmsg(foreign);
+      sqlite3_close(foreign);
+    }
+    refusal(path());
+    EXPECT_FALSE(reopen_trace(path()).ok());
+    std::filesystem::remove(path());
+  }
+}
+
+TEST_F(TraceFile, AQueryEndsWhateverTheFileHas) {
+  {
+    Expected<Database> writer = create_trace(path());
+    ASSERT_TRUE(writer.ok());
+  }
+  Expected<Database> reader = open_trace(path());
+  ASSERT_TRUE(reader.ok());
+  const Status endless =
+      each_row(*reader, "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r",
+               [](const Statement&) {});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(endless.error().message.find("more work than its size explains"), std::string::npos);
 }
 
 TEST_F(TraceFile, MigrationsApplyInOrderAndOnce) {

@@ -15,7 +15,7 @@ namespace dcmt::agent {
 
 spool::SpoolReader& test_spool() {
   static auto* const the_spool = [] {
-    std::string folder = std::filesystem::temp_directory_path().string() + "/dcmt-test-XXXXXX";
+    std::string folder = "/dev/shm/dcmt-test-XXXXXX";
     EXPECT_NE(mkdtemp(folder.data()), nullptr);
     EXPECT_TRUE(make_gate());
     EXPECT_TRUE(make_seen_table());

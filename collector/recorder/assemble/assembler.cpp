@@ -20,6 +20,7 @@
 #include "collector/recorder/keep/journal.h"
 #include "collector/recorder/keep/private_state.h"
 #include "collector/recorder/keep/saturating_sum.h"
+#include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -74,7 +75,8 @@ class Assembler::Impl {
   Status start();
   Status resume();
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
-  Status note_gap(std::uint64_t from, std::uint64_t to);
+  Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged);
+  Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
   Status note_lost(std::uint64_t counted);
   Status take_own_clock(const ClockTriple& own);
   Status note_forked_children(std::uint32_t count);
@@ -398,6 +400,7 @@ Status Assembler::Impl::take_own_clock(const ClockTriple& own) {
 }
 
 Status Assembler::Impl::take_reading(const ClockTriple& reading) {
+  if (reading.real_ns > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a clock reading");
   const ClockFit::Outcome outcome = clock_.add({reading.tsc, reading.monotonic_ns});
   if (outcome == ClockFit::Outcome::kNonsense) return journal_.bad_record("a clock reading that runs backwards");
   real_offset_ns_ = static_cast<std::int64_t>(reading.real_ns - reading.monotonic_ns);
@@ -467,11 +470,11 @@ Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
   return journal_.writer.write(row);
 }
 
-Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
-  if (from == 0 || to < from || to > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to, bool damaged) {
+  if (from == 0 || to < from || to > wire::kMaxSequence) return {};
   LossRow row;
   row.id = journal_.ids.loss++;
-  row.reason = "in_flight";
+  row.reason = damaged ? "damaged" : "in_flight";
   row.count = static_cast<std::int64_t>(to - from + 1);
   row.from_seq = static_cast<std::int64_t>(from);
   row.to_seq = static_cast<std::int64_t>(to);
@@ -479,6 +482,12 @@ Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to) {
   lost_ = saturating_sum(lost_, row.count);
   journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
   return journal_.writer.write(row);
+}
+
+Status Assembler::Impl::note_damaged_chunks(std::uint64_t damaged, std::uint64_t all) {
+  return journal_.diagnose("spool_damaged", std::to_string(damaged) + " of the " + std::to_string(all) +
+                                                " chunks of the spool could not be read to their end: what they had "
+                                                "is missing here");
 }
 
 Status Assembler::Impl::note_lost(std::uint64_t counted) {
@@ -574,7 +583,13 @@ Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, cons
 
 Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
 
-Status Assembler::note_gap(std::uint64_t from, std::uint64_t to) { return impl_->note_gap(from, to); }
+Status Assembler::note_gap(std::uint64_t from, std::uint64_t to, bool damaged) {
+  return impl_->note_gap(from, to, damaged);
+}
+
+Status Assembler::note_damaged_chunks(std::uint64_t damaged, std::uint64_t all) {
+  return impl_->note_damaged_chunks(damaged, all);
+}
 
 Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
 

@@ -67,8 +67,12 @@ class Assembler {
   /// Without effect if the first one does not agree with the job's clock.
   Status take_own_clock(const ClockTriple& own);
 
-  /// Notes that the records with sequences `from` to `to` will never come.
-  Status note_gap(std::uint64_t from, std::uint64_t to);
+  /// Notes that the records with sequences `from` to `to` will never come: their threads were killed meanwhile, or they
+  /// may have been in a part of the spool that is damaged.
+  Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged = false);
+
+  /// Notes how many of a spool's chunks could not be read, or not to their end.
+  Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
 
   /// Notes what the agent counted as lost and never declared: `counted` is all it counted. Call it last.
   Status note_lost(std::uint64_t counted);

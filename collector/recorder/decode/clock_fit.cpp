@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trace/sql/limits.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::uint64_t kWindowNs = 10'000'000'000;
 /// between its looks at the two clocks.
 constexpr double kJumpNs = 1e6;
 constexpr double kJumpShare = 1e-3;
-constexpr double kLargestNs = 4e18;
+constexpr auto kLargestNs = static_cast<double>(kLargest);
 
 double difference(std::uint64_t a, std::uint64_t b) {
   return a >= b ? static_cast<double>(a - b) : -static_cast<double>(b - a);
@@ -97,9 +99,9 @@ std::int64_t ClockFit::ns(std::uint64_t tsc) const {
   const double since = difference(tsc, latest_.tsc) * rate();
   const double latest = static_cast<double>(latest_.ns);
   if (!(latest + since > 0)) return 0;
-  if (!(latest + since < kLargestNs)) return static_cast<std::int64_t>(kLargestNs);
+  if (!(latest + since < kLargestNs)) return kLargest;
   // The sum as integers: a double holds nanoseconds since boot to the microsecond only.
-  return static_cast<std::int64_t>(latest_.ns) + std::llround(since);
+  return std::min<std::int64_t>(kLargest, static_cast<std::int64_t>(latest_.ns) + std::llround(since));
 }
 
 }  // namespace dcmt::recorder

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
+#include "trace/sql/limits.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::recorder {
@@ -15,13 +17,40 @@ inline std::string_view record_bytes(const wire::RecordHeader& record) {
   return {reinterpret_cast<const char*>(&record), std::size_t{record.words} * 8};
 }
 
-/// The record's fixed part, or nothing if it is too short to have one.
+/// False if a number of the record is more than a reader of the trace takes: nothing of the program is that large.
+template <class T>
+bool has_possible_counts(const T& record) {
+  const auto fits = [](auto value) {
+    constexpr bool kSigned = std::is_signed_v<decltype(value)>;
+    if constexpr (kSigned) return value >= -kLargestCount && value <= kLargestCount;
+    if constexpr (!kSigned) return value <= static_cast<std::uint64_t>(kLargestCount);
+  };
+  const auto fit = [&](auto... values) { return (fits(values) && ...); };
+  bool possible = true;
+  if constexpr (requires { record.bytes; }) possible = possible && fit(record.bytes);
+  if constexpr (requires { record.old_bytes; }) possible = possible && fit(record.old_bytes);
+  if constexpr (requires { record.ordinal; }) possible = possible && fit(record.ordinal);
+  if constexpr (requires { record.value; }) possible = possible && fit(record.value);
+  if constexpr (requires { record.cycle; }) possible = possible && fit(record.cycle);
+  if constexpr (requires { record.count; }) possible = possible && fit(record.count);
+  if constexpr (requires { record.python_count; }) possible = possible && fit(record.python_count);
+  if constexpr (requires { record.touches; }) possible = possible && fit(record.touches);
+  if constexpr (requires { record.reserved; }) possible = possible && fit(record.reserved);
+  if constexpr (requires { record.total; }) possible = possible && fit(record.total);
+  if constexpr (requires { record.allocated; }) possible = possible && fit(record.allocated, record.free);
+  if constexpr (requires { record.calls; }) {
+    possible = possible && fit(record.calls, record.graphs, record.nccl, record.unknown, record.copies);
+  }
+  return possible;
+}
+
+/// The record's fixed part, or nothing if it is too short to have one or its numbers cannot be.
 template <class T>
 std::optional<T> view_as(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
   T value;
   std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
+  return has_possible_counts(value) ? std::optional(value) : std::nullopt;
 }
 
 /// `bytes` bytes behind the fixed part, or nothing if they do not fit into the record.

@@ -1,13 +1,22 @@
-// Finishing the traces of a run whose recorder died: run.json and the spools may come from anywhere.
-#include <fmt/format.h>
+// run.json and the spools may come from anywhere.
+#include "collector/recorder/job/interrupted_run.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/process_recorder.h"
-#include "collector/recorder/job/run.h"
+#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/trace_names.h"
 
@@ -15,6 +24,15 @@ namespace dcmt::recorder {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// The run, if it waits to be finished: nobody records it any more.
+Expected<std::optional<RunState>> interrupted_run(const std::string& folder, const std::string& file) {
+  Expected<RunState> run = load_run(folder, file);
+  if (!run.ok()) return run.error();
+  if (run->state != "recording") return std::optional<RunState>();
+  if (is_recording(*run)) return std::optional<RunState>();  // readers read the trace as it grows
+  return std::optional(std::move(*run));
+}
 
 /// A trace that is written to must be a file of the folder: a link could lead anywhere.
 Status check_traces(const std::string& folder, const RunState& run) {
@@ -28,75 +46,153 @@ Status check_traces(const std::string& folder, const RunState& run) {
   return {};
 }
 
-/// The spools of a run without a recorder; kCannotRecord if one of its processes is alive.
-Expected<std::vector<std::string>> spools_of_the_dead(const std::string& folder, const std::string& spool_folder) {
-  std::vector<std::string> spools;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(spool_folder, error)) {
-    if (entry.path().extension() != ".spool") continue;
-    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(entry.path().string());
-    if (!peek.ok()) return peek.error();
-    if (ProcessRecorder::is_alive(peek->facts())) {
-      return Error{
-          ErrorCode::kCannotRecord,
-          fmt::format(
-              "{}: its recorder is gone but process {} still runs; this is what was recorded before. Report again when "
-              "it has ended.",
-              folder, peek->facts().pid)};
+/// Finishes what can be finished, and says what cannot.
+class Recovery {
+ public:
+  Recovery(std::string folder, RunState run, const TraceCheck& check)
+      : folder_(std::move(folder)), run_(std::move(run)), check_(check) {}
+
+  Expected<std::vector<std::string>> finish() {
+    DCMT_RETURN_IF_ERROR(check_spool_folder(folder_, run_.spool_folder));
+    DCMT_RETURN_IF_ERROR(check_traces(folder_, run_));
+    DCMT_RETURN_IF_ERROR(find_spools());
+    if (access(folder_.c_str(), W_OK) != 0) {
+      notes_.push_back(folder_ + ": cannot be written to, so its traces are shown as they were last committed");
+      return std::move(notes_);
     }
-    spools.push_back(entry.path().string());
+    for (const std::string& spool : spools_) {
+      if (const Status done = recover(spool); !done.ok()) put_off(done.error().message);
+    }
+    // What has no spool (a restart of the machine takes shared memory along) ends at its last commit.
+    std::error_code error;
+    for (const auto& [spool, name] : run_.traces) {
+      if (!fs::exists(trace_path(name), error)) continue;
+      const Status done = ProcessRecorder::finish_without_spool(trace_path(name), "recovered");
+      if (!done.ok()) put_off(done.error().message);
+    }
+    if (put_off_) return std::move(notes_);
+    if (!keeps_spools_) {
+      remove_spool_folder(folder_, run_.spool_folder);
+      run_.spool_folder.clear();
+    }
+    run_.state = "recovered";
+    DCMT_RETURN_IF_ERROR(save_run(folder_, run_));
+    return std::move(notes_);
   }
-  return spools;
-}
 
-/// Finishes the trace of one spool and removes the spool.
-Status recover(const std::string& folder, const std::string& spool, RunState& run) {
-  std::string& name = run.traces[spool_stem(spool)];
-  if (name.empty()) {
-    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(spool);
-    if (!peek.ok()) return peek.error();
-    name = unused_trace_name(peek->facts().rank, peek->facts().pid, [&](const std::string& each) {
-      std::error_code error;
-      return fs::exists(fs::symlink_status(fs::path(folder) / each, error));
-    });
-    DCMT_RETURN_IF_ERROR(save_run(folder, run));  // another report goes on with this name
-  }
-  Expected<std::unique_ptr<ProcessRecorder>> process =
-      ProcessRecorder::resume(spool, folder + "/" + name, {run.command, {}, -1, -1});
-  if (!process.ok()) return process.error();
-  DCMT_RETURN_IF_ERROR((*process)->finish((*process)->unseen_exit(), "recovered"));
-  std::error_code error;
-  fs::remove(spool, error);
-  return {};
-}
+ private:
+  [[nodiscard]] std::string trace_path(const std::string& name) const { return folder_ + "/" + name; }
 
-Status finish_interrupted_run(const std::string& folder, const std::string& file) {
-  Expected<RunState> run = load_run(folder, file);
-  if (!run.ok()) return run.error();
-  if (run->state != "recording") return {};
-  if (is_recording(*run)) return {};  // readers look at the trace as it grows
-  DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run->spool_folder));
-  DCMT_RETURN_IF_ERROR(check_traces(folder, *run));
-  Expected<std::vector<std::string>> spools = spools_of_the_dead(folder, run->spool_folder);
-  if (!spools.ok()) return spools.error();
-  for (const std::string& spool : *spools) DCMT_RETURN_IF_ERROR(recover(folder, spool, *run));
-  // What has no spool (a restart of the machine takes shared memory along) ends at its last commit.
-  std::error_code error;
-  for (const auto& [spool, name] : run->traces) {
-    const std::string trace = fmt::format("{}/{}", folder, name);
-    if (fs::exists(trace, error)) DCMT_RETURN_IF_ERROR(ProcessRecorder::finish_without_spool(trace, "recovered"));
+  /// The run stays to be finished by a later report: for want of room, perhaps.
+  void put_off(const std::string& why) {
+    notes_.push_back(why);
+    put_off_ = true;
   }
-  remove_spool_folder(folder, run->spool_folder);
-  run->state = "recovered";
-  run->spool_folder.clear();
-  return save_run(folder, *run);
-}
+
+  /// The spools that can be read; kCannotRecord if one of their processes is alive.
+  Status find_spools() {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(run_.spool_folder, error)) {
+      const std::string path = entry.path().string();
+      if (entry.path().extension() != ".spool") continue;
+      if (entry.is_symlink(error)) DCMT_RETURN_IF_ERROR(wait_for_keeper(entry.path()));
+      if (!fs::exists(fs::symlink_status(path, error))) continue;
+      const Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path, spool::Purpose::kInspect);
+      if (!peek.ok()) {
+        // An empty file has nothing to keep.
+        if (fs::file_size(path, error) == 0 && !error) continue;
+        notes_.push_back(peek.error().message + ". Its trace ends at its last commit; the file is kept.");
+        keeps_spools_ = true;
+        continue;
+      }
+      if (ProcessRecorder::is_alive(peek->facts())) return still_runs(peek->facts().pid);
+      spools_.push_back(path);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status still_runs(std::int64_t pid) const {
+    return {ErrorCode::kCannotRecord,
+            fmt::format("{}: its recorder is gone but process {} still runs; this is what was recorded before. Report "
+                        "again when it has ended.",
+                        folder_, pid)};
+  }
+
+  /// A link stands for a spool that is memory: its keeper puts a file in its place when the process has ended.
+  Status wait_for_keeper(const fs::path& link) {
+    constexpr auto kPause = std::chrono::milliseconds(20);
+    constexpr int kMostPauses = 500;
+    std::error_code error;
+    const std::int64_t pid = std::strtoll(link.filename().c_str(), nullptr, 10);
+    if (process_start(pid) != 0) return still_runs(pid);
+    for (int pause = 0; pause < kMostPauses && fs::is_symlink(link, error); ++pause)
+      std::this_thread::sleep_for(kPause);
+    if (!fs::is_symlink(link, error)) return {};
+    notes_.push_back(fmt::format("{}: what process {} had in memory is gone. Its trace ends at its last commit.",
+                                 link.string(), pid));
+    fs::remove(link, error);
+    return {};
+  }
+
+  /// Finishes the trace of one spool, and removes the spool if the trace can be read.
+  Status recover(const std::string& spool) {
+    std::string& name = run_.traces[spool_stem(spool)];
+    if (name.empty()) {
+      const Expected<spool::SpoolReader> peek = spool::SpoolReader::open(spool, spool::Purpose::kInspect);
+      if (!peek.ok()) return peek.error();
+      name = unused_trace_name(peek->facts().rank, peek->facts().pid, [&](const std::string& each) {
+        std::error_code error;
+        return fs::exists(fs::symlink_status(trace_path(each), error));
+      });
+      DCMT_RETURN_IF_ERROR(save_run(folder_, run_));  // another report goes on with this name
+    }
+    const std::string trace = trace_path(name);
+    Expected<std::unique_ptr<ProcessRecorder>> process =
+        ProcessRecorder::resume(spool, trace, {run_.command, {}, -1, -1});
+    if (!process.ok()) return process.error();
+    DCMT_RETURN_IF_ERROR((*process)->finish((*process)->unseen_exit(), "recovered"));
+    if (const std::uint64_t damaged = (*process)->spool().damaged_chunks(); damaged != 0) {
+      notes_.push_back(
+          fmt::format("{}: {} of its spool's {} chunks could not be read to their end; what they had is missing", trace,
+                      damaged, (*process)->spool().chunks()));
+    }
+    process->reset();
+    std::error_code error;
+    if (const Status readable = check_(trace); !readable.ok()) {
+      fs::rename(trace, trace + ".damaged", error);
+      run_.traces.erase(spool_stem(spool));
+      keeps_spools_ = true;
+      notes_.push_back(fmt::format("{} Its spool is kept: {}", readable.error().message, spool));
+      return {};
+    }
+    fs::remove(spool, error);
+    return {};
+  }
+
+  std::string folder_;
+  RunState run_;
+  const TraceCheck& check_;
+  std::vector<std::string> spools_, notes_;
+  bool keeps_spools_ = false, put_off_ = false;
+};
 
 }  // namespace
 
-Status finish_interrupted_run(const std::string& folder) {
-  for (const std::string& file : run_files(folder)) DCMT_RETURN_IF_ERROR(finish_interrupted_run(folder, file));
-  return {};
+Expected<std::vector<std::string>> finish_interrupted_run(const std::string& folder, const TraceCheck& check) {
+  std::vector<std::string> notes;
+  for (const std::string& file : run_files(folder)) {
+    Expected<std::optional<RunState>> run = interrupted_run(folder, file);
+    if (!run.ok()) return run.error();
+    if (!*run) continue;
+    const FolderLock lock(folder);
+    run = interrupted_run(folder, file);  // another one may have finished it meanwhile
+    if (!run.ok()) return run.error();
+    if (!*run) continue;
+    Expected<std::vector<std::string>> more = Recovery(folder, std::move(**run), check).finish();
+    if (!more.ok()) return more.error();
+    notes.insert(notes.end(), more->begin(), more->end());
+  }
+  return notes;
 }
 
 }  // namespace dcmt::recorder

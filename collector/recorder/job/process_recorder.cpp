@@ -56,14 +56,19 @@ Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string&
   return finish_trace(writer.database());
 }
 
-Expected<bool> is_unfinished(const std::string& trace_path) {
+/// Whether the trace has a state that meets the condition.
+Expected<bool> has_state(const std::string& trace_path, const std::string& condition) {
   Expected<Database> database = open_trace(trace_path);
   if (!database.ok()) return database.error();
-  Expected<Statement> query = database->prepare("SELECT 1 FROM meta WHERE key = ? AND value = 'recording'");
+  Expected<Statement> query = database->prepare("SELECT 1 FROM meta WHERE key = ? AND " + condition);
   if (!query.ok()) return query.error();
   query->bind(1, std::string_view(meta::kState));
   return query->step();
 }
+
+Expected<bool> is_unfinished(const std::string& trace_path) { return has_state(trace_path, "value = 'recording'"); }
+
+Expected<bool> has_begun(const std::string& trace_path) { return has_state(trace_path, "value IS NOT NULL"); }
 
 }  // namespace
 
@@ -76,19 +81,30 @@ ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
                                                                   const std::string& trace_path, const RunFacts& run,
                                                                   const RetentionOptions& retention) {
-  return open(spool_path, trace_path, run, retention, false);
+  return open(spool_path, trace_path, run, retention, spool::Purpose::kDrain);
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
                                                                    const std::string& trace_path, const RunFacts& run) {
-  return open(spool_path, trace_path, run, {}, std::filesystem::exists(trace_path));
+  return open(spool_path, trace_path, run, {}, spool::Purpose::kInspect);
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
                                                                  const std::string& trace_path, const RunFacts& run,
-                                                                 const RetentionOptions& retention, bool resume) {
-  Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path);
+                                                                 const RetentionOptions& retention,
+                                                                 spool::Purpose purpose) {
+  Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path, purpose);
   if (!reader.ok()) return reader.error();
+  bool resume = purpose == spool::Purpose::kInspect && std::filesystem::exists(trace_path);
+  if (resume) {
+    const Expected<bool> begun = has_begun(trace_path);
+    if (!begun.ok()) return begun.error();
+    // Its recorder was killed between making it and saying whose it is.
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      if (!*begun) std::filesystem::remove(trace_path + suffix);
+    }
+    resume = *begun;
+  }
   Expected<Database> database = resume ? reopen_trace(trace_path) : create_trace(trace_path);
   if (!database.ok()) return database.error();
   Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
@@ -143,7 +159,8 @@ Status ProcessRecorder::commit() {
 }
 
 Status ProcessRecorder::skip_gap() {
-  DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1));
+  DCMT_RETURN_IF_ERROR(
+      assembler_->note_gap(reader_.next_sequence(), reader_.waiting() - 1, reader_.damaged_chunks() != 0));
   reader_.skip_gap();
   return apply_sequenced();
 }
@@ -174,6 +191,14 @@ Expected<std::size_t> ProcessRecorder::poll() {
   return taken;
 }
 
+Status ProcessRecorder::note_damage() {
+  if (reader_.damaged_chunks() == 0) return {};
+  if (const std::uint64_t missing = reader_.missing_at_end(); missing != 0) {
+    DCMT_RETURN_IF_ERROR(assembler_->note_gap(reader_.next_sequence(), reader_.next_sequence() + missing - 1, true));
+  }
+  return assembler_->note_damaged_chunks(reader_.damaged_chunks(), reader_.chunks());
+}
+
 Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
   // A process that is left while it runs publishes more all the time: what it has published by now is the end.
   const std::uint64_t end = reader_.last_taken_sequence();
@@ -184,6 +209,7 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   } while (taken != 0 && reader_.next_sequence() <= end);
   // Whoever took these sequences was killed before the record was complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
+  DCMT_RETURN_IF_ERROR(note_damage());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
   DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));

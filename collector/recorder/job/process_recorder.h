@@ -26,8 +26,8 @@ class ProcessRecorder {
   /// Opens `spool_path` and creates `trace_path` for it.
   static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
                                                           const RunFacts& run, const RetentionOptions& retention = {});
-  /// Opens `spool_path` and continues the unfinished trace at `trace_path` after its last commit; creates it if the
-  /// earlier recorder did not get to it.
+  /// Opens `spool_path`, which stays as it is, and continues the unfinished trace at `trace_path` after its last
+  /// commit; creates it if the earlier recorder did not get to it.
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
                                                            const RunFacts& run);
 
@@ -56,9 +56,10 @@ class ProcessRecorder {
   ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
   static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
                                                          const RunFacts& run, const RetentionOptions& retention,
-                                                         bool resume);
+                                                         spool::Purpose purpose);
   Status apply_sequenced();
   Status skip_gap();
+  Status note_damage();
   Status wait_or_skip_gap();
   Status commit();
   Status write_start_meta(const RunFacts& run);

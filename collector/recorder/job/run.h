@@ -33,8 +33,4 @@ struct RunResult {
 /// Runs the command to its end. An error means that the command was not started.
 Expected<RunResult> run(const RunOptions& options);
 
-/// Finishes the traces of a run whose recorder died. Ok if there is nothing to do; kCannotRecord with one line if the
-/// recorder or the job is still alive.
-Status finish_interrupted_run(const std::string& folder);
-
 }  // namespace dcmt::recorder

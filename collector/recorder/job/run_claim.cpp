@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -29,7 +30,11 @@ std::optional<std::int64_t> living_process(const RunState& run) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(run.spool_folder, error)) {
     if (entry.path().extension() != ".spool") continue;
-    const Expected<spool::SpoolReader> spool = spool::SpoolReader::open(entry.path().string());
+    // A link stands for a spool in memory, whose name begins with the process's pid.
+    const std::int64_t pid = std::strtoll(entry.path().filename().c_str(), nullptr, 10);
+    if (entry.is_symlink(error) && process_start(pid) != 0) return pid;
+    const Expected<spool::SpoolReader> spool =
+        spool::SpoolReader::open(entry.path().string(), spool::Purpose::kInspect);
     if (spool.ok() && ProcessRecorder::is_alive(spool->facts())) return spool->facts().pid;
   }
   return std::nullopt;

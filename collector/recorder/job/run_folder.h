@@ -42,7 +42,7 @@ std::string this_host();
 std::string this_boot();
 
 /// A private folder (0700) for spools in shared memory, or within `run_folder` if shared memory has less than
-/// `wanted_bytes` free.
+/// `wanted_bytes` free: agents then show spools there that have no file.
 Expected<std::string> make_spool_folder(const std::string& run_folder, std::uint64_t wanted_bytes);
 
 /// Removes a folder of make_spool_folder() with what a run leaves in it. A folder that cannot be one (another name, a

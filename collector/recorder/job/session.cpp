@@ -140,7 +140,7 @@ void Session::find_new(const JobState& job) {
       seen_pids_.insert(static_cast<pid_t>(std::strtol(entry.path().stem().c_str(), nullptr, 10)));
       continue;
     }
-    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path);
+    Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path, spool::Purpose::kInspect);
     if (peek.ok()) {
       found.emplace(peek->facts().start_tsc, std::pair{path, peek->facts()});
     } else {
@@ -166,6 +166,7 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
     notes_.push_back(process.error().message);
     return;
   }
+  keeper_.keep(path, (*process)->spool().memory());
   live_.emplace(path, Live{std::move(*process), pid});
 }
 
@@ -237,6 +238,7 @@ void Session::finish(const std::string& spool_path, ProcessRecorder& process, co
     return;
   }
   fs::remove(spool_path, error);
+  keeper_.let_go(spool_path);
   if (refused || !has_content(process.trace_path())) {
     fs::remove(process.trace_path(), error);
     run_.traces.erase(spool_stem(spool_path));

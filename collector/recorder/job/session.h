@@ -15,6 +15,7 @@
 #include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/job/spool_keeper.h"
 #include "collector/recorder/job/unseen_processes.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "trace/spool/spool_reader.h"
@@ -69,6 +70,7 @@ class Session {
   const Launch launch_;
   RunState& run_;
   bool shows_status_;
+  SpoolKeeper keeper_;
   std::map<std::string, Live> live_;
   std::set<pid_t> seen_pids_;  ///< of processes that have a spool or have said why not
   UnseenProcesses unseen_;

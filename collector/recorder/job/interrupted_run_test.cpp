@@ -1,17 +1,21 @@
 // Finishing an interrupted run: run.json may come from anywhere.
-#include "collector/recorder/job/run.h"
+#include "collector/recorder/job/interrupted_run.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/testing/test_spool.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -34,7 +38,24 @@ class InterruptedRunTest : public ::testing::Test {
 
   Status finish() {
     EXPECT_TRUE(save_run(folder_, run_).ok());
-    return finish_interrupted_run(folder_);
+    return finish_again();
+  }
+  Status finish_again() {
+    Expected<std::vector<std::string>> notes = finish_interrupted_run(folder_, [this](const std::string& trace) {
+      checked_.push_back(trace);
+      return unreadable_ == trace ? Status{ErrorCode::kBadInput, trace + ": cannot be read."} : Status{};
+    });
+    if (notes.ok()) notes_ = *notes;
+    return notes.status();
+  }
+  [[nodiscard]] std::string spool_path(const char* name) const { return run_.spool_folder + "/" + name; }
+  /// The single answer of a query to a finished trace.
+  static std::string answer(const std::string& trace, const char* sql) {
+    Expected<Database> database = open_trace(trace);
+    if (!database.ok()) return database.error().message;
+    Expected<Statement> query = database->prepare(sql);
+    if (!query.ok() || !query->step().ok()) return "?";
+    return std::string(query->text(0));
   }
   std::string state() {
     const Expected<RunState> run = load_run(folder_);
@@ -63,6 +84,8 @@ class InterruptedRunTest : public ::testing::Test {
 
   std::string folder_;
   RunState run_;
+  std::vector<std::string> notes_, checked_;
+  std::string unreadable_;  ///< a trace that its check refuses
 };
 
 TEST_F(InterruptedRunTest, AFolderThatNoRunMakesIsNotTouched) {
@@ -138,6 +161,80 @@ TEST_F(InterruptedRunTest, TwoSpoolsOfOnePidAreTwoTraces) {
   const Expected<RunState> run = load_run(folder_);
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(run->traces.size(), 2u);
+}
+
+TEST_F(InterruptedRunTest, ASpoolThatCannotBeReadSpoilsNoOther) {
+  leave_spool(5, 1);
+  std::ofstream(spool_path("6-a.spool")).flush();                       // an agent that was killed at once
+  std::ofstream(spool_path("7-a.spool")) << std::string(100'000, 'x');  // foreign
+  fs::copy_file(spool_path("5-a.spool"), spool_path("8-a.spool"));
+  fs::resize_file(spool_path("8-a.spool"), spool::kHeaderBytes);  // cut behind its header
+  ASSERT_TRUE(ProcessRecorder::start(spool_path("5-a.spool"), folder_ + "/pid8.dcmt", {{"program"}, {}}).ok());
+  run_.traces = {{"8-a", "pid8.dcmt"}};
+  ASSERT_TRUE(finish().ok());
+  EXPECT_EQ(answer(folder_ + "/pid5.dcmt", "SELECT value FROM meta WHERE key = 'state'"), "recovered");
+  EXPECT_EQ(answer(folder_ + "/pid8.dcmt", "SELECT value FROM meta WHERE key = 'state'"), "recovered");
+  ASSERT_EQ(notes_.size(), 2u) << "nothing is said of an empty one";
+  for (const std::string& note : notes_) EXPECT_NE(note.find("the file is kept"), std::string::npos) << note;
+  EXPECT_TRUE(fs::exists(spool_path("7-a.spool")));
+  EXPECT_TRUE(fs::exists(spool_path("8-a.spool")));
+  EXPECT_FALSE(fs::exists(spool_path("5-a.spool")));
+  EXPECT_EQ(state(), "recovered");
+  ASSERT_TRUE(finish_again().ok());
+  EXPECT_TRUE(notes_.empty()) << "said once";
+}
+
+TEST_F(InterruptedRunTest, WhatADamagedSpoolNoLongerHasIsCounted) {
+  {
+    TestStream stream;
+    for (int i = 0; i < 40; ++i) stream.clock(1000 + static_cast<std::uint64_t>(i));
+    TestSpool spool(spool_path("5-a.spool"), 5, 1);
+    for (std::size_t i = 0; i < 40; ++i) spool.publish(i < 20 ? 0 : 2, stream.records[i]);
+    spool.header().next_seq.store(41);
+  }
+  fs::resize_file(spool_path("5-a.spool"), spool::chunks_offset(TestSpool::kChunks) + 2 * spool::kChunkBytes + 100);
+  ASSERT_TRUE(finish().ok());
+  const std::string trace = folder_ + "/pid5.dcmt";
+  EXPECT_EQ(answer(trace, "SELECT group_concat(reason || ' ' || count) FROM loss"), "damaged 20");
+  EXPECT_EQ(answer(trace, "SELECT value FROM meta WHERE key = 'last_seq'"), "40");
+  EXPECT_NE(answer(trace, "SELECT s.text FROM diagnostic d JOIN string s ON s.id = d.text WHERE code = 'spool_damaged'")
+                .find("1 of the 3 chunks"),
+            std::string::npos);
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_.front().find("1 of its spool's 3 chunks could not be read"), std::string::npos);
+}
+
+TEST_F(InterruptedRunTest, ASpoolStaysUntilItsTraceCanBeRead) {
+  leave_spool(5, 1);
+  leave_spool(6, 1);
+  unreadable_ = folder_ + "/pid5.dcmt";
+  ASSERT_TRUE(finish().ok());
+  EXPECT_EQ(checked_.size(), 2u);
+  EXPECT_TRUE(fs::exists(spool_path("5-a.spool")));
+  EXPECT_FALSE(fs::exists(spool_path("6-a.spool")));
+  EXPECT_FALSE(fs::exists(unreadable_)) << "a reader of the folder would stop there";
+  EXPECT_TRUE(fs::exists(unreadable_ + ".damaged"));
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_.front().find("Its spool is kept"), std::string::npos);
+}
+
+TEST_F(InterruptedRunTest, TwoAtOnceFinishItOnce) {
+  for (std::uint32_t pid = 5; pid < 9; ++pid) leave_spool(pid, 1);
+  ASSERT_TRUE(save_run(folder_, run_).ok());
+  std::atomic<int> checked = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      const auto notes = finish_interrupted_run(folder_, [&](const std::string&) {
+        ++checked;
+        return Status{};
+      });
+      EXPECT_TRUE(notes.ok() && notes->empty());
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(checked, 4);
+  EXPECT_EQ(state(), "recovered");
 }
 
 TEST_F(InterruptedRunTest, TracesWhoseSpoolsAreGoneAreFinished) {

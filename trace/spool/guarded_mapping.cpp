@@ -1,0 +1,113 @@
+#include "trace/spool/guarded_mapping.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace dcmt::spool {
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+struct Range {
+  std::atomic<bool> taken{false};
+  std::atomic<std::uintptr_t> begin{0};  ///< 0: none yet
+  std::atomic<std::size_t> bytes{0};
+  std::atomic<std::size_t> intact{0};
+};
+
+constinit std::array<Range, GuardedMapping::kMost> g_ranges{};
+constinit struct sigaction g_before {};
+
+/// Puts memory of zeros where the file ends, and lets the read go on. Calls nothing that a signal handler must not.
+void on_bus_error(int signal, siginfo_t* info, void*) {
+  const int error = errno;
+  const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  for (Range& range : g_ranges) {
+    const std::uintptr_t begin = range.begin.load(std::memory_order_acquire);
+    const std::size_t bytes = range.bytes.load(std::memory_order_relaxed);
+    if (info->si_code <= 0 || begin == 0 || at < begin || at >= begin + bytes) continue;
+    const std::uintptr_t page = at & ~(kPage - 1);
+    void* zeros = mmap(reinterpret_cast<void*>(page), begin + bytes - page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (zeros == MAP_FAILED) break;
+    if (page - begin < range.intact.load(std::memory_order_relaxed)) range.intact.store(page - begin);
+    errno = error;
+    return;
+  }
+  // Not ours: as it was before, and once more. A signal that was sent comes again by itself only if it is sent again.
+  sigaction(signal, &g_before, nullptr);
+  if (info->si_code <= 0) raise(signal);
+  errno = error;
+}
+
+void install_handler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_bus_error;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGBUS, &ours, &g_before);
+  });
+}
+
+}  // namespace
+
+GuardedMapping::GuardedMapping(GuardedMapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), slot_(other.slot_) {}
+
+GuardedMapping& GuardedMapping::operator=(GuardedMapping&& other) noexcept {
+  if (this == &other) return *this;
+  unmap();
+  base_ = std::exchange(other.base_, nullptr);
+  slot_ = other.slot_;
+  return *this;
+}
+
+GuardedMapping::~GuardedMapping() { unmap(); }
+
+GuardedMapping GuardedMapping::map(int fd, std::size_t bytes, Sharing sharing) {
+  GuardedMapping mapping;
+  std::size_t slot = 0;
+  while (slot < kMost && g_ranges[slot].taken.exchange(true)) ++slot;
+  if (slot == kMost) {
+    errno = EMFILE;
+    return mapping;
+  }
+  Range& range = g_ranges[slot];
+  void* base =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, sharing == Sharing::kShared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+  if (base == MAP_FAILED) {
+    range.taken.store(false);
+    return mapping;
+  }
+  install_handler();
+  range.bytes.store(bytes, std::memory_order_relaxed);
+  range.intact.store(bytes, std::memory_order_relaxed);
+  range.begin.store(reinterpret_cast<std::uintptr_t>(base), std::memory_order_release);
+  mapping.base_ = static_cast<char*>(base);
+  mapping.slot_ = slot;
+  return mapping;
+}
+
+std::size_t GuardedMapping::intact_bytes() const {
+  return base_ != nullptr ? g_ranges[slot_].intact.load(std::memory_order_relaxed) : 0;
+}
+
+void GuardedMapping::unmap() {
+  if (base_ == nullptr) return;
+  Range& range = g_ranges[slot_];
+  range.begin.store(0, std::memory_order_release);
+  munmap(base_, range.bytes.load(std::memory_order_relaxed));
+  range.taken.store(false);
+  base_ = nullptr;
+}
+
+}  // namespace dcmt::spool
