@@ -94,8 +94,10 @@ class Counted:
             assert time.monotonic() < deadline and self.run.poll() is None, "it never came to that"
 
     def job(self) -> int:
-        children = pathlib.Path(f"/proc/{self.run.pid}/task/{self.run.pid}/children").read_text().split()
-        (pid,) = [pid for pid in children if str(self.file) in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
+        """Of the tool's children the one that runs another program: the others help the tool (ADR 0022, 0023)."""
+        process = pathlib.Path(f"/proc/{self.run.pid}")
+        children = (process / f"task/{self.run.pid}/children").read_text().split()
+        (pid,) = [child for child in children if os.readlink(f"/proc/{child}/exe") != os.readlink(process / "exe")]
         return int(pid)
 
     def check(self) -> None:

@@ -660,7 +660,8 @@ Status TraceData::load_losses(Database& database) {
     loss.to_seq = in.id<Sequence>();
     loss.from_ns = in.id<TimeNs>();
     // A gap has all its sequences; of what else is lost it may not be known since when.
-    if (text(loss.reason) != "in_flight" && !loss.from_ns.valid()) loss.from_seq = Sequence();
+    const bool is_gap = text(loss.reason) == "in_flight" || text(loss.reason) == "damaged";
+    if (!is_gap && !loss.from_ns.valid()) loss.from_seq = Sequence();
     losses.push_back(loss);
   });
 }
