@@ -92,7 +92,9 @@ Outcome check_trace(const std::string& path, bool pristine) {
   // What a recorder writes its own readers take, however damaged the spool was.
   const auto traces = cli::load_traces({path}, std::nullopt);
   if (!traces.ok()) return wrong("the trace is refused: " + traces.error().message);
-  if (cli::report_text(*traces, cli::Style{}).empty() || cli::report_json(traces->front()).empty()) {
+  cli::ReportText text(false, cli::Style{});
+  text.add(traces->front());
+  if (text.finish().empty() || cli::report_json(traces->front()).empty()) {
     return wrong("nothing is reported");
   }
   if (pristine) {
