@@ -649,6 +649,22 @@ TEST_F(AssemblerTest, StoragesThatShareABlock) {
       << "what lay in an earlier block at this address has no part in it";
 }
 
+TEST_F(AssemblerTest, StoragesThatExchangeTheirDataExchangeTheirBlocks) {
+  TestStream s;
+  const auto one = s.cuda_alloc(0x1000, 0x100);
+  const auto two = s.cuda_alloc(0x2000, 0x100);
+  const auto first = s.birth(0xA0, 0xB0, 0x1000, 0x100);
+  const auto second = s.birth(0xA1, 0xB1, 0x2000, 0x100);
+  s.storage_end(RecordType::kStorageDeath, 0xB0, 0, 0x2000);
+  s.cuda_free(0x2000);
+  s.storage_end(RecordType::kStorageDeath, 0xB1, 0, 0x1000);
+  s.cuda_free(0x1000);
+  Database db = record(s, true);
+  const auto of = [&](std::uint64_t block) { return "SELECT storage FROM block WHERE id = " + std::to_string(block); };
+  EXPECT_EQ(rows(db, of(one)), (Rows{std::to_string(second)}));
+  EXPECT_EQ(rows(db, of(two)), (Rows{std::to_string(first)}));
+}
+
 TEST_F(AssemblerTest, OwnersThatAreNoTensor) {
   TestStream s;
   s.cuda_alloc(0x1000, 0x100);

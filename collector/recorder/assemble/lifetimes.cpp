@@ -137,6 +137,12 @@ void Lifetimes::link_block(std::uint64_t data, RowId storage) {
   if (address == 0) return;
   const RowId owner = blocks_.find(address)->row.storage;
   if (owner == storage) return;
+  if (const auto before = block_of_.find(storage); before != block_of_.end() && before->second != address) {
+    // It was resized, or its data was exchanged for another storage's, which torch does without a call: the block that
+    // it has now is its own, and whose the one before is will be seen.
+    unlink_block(storage);
+    block_of_.erase(owner);
+  }
   block_of_[storage] = address;
   // Several storages can lie in one block; it stays with the first while that one lives.
   if (const auto first = block_of_.find(owner); first == block_of_.end() || first->second != address) {

@@ -117,9 +117,11 @@ class TestStream {
     record.storage = storage;
     return add(wire::RecordType::kTensorRepoint, 0, record);
   }
-  std::uint64_t storage_end(wire::RecordType type, std::uint64_t storage, std::uint64_t stack = 0) {
+  std::uint64_t storage_end(wire::RecordType type, std::uint64_t storage, std::uint64_t stack = 0,
+                            std::uint64_t data = 0) {
     wire::StorageRecord record{};
     record.storage = storage;
+    record.data = data;
     record.stack = stack;
     record.bytes = bytes_[storage];
     bytes_.erase(storage);
