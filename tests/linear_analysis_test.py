@@ -109,6 +109,18 @@ def storages_that_never_go(trace: Trace, cycles: int) -> None:
             trace.moment()
 
 
+def one_block_for_the_run(trace: Trace, cycles: int) -> None:
+    """A buffer that is never resized: each release of it is a gap in the life of one block."""
+    storage, block = (trace.moment() for _ in range(2))
+    trace.lifetime("storage", storage, None, address=4096, bytes=1024, first_seen=0)
+    trace.lifetime("block", block, None, address=64, bytes=1024, storage_back=block - storage)
+    for _ in range(8 * cycles):
+        trace.gather(trace.moment(), 0, storage)
+        release, _, settled = (trace.moment() for _ in range(3))
+        trace.release(release, 0, storage, settled, 1024)
+        trace.mark(step := trace.moment(), step, "step", value=step)
+
+
 def instructions(tmp_path: pathlib.Path, *arguments: object) -> int:
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={tmp_path / 'counts'}"]
     command += [recorded.TOOL, *map(str, arguments)]
@@ -118,7 +130,8 @@ def instructions(tmp_path: pathlib.Path, *arguments: object) -> int:
 
 
 @pytest.mark.parametrize(
-    "write", [one_storage_for_the_run, one_storage_kept_past_each_release, storages_that_never_go]
+    "write",
+    [one_storage_for_the_run, one_storage_kept_past_each_release, one_block_for_the_run, storages_that_never_go],
 )
 def test_a_report_grows_with_the_trace(tmp_path, write):
     work = []

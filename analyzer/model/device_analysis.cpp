@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace dcmt::analyzer {
@@ -30,8 +31,13 @@ std::vector<Gap> gaps_of(const TraceData& data, const Finding& finding) {
   return gaps_at_release(data, rows);
 }
 
-bool overlap(const Gap& a, const Gap& b) {
-  return (!a.to.valid() || b.from < a.to) && (!b.to.valid() || a.from < b.to);
+using Gaps = std::span<const Gap>;
+
+/// True if one of `gaps`, which are of one block, in order and apart, is open at some time of `gap`.
+bool overlap(Gaps gaps, const Gap& gap) {
+  const auto open =
+      std::ranges::partition_point(gaps, [&](const Gap& before) { return before.to.valid() && before.to <= gap.from; });
+  return open != gaps.end() && (!gap.to.valid() || open->from < gap.to);
 }
 
 /// The gaps of several findings, and which of them are of one block at one time.
@@ -39,7 +45,13 @@ class GapsOfFindings {
  public:
   explicit GapsOfFindings(std::vector<std::vector<Gap>> gaps) : gaps_(std::move(gaps)) {
     for (std::size_t finding = 0; finding < gaps_.size(); ++finding) {
-      for (const Gap& gap : gaps_[finding]) by_block_[gap.block].emplace_back(finding, &gap);
+      for (auto rest = Gaps(gaps_[finding]); !rest.empty();) {
+        const Block* block = rest.front().block;
+        const auto others = std::ranges::find_if(rest, [block](const Gap& gap) { return gap.block != block; });
+        const auto count = static_cast<std::size_t>(others - rest.begin());
+        by_block_[block].emplace_back(finding, rest.first(count));
+        rest = rest.subspan(count);
+      }
     }
   }
 
@@ -49,10 +61,9 @@ class GapsOfFindings {
   [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const {
     std::vector<Gap> alone;
     for (const Gap& gap : gaps_[finding]) {
-      const auto& others = by_block_.at(gap.block);
-      const bool shared = std::any_of(others.begin(), others.end(), [&](const auto& other) {
-        return other.first != finding && overlap(*other.second, gap);
-      });
+      const auto& all = by_block_.at(gap.block);
+      const bool shared = std::ranges::any_of(
+          all, [&](const auto& other) { return other.first != finding && overlap(other.second, gap); });
       if (!shared) alone.push_back(gap);
     }
     return alone;
@@ -62,8 +73,8 @@ class GapsOfFindings {
     std::map<std::vector<std::int64_t>, Bytes> sums;
     for (const auto& [block, gaps] : by_block_) {
       std::set<std::int64_t> findings;
-      for (const auto& [finding, gap] : gaps) {
-        if (gap->from <= at && (!gap->to.valid() || at < gap->to)) findings.insert(numbered[finding].number);
+      for (const auto& [finding, own] : gaps) {
+        if (overlap(own, {block, at, Sequence(at.value + 1)})) findings.insert(numbered[finding].number);
       }
       if (findings.size() > 1 && block->span.covers(at)) {
         sums[{findings.begin(), findings.end()}].value += block->bytes.value;
@@ -77,8 +88,8 @@ class GapsOfFindings {
   }
 
  private:
-  std::vector<std::vector<Gap>> gaps_;  ///< by finding
-  std::map<const Block*, std::vector<std::pair<std::size_t, const Gap*>>> by_block_;
+  std::vector<std::vector<Gap>> gaps_;  ///< by finding, of a block in order and apart
+  std::map<const Block*, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
 };
 
 }  // namespace
