@@ -10,7 +10,6 @@ import recorded
 
 FOLDER = recorded.ROOT / "tests" / "healthy"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("run", "sharded"))
-FSDP2 = "fsdp2"  # its parameters are the framework's: their graph is none of run.py's
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +32,8 @@ def of_program(report: dict, name: str) -> list[str]:
     return [
         finding["rule"]
         for finding in report["findings"]
-        if any(item["key"]["graph"] == graph or (name == FSDP2 and item["key"]["graph"] < 0) for item in finding["items"])
-    ]  # fmt: skip
+        if any(item["key"]["graph"] == graph for item in finding["items"])
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,8 +45,7 @@ def test_a_healthy_program_has_no_finding(run, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_its_planted_defect_is_found(run, name):
     report, _ = run("--plant")
-    rules = set(of_program(report, name))
-    assert rules == {"never_released" if name == FSDP2 else "residual"}
+    assert set(of_program(report, name)) == {"residual"}
 
 
 def test_nothing_else_is_found(run):
@@ -67,10 +65,9 @@ def test_what_is_by_design_is_said_with_its_bytes(run):
     remarks = {}
     for remark in report["remarks"]:
         remarks.setdefault(remark["kind"], []).append(remark)
-    assert set(remarks) == {"pool", "stays_gathered"}
-    assert [pool["count"] for pool in remarks["pool"]].count(8) == 1
-    # The root's own layer of 256 x 256 and its bias, in FSDP2; and the forward that ended in an exception.
-    assert remarks["stays_gathered"][0]["bytes"] == (256 * 256 + 256 + 174 * 174) * 4
+    assert set(remarks) == {"pool"}
+    (ring,) = [pool for pool in remarks["pool"] if pool["count"] == 4]
+    assert ring["bytes"] == 4 * 172 * 172 * 4
 
 
 def test_the_programs_are_as_many_as_they_should_be():

