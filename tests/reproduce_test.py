@@ -309,7 +309,7 @@ PROGRAMS = {
     "eager, nobody releases": ((*TRAIN, "--skipped", 1, "--switch", "eager_gather_without_owner"), 1),
     "graphs": ((*TRAIN, *TENSOR_ONLY, "--compiled", "--switch", "wrapper_keeps_aliases"), 1),
     "persistent": ((*TRAIN, *TENSOR_ONLY, "--persistent-below", 10**6), 0),
-    "keys that take turns": (("-c", FLAT_BUFFER), 1),
+    "keys that take turns": (("-c", FLAT_BUFFER), 0),
     "goes in the last operator": (("-c", GOES_IN_THE_LAST_OPERATOR), 0),
     "held when the program is cut off": (("-c", CUT_OFF), 1),
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "analyzer/releases/lost_stretches.h"
-#include "analyzer/storages/origins.h"
+#include "analyzer/storages/parameters.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer::rules {
@@ -76,8 +76,8 @@ class Judge {
     const Sequence gather = cycle.gather->span.from_seq;
     if (lost_.touch(gather, end)) return LeftBecause::kNotKnown;
     if (cycle.next_gather != nullptr) end = std::min(end, cycle.next_gather->span.from_seq);
-    // Frameworks release a root in the backward only, as documented. Of others it takes a cycle that shows it.
-    const bool by_backward = (cycle.gather->flags.function || released_.contains(cycle.key)) &&
+    // FSDP2 releases its root in the backward only, as documented. Of others it takes a cycle that shows it.
+    const bool by_backward = (describe_graph(data_, cycle.key.graph) == "FSDP2" || released_.contains(cycle.key)) &&
                              !without_backward_.contains(cycle.key) && cycle.releases.empty();
     return by_backward && !backwards_.between(gather, end) ? LeftBecause::kNoBackward : LeftBecause::kNoRelease;
   }

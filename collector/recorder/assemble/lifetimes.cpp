@@ -356,6 +356,8 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
     Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
     if (!row.ok()) return row.error();
     live = storages_.find(record.storage);
+  } else {
+    link_block(record.data, live->row.id);
   }
   Expected<Place> where = place(record.stack);
   if (!where.ok()) return where.error();
