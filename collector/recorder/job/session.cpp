@@ -142,6 +142,8 @@ void Session::find_new(const JobState& job) {
     }
     Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path, spool::Purpose::kInspect);
     if (peek.ok()) {
+      // Before it is taken over: from then on the job no longer holds it open.
+      keeper_.keep(path, peek->memory());
       found.emplace(peek->facts().start_tsc, std::pair{path, peek->facts()});
     } else {
       notes_.push_back(peek.error().message);
@@ -166,7 +168,6 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
     notes_.push_back(process.error().message);
     return;
   }
-  keeper_.keep(path, (*process)->spool().memory());
   live_.emplace(path, Live{std::move(*process), pid});
 }
 
