@@ -13,7 +13,7 @@ import pytest
 import recorded
 
 SQL = recorded.ROOT / "trace" / "sql"
-SIZES = (125, 250, 500, 1000)
+SIZES = (250, 500, 1000, 2000)
 LARGEST_EXPONENT = 1.2
 
 
@@ -142,5 +142,6 @@ def test_a_report_grows_with_the_trace(tmp_path, write):
         trace.save()
         work.append(instructions(tmp_path, "report", path))
     nothing, *work = work
-    exponents = [math.log2((more - nothing) / (less - nothing)) for less, more in zip(work, work[1:])]
-    assert max(exponents) <= LARGEST_EXPONENT, (work, exponents)
+    # From the first size to the last: how threads share the work moves a single count by a tenth.
+    exponent = math.log2((work[-1] - nothing) / (work[0] - nothing)) / math.log2(SIZES[-1] / SIZES[0])
+    assert exponent <= LARGEST_EXPONENT, (nothing, work)
