@@ -16,7 +16,7 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr auto kLongestPause = std::chrono::seconds(2);
-/// A look takes at most this share of the time.
+/// Once the pauses have grown, an inspection takes at most one part in so many of the time.
 constexpr int kShare = 200;
 
 std::string file_of(pid_t pid, const char* name) {
@@ -34,9 +34,7 @@ bool uses_torch(pid_t pid) { return file_of(pid, "maps").find("/libc10.so") != s
 }  // namespace
 
 UnseenProcesses::UnseenProcesses(std::string spool_folder)
-    : variable_(fmt::format("{}={}", agent::kEnvSpool, spool_folder)),
-      mounts_(mounts_of("self")),
-      next_(Clock::now() + pause_) {}
+    : variable_(fmt::format("{}={}", agent::kEnvSpool, spool_folder)), mounts_(mounts_of("self")) {}
 
 std::string UnseenProcesses::why_unseen(pid_t pid) const {
   const std::string path = fmt::format("/proc/{}", pid);
@@ -72,7 +70,8 @@ void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
     if (!first) ++found->second.more;
   }
   const auto now = Clock::now();
-  next_ = now + std::max(pause_, kShare * (now - begin));
+  // The first few are close together whatever they cost: a program can end within seconds.
+  next_ = now + (pause_ < kLongestPause ? pause_ : std::max(pause_, kShare * (now - begin)));
   pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
 }
 

@@ -34,8 +34,8 @@ class UnseenProcesses {
 
   std::string variable_;  ///< as it stands in the environment of a process that can be recorded
   std::string mounts_;    ///< our mount namespace
-  Clock::time_point next_;
   Clock::duration pause_ = std::chrono::milliseconds(200);
+  Clock::time_point next_ = Clock::now() + pause_;
   std::map<pid_t, std::uint64_t> below_;  ///< the job and what descends from it, orphans too, by their start
   std::set<pid_t> found_pids_;
   std::map<std::string, Found> found_;  ///< by the reason
