@@ -65,6 +65,8 @@ void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
     if (!below_.contains(each.pid) || seen.contains(each.pid) || found_pids_.contains(each.pid)) continue;
     const std::string why = why_unseen(each.pid);
     if (why.empty() || !uses_torch(each.pid)) continue;
+    // Its spool may be about to appear: only one that still has none at the next inspection is reported.
+    if (suspects_.insert(each.pid).second) continue;
     found_pids_.insert(each.pid);
     const auto [found, first] = found_.try_emplace(why, Found{fmt::format("{} ({})", each.pid, each.name), 0});
     if (!first) ++found->second.more;

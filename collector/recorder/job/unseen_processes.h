@@ -37,6 +37,7 @@ class UnseenProcesses {
   Clock::duration pause_ = std::chrono::milliseconds(200);
   Clock::time_point next_ = Clock::now() + pause_;
   std::map<pid_t, std::uint64_t> below_;  ///< the job and what descends from it, orphans too, by their start
+  std::set<pid_t> suspects_;  ///< had no spool at one inspection
   std::set<pid_t> found_pids_;
   std::map<std::string, Found> found_;  ///< by the reason
 };
