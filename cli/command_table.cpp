@@ -17,6 +17,7 @@ constexpr Command kCommands[] = {
     {"report", add_report_command},
     {"show", add_show_command},
 #ifdef DCMT_HAVE_RUN
+    {"snapshot", add_snapshot_command},
     {"reproduce", add_reproduce_command},
     {"lint", add_lint_command},
 #endif

@@ -19,6 +19,7 @@ void add_show_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 
 #ifdef DCMT_HAVE_RUN
+void add_snapshot_command(CLI::App& app, int& exit_code);
 void add_lint_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
 /// In cmd_run.cpp, like the next one.

@@ -12,6 +12,7 @@ if(DCMT_COLLECTOR)
     install(TARGETS dcmt_cuda LIBRARY DESTINATION lib/dcmt)
   endif()
   install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/operators.toml DESTINATION share/dcmt)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/dcmt/layouts DESTINATION share/dcmt)
 endif()
 if(TARGET dcmt_zero3)  # for `reproduce`
   install(TARGETS dcmt_zero3 LIBRARY DESTINATION lib/dcmt)

@@ -23,8 +23,9 @@ ALLOWED = {
     "collector/torch": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/cuda": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/python": ("collector/agent", "collector/include", "trace"),
+    "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
-    "cli": ("analyzer", "collector/recorder", "trace"),
+    "cli": ("analyzer", "collector/recorder", "collector/scan", "trace"),
     "gui": ("analyzer", "trace"),
     "executor": ("collector/include",),
     "samples": ("collector/include",),
@@ -32,12 +33,13 @@ ALLOWED = {
 
 # These build and run without torch, CUDA and Python, so no header of theirs may appear.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/include"
+    "trace", "analyzer", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
+    "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 
 # Rooms whose sub-folders depend on each other in one direction only.
-WITH_SUB_FOLDERS = ("analyzer", "collector/recorder")
+WITH_SUB_FOLDERS = ("analyzer", "collector/recorder", "collector/scan")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 

@@ -17,7 +17,7 @@ export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
 
 dcmt_packages=(
   g++ cmake ninja-build ccache
-  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev
+  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev libelf-dev pkg-config
   libgtest-dev libbenchmark-dev
   python3-venv python3-dev
   libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind

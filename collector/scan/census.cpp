@@ -1,0 +1,133 @@
+#include "collector/scan/census.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "collector/scan/graph/confirm.h"
+#include "collector/scan/graph/owners.h"
+#include "collector/scan/graph/paths.h"
+#include "collector/scan/graph/roots.h"
+#include "collector/scan/memory/process_memory.h"
+#include "collector/scan/process/versions.h"
+
+namespace dcmt::scan {
+namespace {
+
+constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
+
+/// Names the holders of one storage: the cheapest path of each pattern, read a second time.
+std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, const Graph& graph, Paths& paths,
+                                 Cycles& cycles, SecondReading& second) {
+  std::vector<Holder> holders;
+  std::vector<std::string> patterns;
+  for (const Owner& owner : owners) {
+    if (holders.size() >= limit) break;
+    const NodeIndex source = graph.edges()[owner.edge].source;
+    std::vector<EdgeIndex> way = paths.way_to(source);
+    Holder holder;
+    if (way.empty() && source != kRootNode) {
+      const auto cycle = cycles.keeping(source);
+      if (!cycle) continue;  // kept by something that was not decoded
+      holder.path = paths.text_of(*cycle);
+      way = cycle->circle;
+      way.insert(way.end(), cycle->from_it.begin(), cycle->from_it.end());
+      way.push_back(owner.edge);
+    } else {
+      way.push_back(owner.edge);
+      holder.path = paths.text_of(way);
+    }
+    const std::string pattern = Paths::pattern_of(holder.path);
+    if (std::ranges::find(patterns, pattern) != patterns.end()) continue;
+    patterns.push_back(pattern);
+    way.insert(way.end(), owner.to_bytes.begin(), owner.to_bytes.end());
+    holder.confirmed = second.confirms(way);
+    holders.push_back(std::move(holder));
+  }
+  std::ranges::stable_partition(holders, &Holder::confirmed);
+  return holders;
+}
+
+}  // namespace
+
+struct Censuses::State {
+  State(pid_t process, RunningVersions running, const PythonLayout& python, TorchLayout torch)
+      : pid(process), versions(std::move(running)), types(python, std::move(torch)) {}
+
+  pid_t pid;
+  RunningVersions versions;
+  ProcessTypes types;
+  std::vector<Range> read_before;
+};
+
+Censuses::Censuses(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Censuses::~Censuses() = default;
+Censuses::Censuses(Censuses&&) noexcept = default;
+Censuses& Censuses::operator=(Censuses&&) noexcept = default;
+
+Expected<Censuses> Censuses::open(pid_t pid, const std::string& layouts) {
+  Expected<ProcessMemory> source = ProcessMemory::open(pid);
+  if (!source.ok()) return source.error();
+  Mirror memory(*source);
+  Expected<RunningVersions> versions = running_versions(memory);
+  if (!versions.ok()) return versions.error();
+  Expected<PythonLayout> python = python_layout(versions->python);
+  if (!python.ok()) return python.error();
+  Expected<TorchLayout> torch = torch_layout(layouts, versions->torch);
+  if (!torch.ok()) return torch.error();
+  return Censuses(std::make_unique<State>(pid, std::move(*versions), *python, std::move(*torch)));
+}
+
+Expected<Census> Censuses::take(const CensusOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Expected<ProcessMemory> source = ProcessMemory::open(state_->pid);
+  if (!source.ok()) return source.error();
+  ProcessTypes& types = state_->types;
+  Mirror memory(*source);
+  types.forget_misses();
+  memory.read_ahead(state_->read_before);
+  PythonObjects objects(memory, types);
+  PythonText text(memory, types);
+  Graph graph(objects);
+  add_named_roots(graph, memory, types, text, state_->versions.runtime);
+  graph.explore();
+
+  Census census;
+  census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
+  graph.explore();
+  census.python = fmt::format("{}.{}", state_->versions.python >> 8, state_->versions.python & 255);
+  census.torch = state_->versions.torch;
+  census.objects = graph.nodes().size() - 1;
+  census.references = graph.edges().size();
+  census.torn = objects.torn_objects();
+
+  Expected<ProcessMemory> fresh_source = ProcessMemory::open(state_->pid);
+  if (!fresh_source.ok()) return fresh_source.error();
+  Mirror fresh(*fresh_source);
+  SecondReading second(graph, fresh, types);
+  Owners owners(graph, types, text);
+  Paths paths(graph, memory, types, text);
+  Cycles cycles(graph);
+  for (const NodeIndex node : owners.storages()) {
+    const Address storage = graph.nodes()[node].address;
+    HeldStorage held;
+    held.storage = storage;
+    held.data = memory.word(storage + types.torch.storage_data);
+    held.bytes = memory.word(storage + types.torch.storage_bytes);
+    // A storage without data keeps no memory: those of fake tensors claim gigabytes.
+    if (held.bytes < options.smallest || held.data == 0) continue;
+    held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
+    const StorageOwners found = owners.of(node);
+    held.role = found.role;
+    held.holders = name_holders(found.owners, options.paths, graph, paths, cycles, second);
+    census.storages.push_back(std::move(held));
+  }
+  census.bytes_read = memory.bytes_read() + fresh.bytes_read();
+  census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  state_->read_before = memory.ranges_read();
+  return census;
+}
+
+}  // namespace dcmt::scan

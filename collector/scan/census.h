@@ -1,0 +1,70 @@
+// Who holds the storages of a running process: one census, taken from outside while the process goes on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/scan/memory/memory_source.h"
+#include "collector/scan/objects/reference.h"
+#include "trace/base/status.h"
+
+namespace dcmt::scan {
+
+struct Holder {
+  std::string path;  ///< "main.probe.seen[3]"
+  /// Every reference of the path was found again in a second reading. An unconfirmed path is what the program was
+  /// changing.
+  bool confirmed = false;
+};
+
+struct HeldStorage {
+  Address storage = 0;  ///< of the StorageImpl
+  Address data = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t references = 0;  ///< strong count of the StorageImpl
+  Role role = Role::kNone;
+  std::vector<Holder> holders;  ///< different paths, the one that reads best first; empty where none was found
+};
+
+struct Census {
+  std::string python;  ///< "3.11"
+  std::string torch;   ///< "2.11.0"
+  std::vector<HeldStorage> storages;
+  std::size_t objects = 0;     ///< of Python and of C++ that were decoded
+  std::size_t references = 0;  ///< between them
+  std::size_t bytes_read = 0;  ///< from the process
+  std::size_t torn = 0;        ///< objects that were being changed while they were read
+  bool collecting = false;     ///< Python's collector was running: what has no root may only have seemed so
+  double seconds = 0;
+};
+
+struct CensusOptions {
+  std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are left out
+  std::size_t paths = 3;               ///< different holders to name a storage
+};
+
+/// Takes censuses of one process. Later ones are cheaper: what the first has read is read first, in large calls.
+/// Not thread-safe.
+class Censuses {
+ public:
+  /// `layouts` is the folder with torch-VERSION.layout. Fails with kCannotRecord, and the remedy, where the process may
+  /// not be read, runs no CPython or torch, or one that this build has no layout for.
+  [[nodiscard]] static Expected<Censuses> open(pid_t pid, const std::string& layouts);
+  ~Censuses();
+  Censuses(Censuses&&) noexcept;
+  Censuses& operator=(Censuses&&) noexcept;
+
+  /// Fails with kCannotRecord when the process has ended.
+  [[nodiscard]] Expected<Census> take(const CensusOptions& options);
+
+ private:
+  struct State;
+  explicit Censuses(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,27 @@
+// Reads the objects of a path once more, from fresh memory: what has changed since the first read is no finding.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/scan/graph/graph.h"
+
+namespace dcmt::scan {
+
+/// Not thread-safe. Every object is read at most once more.
+class SecondReading {
+ public:
+  /// `memory` must not have been read from before; `types` is the one of the first reading.
+  SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types) : graph_(graph), objects_(memory, types) {}
+
+  /// Whether each object of the way still refers to the next one in the same way.
+  [[nodiscard]] bool confirms(std::span<const EdgeIndex> way);
+
+ private:
+  const Graph& graph_;
+  PythonObjects objects_;
+  std::unordered_map<NodeIndex, std::vector<Reference>> read_;
+};
+
+}  // namespace dcmt::scan

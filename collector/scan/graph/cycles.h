@@ -1,0 +1,35 @@
+// Objects that no root reaches: the cycle of references that keeps them.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/scan/graph/graph.h"
+
+namespace dcmt::scan {
+
+/// A circle of references, and the way from it to an object that it keeps.
+struct Cycle {
+  std::vector<EdgeIndex> circle;  ///< from its first object back to itself
+  std::vector<EdgeIndex>
+      from_it;  ///< from that first object to the kept one; empty where the kept one is in the circle
+};
+
+/// Not thread-safe; made for one explored graph.
+class Cycles {
+ public:
+  explicit Cycles(const Graph& graph);
+
+  /// The cycle nearest to `node`, an object without a root; none where something that was not decoded keeps it.
+  [[nodiscard]] std::optional<Cycle> keeping(NodeIndex node);
+
+ private:
+  [[nodiscard]] std::vector<EdgeIndex> circle_of(NodeIndex node) const;
+
+  const Graph& graph_;
+  /// References between objects without a root, by their target.
+  std::unordered_map<NodeIndex, std::vector<EdgeIndex>> incoming_;
+};
+
+}  // namespace dcmt::scan

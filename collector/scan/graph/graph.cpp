@@ -1,0 +1,77 @@
+#include "collector/scan/graph/graph.h"
+
+namespace dcmt::scan {
+namespace {
+
+/// The cost at which objects without a root begin; no path from a root costs as much.
+constexpr std::uint16_t kUnrootedCost = 300;
+constexpr std::uint32_t kHighestCost = 400;
+
+/// A frame can lie at the address of an object that contains it.
+Address key_of(Address address, Kind kind) { return kind == Kind::kFrame ? address | 1 : address; }
+
+}  // namespace
+
+Graph::Graph(PythonObjects& objects) : objects_(objects), nodes_(1), by_cost_(kHighestCost) {
+  nodes_[kRootNode].explored = true;
+}
+
+NodeIndex Graph::node_of(Address address, Kind kind) {
+  std::uint32_t& number = numbers_[key_of(address, kind)];
+  if (number == 0) {
+    number = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back({.address = address, .kind = kind});
+  }
+  return number;
+}
+
+NodeIndex Graph::find(Address address, Kind kind) const { return numbers_.find(key_of(address, kind)); }
+
+bool Graph::is_rooted(NodeIndex node) const { return nodes_[node].cost < kUnrootedCost; }
+
+void Graph::offer(EdgeIndex edge, std::uint32_t cost) {
+  GraphNode& target = nodes_[edges_[edge].target];
+  if (cost >= target.cost || cost >= kHighestCost) return;
+  target.cost = static_cast<std::uint16_t>(cost);
+  target.best_edge = edge;
+  by_cost_[cost].push_back(edges_[edge].target);
+}
+
+void Graph::add_root(Address address, Kind kind, const std::string& name, std::uint8_t cost) {
+  if (address == 0) return;
+  edges_.push_back(
+      {kRootNode, node_of(address, kind), static_cast<std::uint32_t>(root_names_.size()), Label::kRoot, cost});
+  root_names_.push_back(name);
+  offer(static_cast<EdgeIndex>(edges_.size() - 1), cost);
+}
+
+void Graph::add_unrooted(Address address, Kind kind) {
+  const NodeIndex node = node_of(address, kind);
+  if (nodes_[node].explored) return;
+  edges_.push_back({kRootNode, node, static_cast<std::uint32_t>(root_names_.size()), Label::kRoot, 0});
+  if (root_names_.empty() || !root_names_.back().empty()) root_names_.emplace_back();
+  edges_.back().index = static_cast<std::uint32_t>(root_names_.size() - 1);
+  offer(static_cast<EdgeIndex>(edges_.size() - 1), kUnrootedCost);
+}
+
+void Graph::explore() {
+  std::vector<Reference> references;
+  for (std::uint32_t cost = 0; cost < by_cost_.size(); ++cost) {
+    for (std::size_t i = 0; i < by_cost_[cost].size(); ++i) {
+      const NodeIndex source = by_cost_[cost][i];
+      if (nodes_[source].explored || nodes_[source].cost != cost) continue;
+      nodes_[source].explored = true;
+      objects_.decode(nodes_[source].address, nodes_[source].kind, references);
+      nodes_[source].first_edge = static_cast<EdgeIndex>(edges_.size());
+      for (const Reference& reference : references) {
+        const NodeIndex target = node_of(reference.target, reference.kind);
+        edges_.push_back({source, target, reference.index, reference.label, reference.cost});
+        if (!nodes_[target].explored) offer(static_cast<EdgeIndex>(edges_.size() - 1), cost + reference.cost);
+      }
+      nodes_[source].end_edge = static_cast<EdgeIndex>(edges_.size());
+    }
+    by_cost_[cost].clear();
+  }
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,67 @@
+// The objects of a process and what they refer to, explored from named roots in the order of how well paths read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collector/scan/graph/address_map.h"
+#include "collector/scan/objects/python_objects.h"
+
+namespace dcmt::scan {
+
+using NodeIndex = std::uint32_t;
+using EdgeIndex = std::uint32_t;
+
+/// Node 0 is no object: the source of the edges of roots.
+inline constexpr NodeIndex kRootNode = 0;
+
+struct GraphNode {
+  Address address = 0;
+  EdgeIndex first_edge = 0;
+  EdgeIndex end_edge = 0;
+  EdgeIndex best_edge = 0;  ///< the last step of the cheapest path
+  std::uint16_t cost = 0xffff;
+  Kind kind = Kind::kNone;
+  bool explored = false;
+};
+
+struct GraphEdge {
+  NodeIndex source = 0;
+  NodeIndex target = 0;
+  std::uint32_t index = 0;
+  Label label = Label::kRoot;
+  std::uint8_t cost = 0;
+};
+
+/// Not thread-safe.
+class Graph {
+ public:
+  explicit Graph(PythonObjects& objects);
+
+  void add_root(Address address, Kind kind, const std::string& name, std::uint8_t cost);
+  /// An object that is alive although no root has led to it: what it refers to is explored after everything else.
+  void add_unrooted(Address address, Kind kind);
+  /// Explores what has been added since the last call.
+  void explore();
+
+  /// 0 where the object is not known.
+  [[nodiscard]] NodeIndex find(Address address, Kind kind) const;
+  [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<GraphEdge>& edges() const { return edges_; }
+  [[nodiscard]] const std::string& root_name(std::uint32_t index) const { return root_names_[index]; }
+  /// Whether a named root leads to the node.
+  [[nodiscard]] bool is_rooted(NodeIndex node) const;
+
+ private:
+  NodeIndex node_of(Address address, Kind kind);
+  void offer(EdgeIndex edge, std::uint32_t cost);
+
+  PythonObjects& objects_;
+  std::vector<GraphNode> nodes_;
+  std::vector<GraphEdge> edges_;
+  std::vector<std::string> root_names_;
+  AddressMap numbers_;
+  std::vector<std::vector<NodeIndex>> by_cost_;
+};
+
+}  // namespace dcmt::scan

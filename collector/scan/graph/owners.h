@@ -1,0 +1,46 @@
+// From a storage to what holds it: past the tensors and Python objects that are only handles on the same memory.
+#pragma once
+
+#include <vector>
+
+#include "collector/scan/graph/graph.h"
+#include "collector/scan/objects/python_text.h"
+
+namespace dcmt::scan {
+
+/// One reference that keeps a storage alive.
+struct Owner {
+  EdgeIndex edge = 0;               ///< from the holder to a tensor or its Python object
+  std::vector<EdgeIndex> to_bytes;  ///< from there to the storage
+  std::uint32_t cost = 0;           ///< of the whole path: lower reads better
+};
+
+struct StorageOwners {
+  std::vector<Owner> owners;  ///< cheapest first
+  Role role = Role::kNone;
+};
+
+/// Not thread-safe; made for one explored graph.
+class Owners {
+ public:
+  Owners(const Graph& graph, ProcessTypes& types, PythonText& text);
+
+  /// The storages of the graph, in the order in which they were met.
+  [[nodiscard]] const std::vector<NodeIndex>& storages() const { return storages_; }
+  [[nodiscard]] StorageOwners of(NodeIndex storage);
+
+ private:
+  void follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vector<NodeIndex>& met, StorageOwners& result);
+
+  const Graph& graph_;
+  PythonText& text_;
+  std::vector<NodeIndex> storages_;
+  /// Edges to each tensor, Python tensor or storage: those of node n are incoming_[first_[n]] to incoming_[first_[n +
+  /// 1]].
+  std::vector<EdgeIndex> incoming_;
+  std::vector<std::uint32_t> first_;
+  std::uint32_t as_tensor_ = 0;
+  std::uint32_t gradient_ = 0;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,43 @@
+// Paths from a root to an object, as steps and as a person writes them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collector/scan/graph/cycles.h"
+#include "collector/scan/graph/graph.h"
+#include "collector/scan/objects/python_text.h"
+
+namespace dcmt::scan {
+
+/// Not thread-safe. Texts are read from the mirror when they are asked for.
+class Paths {
+ public:
+  Paths(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text)
+      : graph_(graph), memory_(memory), types_(types), text_(text) {}
+
+  /// The cheapest way to `node`, the root's edge first; empty where no root leads to it.
+  [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node) const;
+
+  /// "main.probe.seen[3]"; autograd nodes in a row are folded: "loss.grad_fn SumBackward0 … 2 nodes → MmBackward0".
+  [[nodiscard]] std::string text_of(std::span<const EdgeIndex> way);
+
+  /// "cycle Kept.x → SigmoidBackward0._saved_result → Kept", and how what it keeps hangs on it.
+  [[nodiscard]] std::string text_of(const Cycle& cycle);
+
+  /// How the references of a way can be cut in general: indexes and keys of objects become [*].
+  [[nodiscard]] static std::string pattern_of(const std::string& path);
+
+ private:
+  std::string label_of(const GraphEdge& edge);
+  std::string attribute(const std::string& container, const GraphEdge& entry);
+  std::string type_of(NodeIndex node);
+
+  const Graph& graph_;
+  Mirror& memory_;
+  ProcessTypes& types_;
+  PythonText& text_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,126 @@
+#include "collector/scan/graph/roots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dcmt::scan {
+namespace {
+
+// How well a path reads that begins here.
+constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kThreadState = 3, kTopModule = 3,
+                       kSubModule = 4, kBuiltins = 4, kAllModules = 8;
+/// An inner frame lives shorter, so a path through it goes stale sooner: each level costs one more, up to this many.
+constexpr std::size_t kDeepestFrame = 12;
+
+constexpr int kMostThreads = 4096;
+constexpr int kMostFrames = 5000;
+constexpr int kMostHandled = 100;
+constexpr std::size_t kMostCollected = 50'000'000;
+constexpr int kGenerations = 3;
+constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
+
+class NamedRoots {
+ public:
+  NamedRoots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text)
+      : graph_(graph), memory_(memory), types_(types), layout_(types.python), text_(text) {}
+
+  void add_interpreter(Address interpreter) {
+    Address thread = memory_.word(interpreter + layout_.interpreter_threads);
+    for (int i = 0; thread != 0 && i < kMostThreads; ++i, thread = memory_.word(thread + layout_.thread_next)) {
+      add_thread(thread);
+    }
+    add_modules(memory_.word(interpreter + layout_.interpreter_modules));
+    graph_.add_root(memory_.word(interpreter + layout_.interpreter_sysdict), Kind::kDict, "sys.__dict__", kThreadState);
+    graph_.add_root(memory_.word(interpreter + layout_.interpreter_builtins), Kind::kDict, "builtins.__dict__",
+                    kBuiltins);
+  }
+
+ private:
+  void add_object(Address object, const std::string& name, std::uint8_t cost) {
+    const PythonType* type = types_.python_types.type_of(memory_, object);
+    if (type != nullptr && !type->leaf) graph_.add_root(object, type->kind, name, cost);
+  }
+
+  void add_thread(Address thread) {
+    Address frame =
+        memory_.word(layout_.thread_cframe < 0 ? thread + layout_.thread_frame
+                                               : memory_.word(thread + layout_.thread_cframe) + layout_.thread_frame);
+    std::vector<Address> frames;
+    for (int i = 0; frame != 0 && i < kMostFrames; ++i, frame = memory_.word(frame + layout_.frame_previous)) {
+      const PythonType* code = types_.python_types.type_of(memory_, memory_.word(frame + layout_.frame_code));
+      if (code != nullptr && code->kind == Kind::kCode)
+        frames.push_back(frame);  // else an entry frame of the interpreter
+    }
+    for (std::size_t depth = 0; depth < frames.size(); ++depth) {
+      const Address outer_first = frames[frames.size() - 1 - depth];
+      graph_.add_root(outer_first, Kind::kFrame, text_.frame_place(outer_first),
+                      static_cast<std::uint8_t>(kOutermostFrame + std::min(depth, kDeepestFrame)));
+    }
+    const auto id = memory_.word(thread + layout_.thread_native_id);
+    add_object(memory_.word(thread + layout_.thread_dict), fmt::format("thread {}'s dict", id), kThreadState);
+    add_object(memory_.word(thread + layout_.thread_context), fmt::format("thread {}'s context", id), kThreadState);
+    add_object(memory_.word(thread + layout_.thread_exception), fmt::format("exception raised in thread {}", id),
+               kException);
+    Address handled = memory_.word(thread + layout_.thread_exc_info);
+    for (int i = 0; handled != 0 && i < kMostHandled; ++i, handled = memory_.word(handled + 8)) {
+      add_object(memory_.word(handled), fmt::format("exception handled in thread {}", id), kException);
+    }
+  }
+
+  void add_modules(Address modules) {
+    const DictKeys table = read_dict_keys(memory_, layout_, memory_.word(modules + layout_.dict_keys));
+    for (std::uint64_t i = 0; table.ok && i < table.count; ++i) {
+      const Address entry = table.entries + i * table.entry_size() + table.key_offset();
+      const std::string name = text_.text(memory_.word(entry));
+      const std::uint8_t cost = name == "__main__"                    ? kMainModule
+                                : name.find('.') == std::string::npos ? kTopModule
+                                                                      : kSubModule;
+      add_object(memory_.word(entry + 8), name, cost);
+    }
+    graph_.add_root(modules, Kind::kDict, "sys.modules", kAllModules);
+  }
+
+  Graph& graph_;
+  Mirror& memory_;
+  ProcessTypes& types_;
+  const PythonLayout& layout_;
+  PythonText& text_;
+};
+
+}  // namespace
+
+void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime) {
+  NamedRoots roots(graph, memory, types, text);
+  Address interpreter = memory.word(runtime + types.python.runtime_interpreters);
+  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
+    roots.add_interpreter(interpreter);
+    interpreter = memory.word(interpreter + types.python.interpreter_next);
+  }
+}
+
+bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
+  const PythonLayout& layout = types.python;
+  bool collecting = false;
+  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
+  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
+    const Address collector = interpreter + layout.interpreter_gc;
+    collecting |= memory.value<int>(collector + layout.gc_collecting) != 0;
+    for (int list = 0; list <= kGenerations; ++list) {
+      const Address head = list == kGenerations ? collector + layout.gc_permanent
+                                                : collector + layout.gc_generations + list * layout.gc_generation_size;
+      Address link = memory.word(head) & ~kCollectorFlags;
+      for (std::size_t step = 0; link != 0 && link != head && step < kMostCollected; ++step) {
+        const Address object = link + kCollectorHead;
+        const PythonType* type = types.python_types.type_of(memory, object);
+        if (type == nullptr) break;  // the list was being changed
+        if (!type->leaf && type->kind != Kind::kCode) graph.add_unrooted(object, type->kind);
+        link = memory.word(link) & ~kCollectorFlags;
+      }
+    }
+    interpreter = memory.word(interpreter + layout.interpreter_next);
+  }
+  return collecting;
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,17 @@
+// Where the paths to objects begin: frames of all threads, modules, what a thread keeps for itself, and, for objects
+// that none of these reaches, the lists of Python's collector.
+#pragma once
+
+#include "collector/scan/graph/graph.h"
+#include "collector/scan/objects/python_text.h"
+
+namespace dcmt::scan {
+
+/// Adds the named roots of every interpreter to `graph`. `runtime` is the address of _PyRuntime.
+void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime);
+
+/// Adds the objects in the collector's lists that the graph does not have yet. Call after explore().
+/// Returns whether the collector was running, in which case its lists were being taken apart.
+[[nodiscard]] bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime);
+
+}  // namespace dcmt::scan

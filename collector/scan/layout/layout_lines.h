@@ -1,0 +1,30 @@
+// Lines of a layout file: words with one space between them.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace dcmt::scan {
+
+/// The next line of `text`, which is removed from it, as words.
+[[nodiscard]] inline std::vector<std::string_view> next_line_words(std::string_view& text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    if (!word.empty()) words.push_back(word);
+    line.remove_prefix(word.size() == line.size() ? word.size() : word.size() + 1);
+  }
+  return words;
+}
+
+/// Whether `word` is a whole decimal number; it is then in `value`.
+[[nodiscard]] inline bool decimal(std::string_view word, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,60 @@
+#include "collector/scan/layout/python_layout.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "collector/scan/layout/embedded_layouts.h"
+#include "collector/scan/layout/layout_lines.h"
+
+namespace dcmt::scan {
+namespace {
+
+struct Field {
+  std::string_view name;
+  std::int64_t PythonLayout::*member;
+};
+
+#define DCMT_FIELD(name) Field{#name, &PythonLayout::name},
+constexpr std::array kFields{DCMT_PYTHON_LAYOUT(DCMT_FIELD)};
+#undef DCMT_FIELD
+
+}  // namespace
+
+Expected<PythonLayout> parse_python_layout(std::string_view text) {
+  std::map<std::string_view, std::int64_t> values;
+  while (!text.empty()) {
+    const auto words = next_line_words(text);
+    if (words.empty()) continue;
+    std::int64_t value = 0;
+    if (words.size() != 2 || !decimal(words[1], value)) {
+      return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: '{}' is no line \"name value\"", words[0])};
+    }
+    values[words[0]] = value;
+  }
+  PythonLayout layout;
+  for (const Field& field : kFields) {
+    const auto found = values.find(field.name);
+    if (found == values.end()) {
+      return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: {} is missing", field.name)};
+    }
+    layout.*field.member = found->second;
+  }
+  return layout;
+}
+
+Expected<PythonLayout> python_layout(std::int64_t version) {
+  std::string known;
+  for (const std::string_view text : kPythonLayouts) {
+    Expected<PythonLayout> layout = parse_python_layout(text);
+    if (!layout.ok()) return layout;
+    if (layout->version == version) return layout;
+    known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", layout->version >> 8, layout->version & 255);
+  }
+  return Error{ErrorCode::kCannotRecord,
+               fmt::format("cannot inspect CPython {}.{}: this build knows {}", version >> 8, version & 255, known)};
+}
+
+}  // namespace dcmt::scan

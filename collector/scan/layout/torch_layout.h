@@ -1,0 +1,50 @@
+// Where one build of torch keeps what a census reads. The facts come from torch's headers
+// (scripts/layouts/torch_layout.py), so a layout file belongs to one version of torch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/base/status.h"
+
+namespace dcmt::scan {
+
+/// A member of an autograd node that keeps tensors for the backward pass.
+struct SavedMember {
+  std::string name;         ///< as Python shows it, without the trailing underscore
+  bool is_vector = false;   ///< std::vector<SavedVariable> instead of one
+  std::int64_t offset = 0;  ///< bytes within the node
+};
+
+struct TorchLayout {
+  std::string version;  ///< "2.11.0"
+
+  std::int64_t tensor_storage = 0, tensor_autograd_meta = 0, tensor_python = 0;
+  std::int64_t storage_data = 0, storage_bytes = 0;
+  std::int64_t meta_grad = 0, meta_grad_fn = 0, meta_hooks = 0;
+  std::int64_t view_backward = 0, view_forward = 0;
+  std::int64_t edge_size = 0;
+  std::int64_t node_size = 0, node_edges = 0, node_pre_hooks = 0, node_tensor_pre_hooks = 0, node_post_hooks = 0;
+  std::int64_t saved_size = 0, saved_data = 0, saved_hooks = 0, saved_grad_fn = 0, saved_accumulator = 0;
+  std::int64_t accumulate_variable = 0, copy_slices_fn = 0;
+  std::int64_t python_node_context = 0;  ///< the Python object that a node of a custom Function owns
+  std::int64_t packed_unpack_hook = 0, packed_data = 0, python_hook_dict = 0;
+  std::int64_t python_tensor_cdata = 0, python_tensor_backward_hooks = 0, python_tensor_accumulate_hooks = 0;
+  std::int64_t function_to_save = 0, function_non_differentiable = 0, function_dirty = 0, function_saved_variables = 0,
+               function_saved_for_forward = 0;
+
+  /// Generated node classes by their short names, such as "AddmmBackward0".
+  std::map<std::string, std::vector<SavedMember>, std::less<>> nodes;
+};
+
+/// Fails with kBadInput where a line makes no sense or a member is missing.
+[[nodiscard]] Expected<TorchLayout> parse_torch_layout(std::string_view text);
+
+/// Reads the layout file of a version of torch from `folder` ("torch-2.11.0.layout"); fails with kCannotRecord, and
+/// what to do, where there is none.
+[[nodiscard]] Expected<TorchLayout> torch_layout(const std::string& folder, const std::string& version);
+
+}  // namespace dcmt::scan

@@ -1,0 +1,159 @@
+#include "collector/scan/memory/mirror.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr std::size_t kPartBits = 15;  // 32 KiB a read: fewer calls cost more than what is read in vain
+constexpr std::size_t kPart = std::size_t{1} << kPartBits;
+constexpr std::size_t kRecent = 4096;
+constexpr std::size_t kNone = ~std::size_t{0};
+/// One piece of a read ahead, so that a page that has gone costs little.
+constexpr Address kLargestPiece = Address{1} << 20;
+
+enum PartState : std::uint8_t { kNotRead = 0, kRead = 1, kUnreadable = 2 };
+
+}  // namespace
+
+Mirror::Mirror(MemorySource& source)
+    : source_(source), copies_(source.regions().size()), recent_(kRecent, ~std::uint32_t{0}) {}
+
+Mirror::~Mirror() {
+  const std::vector<Region>& regions = source_.regions();
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (copies_[i].bytes != nullptr) munmap(copies_[i].bytes, regions[i].end - regions[i].begin);
+  }
+}
+
+std::size_t Mirror::index_of(Address address) {
+  const std::vector<Region>& regions = source_.regions();
+  std::uint32_t& recent = recent_[(address >> 16) % kRecent];
+  if (recent < regions.size() && address >= regions[recent].begin && address < regions[recent].end) return recent;
+  auto after = std::upper_bound(regions.begin(), regions.end(), address,
+                                [](Address value, const Region& region) { return value < region.begin; });
+  if (after == regions.begin()) return kNone;
+  --after;
+  if (address >= after->end) return kNone;
+  recent = static_cast<std::uint32_t>(after - regions.begin());
+  return recent;
+}
+
+const Region* Mirror::region_of(Address address) {
+  const std::size_t index = index_of(address);
+  return index == kNone ? nullptr : &source_.regions()[index];
+}
+
+void Mirror::reserve(std::size_t region) {
+  const Region& mapped = source_.regions()[region];
+  const std::size_t size = mapped.end - mapped.begin;
+  void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (bytes == MAP_FAILED) return;
+  copies_[region].bytes = static_cast<std::byte*>(bytes);
+  copies_[region].parts.assign((size >> kPartBits) + 1, kNotRead);
+}
+
+bool Mirror::read_part(std::size_t region, std::size_t part) {
+  const Region& mapped = source_.regions()[region];
+  const std::size_t offset = part << kPartBits;
+  const std::size_t size = std::min<std::size_t>(kPart, mapped.end - mapped.begin - offset);
+  const Piece piece{mapped.begin + offset, {copies_[region].bytes + offset, size}};
+  const std::size_t got = source_.read({&piece, 1});
+  bytes_read_ += got;
+  copies_[region].parts[part] = got == size ? kRead : kUnreadable;
+  return got == size;
+}
+
+const std::byte* Mirror::at(Address address, std::size_t size) {
+  const std::size_t region = index_of(address);
+  if (region == kNone) return nullptr;
+  const Region& mapped = source_.regions()[region];
+  if (!mapped.readable || size > mapped.end - address) return nullptr;
+  if (copies_[region].bytes == nullptr) reserve(region);
+  Copy& copy = copies_[region];
+  if (copy.bytes == nullptr) return nullptr;
+  const std::size_t offset = address - mapped.begin;
+  const std::size_t last = (offset + (size == 0 ? 0 : size - 1)) >> kPartBits;
+  for (std::size_t part = offset >> kPartBits; part <= last; ++part) {
+    if (copy.parts[part] == kRead) continue;
+    if (copy.parts[part] == kUnreadable || !read_part(region, part)) return nullptr;
+  }
+  return copy.bytes + offset;
+}
+
+std::string Mirror::text(Address address, std::size_t limit) {
+  std::string result;
+  while (result.size() < limit) {
+    const std::byte* byte = at(address + result.size(), 1);
+    if (byte == nullptr) return {};
+    const char letter = static_cast<char>(*byte);
+    if (letter == '\0') break;
+    result += letter;
+  }
+  return result;
+}
+
+std::vector<Range> Mirror::ranges_read() const {
+  std::vector<Range> ranges;
+  const std::vector<Region>& regions = source_.regions();
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    for (std::size_t part = 0; part < copies_[i].parts.size(); ++part) {
+      if (copies_[i].parts[part] != kRead) continue;
+      const Address begin = regions[i].begin + (part << kPartBits);
+      const Address end = std::min<Address>(regions[i].end, begin + kPart);
+      if (!ranges.empty() && ranges.back().end == begin) {
+        ranges.back().end = end;
+      } else {
+        ranges.push_back({begin, end});
+      }
+    }
+  }
+  return ranges;
+}
+
+void Mirror::read_ahead(const std::vector<Range>& ranges) {
+  struct Target {
+    std::size_t region;
+    std::size_t first_part;
+  };
+  std::vector<Piece> pieces;
+  std::vector<Target> targets;
+  for (const Range& range : ranges) {
+    Address next = range.begin;
+    while (next < range.end) {
+      const std::size_t region = index_of(next);
+      if (region == kNone || !source_.regions()[region].readable) {
+        next += kPart;  // mappings have changed since
+        continue;
+      }
+      const Region& mapped = source_.regions()[region];
+      if (copies_[region].bytes == nullptr) reserve(region);
+      if (copies_[region].bytes == nullptr) return;
+      const std::size_t part = (next - mapped.begin) >> kPartBits;
+      const Address begin = mapped.begin + (part << kPartBits);
+      // Whole parts only: a part is read or it is not.
+      const std::size_t whole = (std::min(range.end, begin + kLargestPiece) - begin + kPart - 1) >> kPartBits;
+      const Address end = std::min<Address>(mapped.end, begin + (whole << kPartBits));
+      pieces.push_back({begin, {copies_[region].bytes + (begin - mapped.begin), end - begin}});
+      targets.push_back({region, part});
+      next = end;
+    }
+  }
+  std::size_t done = 0;
+  while (done < pieces.size()) {
+    std::size_t got = source_.read(std::span(pieces).subspan(done));
+    bytes_read_ += got;
+    while (done < pieces.size() && got >= pieces[done].into.size()) {
+      const std::size_t parts = (pieces[done].into.size() + kPart - 1) >> kPartBits;
+      std::fill_n(copies_[targets[done].region].parts.begin() + static_cast<std::ptrdiff_t>(targets[done].first_part),
+                  parts, kRead);
+      got -= pieces[done].into.size();
+      ++done;
+    }
+    if (done < pieces.size()) ++done;  // this piece cannot be read as a whole: its parts are read when they are needed
+  }
+}
+
+}  // namespace dcmt::scan

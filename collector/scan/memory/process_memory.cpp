@@ -1,0 +1,124 @@
+#include "collector/scan/memory/process_memory.h"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace dcmt::scan {
+namespace {
+
+/// Pieces that one call of process_vm_readv takes (IOV_MAX is 1024).
+constexpr std::size_t kPiecesACall = 512;
+
+std::string_view next_field(std::string_view& line) {
+  const std::size_t begin = line.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return line = {};
+  line.remove_prefix(begin);
+  const std::string_view field = line.substr(0, line.find(' '));
+  line.remove_prefix(field.size());
+  return field;
+}
+
+bool hexadecimal(std::string_view text, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::string why_not_readable(pid_t pid, int error) {
+  if (error == ESRCH) return fmt::format("cannot inspect process {}: it does not exist", pid);
+  const std::string scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
+  if (error == EPERM && !scope.empty() && scope[0] != '0') {
+    return fmt::format(
+        "cannot inspect process {}: kernel.yama.ptrace_scope is {} and it is not our child. Run this as root, or start "
+        "the program with dc-memtrace run",
+        pid, scope[0]);
+  }
+  if (error == EPERM) return fmt::format("cannot inspect process {}: it is another user's. Run this as root", pid);
+  return fmt::format("cannot inspect process {}: {}", pid, std::strerror(error));
+}
+
+}  // namespace
+
+std::vector<Region> parse_maps(std::string_view text) {
+  std::vector<Region> regions;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view range = next_field(line);
+    const std::string_view access = next_field(line);
+    const std::string_view offset = next_field(line);
+    next_field(line);  // device
+    next_field(line);  // inode
+    const std::size_t dash = range.find('-');
+    Region region;
+    if (dash == std::string_view::npos || access.size() < 4 || !hexadecimal(range.substr(0, dash), region.begin) ||
+        !hexadecimal(range.substr(dash + 1), region.end) || !hexadecimal(offset, region.file_offset) ||
+        region.begin >= region.end) {
+      continue;
+    }
+    const std::size_t path = line.find_first_not_of(' ');
+    if (path != std::string_view::npos) region.path = line.substr(path);
+    region.readable = access[0] == 'r' && !region.path.starts_with("[v") && !region.path.starts_with("/dev/");
+    region.writable = access[1] == 'w' && access[3] == 'p';
+    region.executable = access[2] == 'x';
+    regions.push_back(std::move(region));
+  }
+  return regions;
+}
+
+Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
+  std::vector<Region> regions = parse_maps(read_file(fmt::format("/proc/{}/maps", pid)));
+  if (regions.empty()) {
+    const bool exists = std::ifstream(fmt::format("/proc/{}/stat", pid)).good();
+    return Error{ErrorCode::kCannotRecord, why_not_readable(pid, exists ? EPERM : ESRCH)};
+  }
+  ProcessMemory memory(pid, std::move(regions));
+  for (const Region& region : memory.regions_) {
+    if (!region.readable) continue;
+    std::array<std::byte, 8> word;
+    const Piece piece{region.begin, word};
+    if (memory.read({&piece, 1}) == word.size()) return memory;
+    break;
+  }
+  return Error{ErrorCode::kCannotRecord, why_not_readable(pid, errno)};
+}
+
+std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
+  std::size_t total = 0;
+  std::array<iovec, kPiecesACall> here;
+  std::array<iovec, kPiecesACall> there;
+  while (!pieces.empty()) {
+    const std::size_t count = std::min(pieces.size(), kPiecesACall);
+    std::size_t wanted = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      here[i] = {pieces[i].into.data(), pieces[i].into.size()};
+      there[i] = {reinterpret_cast<void*>(pieces[i].from), pieces[i].into.size()};  // NOLINT(performance-no-int-to-ptr)
+      wanted += pieces[i].into.size();
+    }
+    const ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
+    if (got > 0) total += static_cast<std::size_t>(got);
+    if (got != static_cast<ssize_t>(wanted)) break;
+    pieces = pieces.subspan(count);
+  }
+  return total;
+}
+
+std::string ProcessMemory::host_path(const std::string& path) const {
+  return fmt::format("/proc/{}/root{}", pid_, path);
+}
+
+}  // namespace dcmt::scan

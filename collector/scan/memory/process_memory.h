@@ -1,0 +1,34 @@
+// The memory of a running process, read by process_vm_readv: no thread of the process stops or takes part.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "collector/scan/memory/memory_source.h"
+#include "trace/base/status.h"
+
+namespace dcmt::scan {
+
+/// The mappings that `text`, the content of /proc/PID/maps, lists. Lines that are none are left out. Device memory and
+/// the kernel's own pages count as not readable.
+[[nodiscard]] std::vector<Region> parse_maps(std::string_view text);
+
+class ProcessMemory final : public MemorySource {
+ public:
+  /// Fails with kCannotRecord, and the remedy, where the process does not exist or may not be read by this user.
+  [[nodiscard]] static Expected<ProcessMemory> open(pid_t pid);
+
+  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
+  std::size_t read(std::span<const Piece> pieces) override;
+  [[nodiscard]] std::string host_path(const std::string& path) const override;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  ProcessMemory(pid_t pid, std::vector<Region> regions) : pid_(pid), regions_(std::move(regions)) {}
+
+  pid_t pid_;
+  std::vector<Region> regions_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,74 @@
+#include "collector/scan/objects/cpp_types.h"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr Address kLowestObject = 65536;
+constexpr std::size_t kLongestName = 400;
+constexpr int kDeepestBases = 8;
+
+// Mangled names as type information has them.
+constexpr std::string_view kNodeClass = "N5torch8autograd4NodeE";
+constexpr std::string_view kTensorClass = "N3c1010TensorImplE";
+constexpr std::string_view kStorageClass = "N3c1011StorageImplE";
+
+bool begins_mangled_name(char letter) {
+  return letter == 'N' || letter == 'S' || std::isdigit(static_cast<unsigned char>(letter)) != 0;
+}
+
+}  // namespace
+
+const CppType* CppTypes::type_of(Mirror& memory, Address object) {
+  if ((object & 7) != 0 || object < kLowestObject) return nullptr;
+  const Address table = memory.word(object);
+  if (table == 0 || (table & 7) != 0) return nullptr;
+  const auto [found, fresh] = types_.try_emplace(table);
+  if (fresh) found->second = read(memory, table);
+  return found->second.get();
+}
+
+void CppTypes::forget_misses() {
+  std::erase_if(types_, [](const auto& entry) { return entry.second == nullptr; });
+}
+
+std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
+  // A virtual table lies in a file's data, and the two words before it are the offset to the top of the object and the
+  // type information, whose second word is the mangled name (Itanium C++ ABI).
+  const Region* region = memory.region_of(table);
+  if (region == nullptr || !region->readable || region->executable || !region->path.starts_with('/')) return nullptr;
+  Address information = memory.word(table - 8);
+  if (memory.value<std::int64_t>(table - 16) > 0 || information == 0) return nullptr;
+  std::string mangled = memory.text(memory.word(information + 8), kLongestName);
+  if (mangled.starts_with('*')) mangled.erase(0, 1);
+  if (mangled.empty() || !begins_mangled_name(mangled[0])) return nullptr;
+  int status = 0;
+  char* name = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  if (status != 0 || name == nullptr) return nullptr;
+  auto type = std::make_unique<CppType>();
+  type->name = name;
+  std::free(name);  // NOLINT(cppcoreguidelines-no-malloc): __cxa_demangle allocates so
+  const std::size_t scope = type->name.find('<') == std::string::npos ? type->name.rfind("::") : std::string::npos;
+  type->short_name = scope == std::string::npos ? type->name : type->name.substr(scope + 2);
+  // Single inheritance keeps the information of the base at +16.
+  for (int depth = 0; information != 0 && depth < kDeepestBases; ++depth) {
+    const std::string base = memory.text(memory.word(information + 8), kLongestName);
+    if (base.empty()) break;
+    if (base == kNodeClass) type->kind = Kind::kNode;
+    if (base == kTensorClass) type->kind = Kind::kTensor;
+    if (base == kStorageClass) type->kind = Kind::kStorage;
+    information = memory.word(information + 16);
+    if (memory.at(information, 16) == nullptr) break;
+  }
+  if (type->kind == Kind::kNode) {
+    const auto saved = layout_.nodes.find(type->short_name);
+    if (saved != layout_.nodes.end()) type->saved = &saved->second;
+  }
+  return type;
+}
+
+}  // namespace dcmt::scan

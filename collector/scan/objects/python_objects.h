@@ -1,0 +1,55 @@
+// Decodes Python objects: what each refers to, by the layout of its type.
+#pragma once
+
+#include "collector/scan/objects/found_references.h"
+#include "collector/scan/objects/torch_objects.h"
+
+namespace dcmt::scan {
+
+/// The entries of a dictionary's keys object.
+struct DictKeys {
+  bool ok = false;
+  bool text_only = false;  ///< entries are (key, value); else (hash, key, value)
+  std::uint64_t count = 0;
+  Address entries = 0;
+
+  [[nodiscard]] Address entry_size() const { return text_only ? 16 : 24; }
+  [[nodiscard]] Address key_offset() const { return text_only ? 0 : 8; }
+};
+
+/// Reads the keys object at `keys`; not ok where its numbers make no sense, as while it is being changed.
+[[nodiscard]] DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys);
+
+/// One object at a time. Not thread-safe.
+class PythonObjects {
+ public:
+  PythonObjects(Mirror& memory, ProcessTypes& types);
+
+  /// What `object` refers to replaces the content of `references`.
+  void decode(Address object, Kind kind, std::vector<Reference>& references);
+
+  [[nodiscard]] std::size_t torn_objects() const { return found_.torn_objects(); }
+
+ private:
+  void python_object(Address object);
+  void frame(Address frame);
+  void dict(Address object);
+  void values(Address first, Address keys, Label label);
+  void items(Address first, std::uint64_t count, Label label, Address stride = 8);
+  void deque(Address object);
+  void function(Address object);
+  void lru_cache(Address object, const PythonType& type);
+  void exception(Address object, const PythonType& type);
+  void module(Address object);
+  void type_object(Address object, const PythonType& type);
+  void attributes(Address object, const PythonType& type);
+  void words(Address object, const PythonType& type, std::int64_t from);
+
+  Mirror& memory_;
+  ProcessTypes& types_;
+  const PythonLayout& layout_;
+  FoundReferences found_;
+  TorchObjects torch_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,66 @@
+// Types of Python objects in the inspected process: recognized by their own type, never by symbols.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/scan/layout/python_layout.h"
+#include "collector/scan/memory/mirror.h"
+#include "collector/scan/objects/reference.h"
+
+namespace dcmt::scan {
+
+struct PythonType {
+  Address address = 0;
+  std::string name;  ///< tp_name: "list", "collections.deque", "Adam"
+  Kind kind = Kind::kObject;
+  std::int64_t basic_size = 0;
+  std::int64_t item_size = 0;
+  std::int64_t dict_offset = 0;
+  std::int64_t weak_offset = 0;
+  std::uint64_t flags = 0;
+  bool leaf = false;                                        ///< its objects refer to nothing
+  std::vector<std::pair<std::int64_t, std::string>> slots;  ///< offset and name of members that are objects
+
+  [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
+};
+
+// Bits of tp_flags, the same from CPython 3.11 to 3.13 (Include/object.h).
+inline constexpr unsigned kHeapTypeBit = 9;
+inline constexpr unsigned kCollectedBit = 14;
+inline constexpr unsigned kLongBit = 24;
+inline constexpr unsigned kListBit = 25;
+inline constexpr unsigned kTupleBit = 26;
+inline constexpr unsigned kBytesBit = 27;
+inline constexpr unsigned kUnicodeBit = 28;
+inline constexpr unsigned kDictBit = 29;
+inline constexpr unsigned kExceptionBit = 30;
+inline constexpr unsigned kTypeBit = 31;
+
+/// Types by their addresses. A type stays what it was when it was first met.
+class PythonTypes {
+ public:
+  /// `layout` must outlive this object.
+  explicit PythonTypes(const PythonLayout& layout) : layout_(layout) {}
+
+  /// The type at `address`; nullptr where there is none.
+  const PythonType* type_at(Mirror& memory, Address address) { return type_at(memory, address, 0); }
+
+  /// The type of the object at `object`; nullptr where no object can be.
+  const PythonType* type_of(Mirror& memory, Address object);
+
+  /// Forgets which addresses held no type: one can since have been made there.
+  void forget_misses();
+
+ private:
+  const PythonType* type_at(Mirror& memory, Address address, int depth);
+  void classify(Mirror& memory, PythonType& type);
+
+  const PythonLayout& layout_;
+  std::unordered_map<Address, std::unique_ptr<PythonType>> types_;
+};
+
+}  // namespace dcmt::scan

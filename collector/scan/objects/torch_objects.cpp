@@ -1,0 +1,122 @@
+#include "collector/scan/objects/torch_objects.h"
+
+#include <string>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr Address kReferenceWord = 8;  // intrusive_ptr_target: counts, with the Python bit on top
+constexpr unsigned kHasPythonObject = 63;
+constexpr Address kLongestVector = 1 << 22;  // bytes
+/// How far an unknown node class is searched behind torch::autograd::Node.
+constexpr Address kLargestNode = 4096;
+
+// libstdc++'s vector: begin and end.
+struct Span {
+  Address begin;
+  Address end;
+};
+
+Span vector_of(Mirror& memory, Address vector) {
+  const Span span{memory.word(vector), memory.word(vector + 8)};
+  if (span.end < span.begin || span.end - span.begin > kLongestVector) return {0, 0};
+  return span;
+}
+
+}  // namespace
+
+void TorchObjects::decode_tensor(Address tensor) {
+  found_.cpp(memory_.word(tensor + torch_.tensor_storage), " (storage)", 0);
+  const Address meta = memory_.word(tensor + torch_.tensor_autograd_meta);
+  if (const CppType* type = meta == 0 ? nullptr : types_.cpp_types.type_of(memory_, meta)) {
+    found_.cpp(memory_.word(meta + torch_.meta_grad), ".grad");
+    found_.cpp(memory_.word(meta + torch_.meta_grad_fn), ".grad_fn");
+    python_hooks(meta + torch_.meta_hooks, "._backward_hooks");
+    if (type->short_name == "DifferentiableViewMeta") {
+      found_.cpp(memory_.word(meta + torch_.view_backward), "._base");
+      found_.cpp(memory_.word(meta + torch_.view_forward), "._base");
+    }
+  }
+  // Since torch 2.10 the tensor owns its Python object while the highest bit of the counts is set.
+  if ((memory_.word(tensor + kReferenceWord) >> kHasPythonObject) != 0) {
+    found_.python(memory_.word(tensor + torch_.tensor_python), " (as tensor)", 0);
+  }
+}
+
+void TorchObjects::decode_node(Address node) {
+  const CppType* type = types_.cpp_types.type_of(memory_, node);
+  if (type == nullptr) return;
+  const Span edges = vector_of(memory_, node + torch_.node_edges);
+  std::uint32_t number = 0;
+  for (Address edge = edges.begin; edge < edges.end; edge += torch_.edge_size, ++number) {
+    found_.cpp(memory_.word(edge), ".next_functions[" + std::to_string(number) + "]");
+  }
+  python_hooks(node + torch_.node_pre_hooks, " pre-hooks");
+  python_hooks(node + torch_.node_tensor_pre_hooks, " tensor pre-hooks");
+  python_hooks(node + torch_.node_post_hooks, " post-hooks");
+  if (type->short_name == "AccumulateGrad") {
+    found_.cpp(memory_.word(node + torch_.accumulate_variable), ".variable");
+  } else if (type->short_name == "PyNode") {
+    found_.python(memory_.word(node + torch_.python_node_context), " (ctx)");
+  } else if (type->short_name == "CopySlices") {
+    found_.cpp(memory_.word(node + torch_.copy_slices_fn), ".fn");
+  } else if (type->saved != nullptr) {
+    for (const SavedMember& member : *type->saved) {
+      if (member.is_vector) {
+        saved_vector(node + member.offset, "._saved_" + member.name);
+      } else {
+        saved_variable(node + member.offset, "._saved_" + member.name);
+      }
+    }
+  } else {
+    // A node of an extension: its words up to the end of its malloc chunk, whose size stands before it.
+    const Address chunk = memory_.word(node - 8) & ~Address{7};
+    for (Address offset = torch_.node_size; offset + 16 <= chunk && offset < kLargestNode; offset += 8) {
+      found_.cpp(memory_.word(node + offset), Label::kWord, static_cast<std::uint32_t>(offset), 3);
+    }
+  }
+}
+
+void TorchObjects::decode_python_tensor(Address object) {
+  found_.cpp(memory_.word(object + torch_.python_tensor_cdata), "", 0);
+  found_.python(memory_.word(object + torch_.python_tensor_backward_hooks), "._backward_hooks");
+  found_.python(memory_.word(object + torch_.python_tensor_accumulate_hooks), "._post_accumulate_grad_hooks");
+}
+
+void TorchObjects::decode_python_function(Address object) {
+  found_.python(memory_.word(object + torch_.function_to_save), ".to_save");
+  found_.python(memory_.word(object + torch_.function_non_differentiable), ".non_differentiable");
+  found_.python(memory_.word(object + torch_.function_dirty), ".dirty_tensors");
+  found_.python(memory_.word(object + torch_.function_saved_for_forward), ".saved_for_forward");
+  saved_vector(object + torch_.function_saved_variables, ".saved_tensors");
+}
+
+void TorchObjects::saved_vector(Address vector, const std::string& name) {
+  const Span all = vector_of(memory_, vector);
+  std::uint32_t number = 0;
+  for (Address saved = all.begin; saved < all.end; saved += torch_.saved_size, ++number) {
+    saved_variable(saved, name + "[" + std::to_string(number) + "]");
+  }
+}
+
+void TorchObjects::saved_variable(Address saved, const std::string& name) {
+  found_.cpp(memory_.word(saved + torch_.saved_data), name);
+  if (const Address hooks = memory_.word(saved + torch_.saved_hooks); hooks != 0) {
+    found_.python(memory_.word(hooks + torch_.packed_data), name + " (packed by hook)");
+    found_.python(memory_.word(hooks + torch_.packed_unpack_hook), name + " (unpack hook)", 3);
+  }
+  found_.cpp(memory_.word(saved + torch_.saved_grad_fn), name + ".grad_fn");
+  found_.cpp(memory_.word(saved + torch_.saved_accumulator), name + ".grad_accumulator");
+}
+
+void TorchObjects::python_hooks(Address vector, const char* name) {
+  const Span hooks = vector_of(memory_, vector);
+  for (Address slot = hooks.begin; slot < hooks.end; slot += 8) {
+    const Address hook = memory_.word(slot);
+    const CppType* type = types_.cpp_types.type_of(memory_, hook);
+    if (type == nullptr || type->name.find("PyFunction") == std::string::npos) continue;
+    found_.python(memory_.word(hook + torch_.python_hook_dict), name);
+  }
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,32 @@
+// Decodes torch's objects: tensors, autograd nodes, what they save, and the Python objects that torch defines.
+#pragma once
+
+#include "collector/scan/objects/found_references.h"
+
+namespace dcmt::scan {
+
+/// Not thread-safe.
+class TorchObjects {
+ public:
+  TorchObjects(Mirror& memory, ProcessTypes& types, FoundReferences& found)
+      : memory_(memory), types_(types), torch_(types.torch), found_(found) {}
+
+  void decode_tensor(Address tensor);
+  void decode_node(Address node);
+  /// A torch.Tensor, without the dictionary of its attributes.
+  void decode_python_tensor(Address object);
+  /// The context of a custom autograd.Function, without the dictionary of its attributes.
+  void decode_python_function(Address object);
+
+ private:
+  void saved_variable(Address saved, const std::string& name);
+  void saved_vector(Address vector, const std::string& name);
+  void python_hooks(Address vector, const char* name);
+
+  Mirror& memory_;
+  ProcessTypes& types_;
+  const TorchLayout& torch_;
+  FoundReferences& found_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,53 @@
+#include "collector/scan/process/versions.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "collector/scan/process/elf_symbols.h"
+
+namespace dcmt::scan {
+namespace {
+
+constexpr const char* kTorchLibrary = "/lib/libtorch_cpu.so";
+
+/// "2.11.0" of a line such as: __version__ = '2.11.0+cu130'
+std::string version_in(const std::string& text) {
+  const std::size_t line = text.find("__version__ =");
+  const std::size_t begin = line == std::string::npos ? line : text.find('\'', line);
+  if (begin == std::string::npos) return {};
+  return text.substr(begin + 1, text.find_first_of("'+", begin + 1) - begin - 1);
+}
+
+}  // namespace
+
+Expected<RunningVersions> running_versions(Mirror& memory) {
+  RunningVersions versions;
+  const MemorySource& source = memory.source();
+  // A shared libpython comes first: a program that embeds Python can have "python" in its own path.
+  for (const char* file : {"libpython", "/python", "/"}) {
+    const auto runtime = symbol_address(source, file, "_PyRuntime");
+    const auto version = symbol_address(source, file, "Py_Version");
+    if (!runtime || !version) continue;
+    versions.runtime = *runtime;
+    versions.python = static_cast<std::int64_t>(memory.word(*version) >> 16);
+    break;
+  }
+  if (versions.python == 0) {
+    return Error{ErrorCode::kCannotRecord,
+                 "no CPython from 3.11 on was found in the process: there is nothing to name"};
+  }
+  for (const Region& region : source.regions()) {
+    if (!region.path.ends_with(kTorchLibrary)) continue;
+    const std::string folder = region.path.substr(0, region.path.size() - std::string_view(kTorchLibrary).size());
+    std::ostringstream text;
+    text << std::ifstream(source.host_path(folder + "/version.py")).rdbuf();
+    versions.torch = version_in(text.str());
+    break;
+  }
+  if (versions.torch.empty()) {
+    return Error{ErrorCode::kCannotRecord, "the process has not loaded torch: there is no storage to name"};
+  }
+  return versions;
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,254 @@
+"""Keeps one tensor by each kind of holder, writes what is expected of a snapshot, and waits to be inspected.
+
+Usage: planted_holders.py FILE. FILE gets, for each kind, the address of the tensor's data and the beginning of the path that
+names its holder. Every tensor has a size of its own, so none shares memory with another. The program ends with its input.
+"""
+
+import collections
+import contextvars
+import dataclasses
+import functools
+import json
+import os
+import sys
+import threading
+import types
+import weakref
+
+import torch
+
+expected: dict[str, tuple[int, str]] = {}
+
+
+def kept(kind: str, path: str) -> torch.Tensor:
+    tensor = torch.ones(40000 + len(expected))
+    expected[kind] = (tensor.data_ptr(), path)
+    return tensor
+
+
+class Plain:
+    pass
+
+
+class Slots:
+    __slots__ = ("first", "second")
+
+
+@dataclasses.dataclass
+class Data:
+    x: object
+
+
+class Bound:
+    def __init__(self, x):
+        self.x = x
+
+    def method(self):
+        pass
+
+
+GLOBAL = kept("global", "main.GLOBAL")
+LIST = [None, 0, kept("list", "main.LIST[2]")]
+DICT = {"a": 1, "b": kept("dict", "main.DICT['b']")}
+BY_NUMBER = {7: kept("dict with an int key", "main.BY_NUMBER[7]")}
+BY_TUPLE = {("x", 3): kept("dict with a tuple key", "main.BY_TUPLE[('x', 3)]")}
+NESTED = {"a": [{"b": (kept("nested containers", "main.NESTED['a'][0]['b'][0]"),)}]}
+SET = {kept("set", "main.SET{item}")}
+TUPLE = (1, kept("tuple", "main.TUPLE[1]"))
+DEQUE = collections.deque(range(100), maxlen=101)
+DEQUE.append(kept("deque", "main.DEQUE[2]"))
+DEQUE.rotate(3)
+ORDERED = collections.OrderedDict(k=kept("OrderedDict", "main.ORDERED['k']"))
+DEFAULT = collections.defaultdict(list)
+DEFAULT["q"].append(kept("defaultdict", "main.DEFAULT['q'][0]"))
+ATTRIBUTE = Plain()
+ATTRIBUTE.kept = kept("attribute", "main.ATTRIBUTE.kept")
+WIDE = Plain()
+for number in range(60):
+    setattr(WIDE, f"f{number}", number)
+WIDE.kept = kept("attribute of many", "main.WIDE.kept")
+SLOTS = Slots()
+SLOTS.second = kept("slot", "main.SLOTS.second")
+DATA = Data(kept("dataclass", "main.DATA.x"))
+Plain.of_class = kept("class attribute", "main.Plain.of_class")
+
+
+def make_closure(x):
+    def inner():
+        return x
+
+    return inner
+
+
+CLOSURE = make_closure(kept("closure", "main.CLOSURE.__closure__[0].cell_contents"))
+
+
+def with_default(x=kept("default argument", "main.with_default.__defaults__[0]")):
+    pass
+
+
+def with_keyword(*, x=kept("keyword default", "main.with_keyword.__kwdefaults__['x']")):
+    pass
+
+
+def with_attribute():
+    pass
+
+
+with_attribute.kept = kept("function attribute", "main.with_attribute.kept")
+PARTIAL = functools.partial(print, kept("partial", "main.PARTIAL.args[0]"))
+METHOD = Bound(kept("bound method", "main.METHOD.__self__.x")).method
+
+
+@functools.lru_cache(None)
+def cached(number):
+    return kept("lru_cache", "main.cached (lru_cache)[3]")
+
+
+@functools.lru_cache(8)
+def cached_bounded(number):
+    return kept("bounded lru_cache", "main.cached_bounded (lru_cache)[3] (result)")
+
+
+@functools.cache
+def cached_argument(tensor, number):
+    return number
+
+
+cached(3)
+cached_bounded(3)
+cached_argument(kept("lru_cache's argument", "main.cached_argument (lru_cache).key((<Tensor>, 3))[0]"), 3)
+
+
+def generate():
+    suspended = kept("suspended generator", "main.GENERATOR.gi_frame generate (planted_holders.py:")
+    yield 1
+    yield suspended
+
+
+GENERATOR = generate()
+next(GENERATOR)
+
+
+class Once:
+    def __await__(self):
+        yield 1
+
+
+async def wait():
+    held = kept("coroutine", "main.COROUTINE.gi_frame wait (planted_holders.py:")
+    await Once()
+    return held
+
+
+COROUTINE = wait()
+COROUTINE.send(None)
+
+
+def fail():
+    batch = kept("traceback", "main.ERROR.__traceback__.tb_next.tb_frame fail (planted_holders.py:")
+    raise ValueError(batch.shape)
+
+
+try:
+    fail()
+except ValueError as error:
+    ERROR = error
+
+LOCAL = threading.local()
+LOCAL.kept = kept("thread-local", "main.LOCAL (by thread)")
+started, stopped = threading.Event(), threading.Event()
+
+
+def work():
+    mine = kept("a thread's local variable", "work (planted_holders.py:")
+    started.set()
+    stopped.wait()
+    return mine
+
+
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+CONTEXT = contextvars.ContextVar("CONTEXT")
+CONTEXT.set(kept("context variable", "main.CONTEXT (value)"))
+module = types.ModuleType("planted_module")
+sys.modules["planted_module"] = module
+module.kept = kept("module attribute", "planted_module.kept")
+PROPERTY = property(functools.partial(print, kept("property", "main.PROPERTY.fget.args[0]")))
+ITERATOR = iter([kept("iterator", "main.ITERATOR (iterates)[0]")])
+MAP = map(functools.partial(print, kept("map", "main.MAP (function).args[0]")), [])
+VALUES = {"z": kept("view of a dict", "main.VALUES (dict)['z']")}.values()
+PROXY = types.MappingProxyType({"z": kept("mapping proxy", "main.PROXY (mapping)['z']")})
+NAMESPACE = types.SimpleNamespace(kept=kept("namespace", "main.NAMESPACE.kept"))
+WEAK_KEYS = weakref.WeakKeyDictionary()
+key = Plain()
+WEAK_KEYS[key] = kept("weak-key dict", "main.WEAK_KEYS.data[")
+
+
+class Cyclic:
+    pass
+
+
+def make_cycle():
+    lost = Cyclic()
+    lost.me = lost
+    lost.kept = kept("cycle", "cycle Cyclic.me → Cyclic (Python's collector can free it)")
+
+
+make_cycle()
+
+# What autograd and modules keep.
+weight = torch.ones(300, 300, requires_grad=True)
+LOSS = ((torch.ones(300, 300) + 1) @ weight).relu().sum()
+expected["saved by a node"] = (LOSS.grad_fn.next_functions[0][0]._saved_result.data_ptr(), "main.LOSS.grad_fn SumBackward0 … 1 node → ReluBackward0._saved_result")
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(b)
+        ctx.extra = kept("attribute of a context", "main.OUTPUT.grad_fn PyNode (ctx).extra")
+        return a * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+OUTPUT = Twice.apply(weight, kept("saved by a context", "main.OUTPUT.grad_fn PyNode (ctx).saved_tensors[0]"))
+
+
+class Probe:
+    def __init__(self):
+        self.seen = [kept("forward hook", "main.net[1]._forward_hooks[0].__self__.seen[0]")]
+
+    def save(self, module, inputs, output):
+        pass
+
+
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+net[1].register_forward_hook(Probe().save)
+net.register_buffer("table", kept("buffer", "main.net.table"))
+weight.register_hook(functools.partial(lambda tensor, grad: None, kept("tensor hook", "main.weight._backward_hooks[")))
+model = torch.nn.Linear(203, 203)
+model(torch.ones(1, 203)).sum().backward()
+expected["parameter"] = (model.weight.data_ptr(), "main.model.weight")
+expected["gradient"] = (model.weight.grad.data_ptr(), "main.model.weight.grad")
+base = kept("base of a view", "main.VIEW")
+VIEW = base.view(-1)
+del base
+ARRAY = kept("numpy array", "main.ARRAY.base").numpy()
+NOTED = weight * 1
+NOTED.note = kept("attribute of a tensor", "main.NOTED.note")
+
+
+def hold():
+    local = kept("local variable", "hold (planted_holders.py:")
+    with open(sys.argv[1] + ".new", "w") as file:
+        json.dump(expected, file)
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    sys.stdin.read()
+    return local
+
+
+hold()
