@@ -44,8 +44,10 @@ class SpoolFile {
     munmap(base, bytes_);
   }
   /// Somebody shortens it under its readers.
-  void cut(fuzz::Random& random) const {
-    if (bytes_ != 0) static_cast<void>(::truncate(path_.c_str(), static_cast<off_t>(random.below(bytes_))));
+  void cut(fuzz::Random& random) {
+    if (bytes_ == 0) return;
+    bytes_ = random.below(bytes_);
+    static_cast<void>(::truncate(path_.c_str(), static_cast<off_t>(bytes_)));
   }
 
  private:
@@ -112,7 +114,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   const std::string image = make_image(random, pristine);
   const std::string spool = folder + "/spool";
   const std::string trace = folder + "/trace.dcmt";
-  const SpoolFile file(spool, image);
+  SpoolFile file(spool, image);
 
   auto recorder = ProcessRecorder::start(spool, trace, {{"fuzz"}, {}});
   if (!recorder.ok()) {
