@@ -22,39 +22,31 @@ def run_folder(tmp_path_factory):
     return folder
 
 
-def one_line(result, code: int) -> str:
-    assert result.returncode == code, result.stdout + result.stderr
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("dc-memtrace: ")
-    return lines[0]
-
-
 def test_unknown_command_and_option():
-    assert "reprot" in one_line(recorded.tool("reprot"), 2)
-    assert "--nope" in one_line(recorded.tool("report", "--nope", "x"), 2)
-    one_line(recorded.tool("run"), 2)
-    one_line(recorded.tool("run", "--"), 2)
-    assert "--detial" in one_line(recorded.tool("run", "--detial", "full", "--", "true"), 2)
-    assert "detail" in one_line(recorded.tool("run", "--detail", "some", "--", "true"), 2)
+    assert "reprot" in recorded.one_line(recorded.tool("reprot"), 2)
+    assert "--nope" in recorded.one_line(recorded.tool("report", "--nope", "x"), 2)
+    recorded.one_line(recorded.tool("run"), 2)
+    recorded.one_line(recorded.tool("run", "--"), 2)
+    assert "--detial" in recorded.one_line(recorded.tool("run", "--detial", "full", "--", "true"), 2)
+    assert "detail" in recorded.one_line(recorded.tool("run", "--detail", "some", "--", "true"), 2)
 
 
 def test_missing_foreign_and_newer_traces(tmp_path, run_folder):
-    assert "none.dcmt" in one_line(recorded.tool("report", tmp_path / "none.dcmt"), 3)
+    assert "none.dcmt" in recorded.one_line(recorded.tool("report", tmp_path / "none.dcmt"), 3)
     foreign = tmp_path / "foreign.dcmt"
     foreign.write_text("not a database at all, but long enough to look at" * 100)
-    assert "foreign.dcmt" in one_line(recorded.tool("report", foreign), 3)
+    assert "foreign.dcmt" in recorded.one_line(recorded.tool("report", foreign), 3)
     other = tmp_path / "other.dcmt"
     with sqlite3.connect(other) as database:
         database.execute("CREATE TABLE t(x)")
-    one_line(recorded.tool("report", other), 3)
+    recorded.one_line(recorded.tool("report", other), 3)
     newer = tmp_path / "newer.dcmt"
     shutil.copy(recorded.traces(run_folder)[0], newer)
     with sqlite3.connect(newer) as database:
         database.execute("PRAGMA user_version = 9")
-    line = one_line(recorded.tool("report", newer), 3)
+    line = recorded.one_line(recorded.tool("report", newer), 3)
     assert "schema 9" in line and "reads 1 to 6" in line
-    one_line(recorded.tool("report", tmp_path), 3)
+    recorded.one_line(recorded.tool("report", tmp_path), 3)
 
 
 def test_truncated_trace(tmp_path, run_folder):
@@ -62,22 +54,22 @@ def test_truncated_trace(tmp_path, run_folder):
     for size in (0, 1, 99, 100, 4096, len(whole) // 2, len(whole) - 1):
         cut = tmp_path / f"{size}.dcmt"
         cut.write_bytes(whole[:size])
-        one_line(recorded.tool("report", cut), 3)
+        recorded.one_line(recorded.tool("report", cut), 3)
 
 
 def test_unwritable_output_folder(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
-    assert "file" in one_line(recorded.tool("run", "-o", file / "out", "--", "true"), 125)
+    assert "file" in recorded.one_line(recorded.tool("run", "-o", file / "out", "--", "true"), 125)
     if os.geteuid() != 0:
         closed = tmp_path / "closed"
         closed.mkdir(mode=0o500)
-        one_line(recorded.tool("run", "-o", closed, "--", "true"), 125)
+        recorded.one_line(recorded.tool("run", "-o", closed, "--", "true"), 125)
 
 
 def test_a_run_is_not_overwritten(run_folder):
     before = {file.name: file.read_bytes() for file in run_folder.iterdir()}
-    assert "--force" in one_line(recorded.tool("run", "-o", run_folder, "--", "true"), 125)
+    assert "--force" in recorded.one_line(recorded.tool("run", "-o", run_folder, "--", "true"), 125)
     assert {file.name: file.read_bytes() for file in run_folder.iterdir()} == before
 
 
@@ -89,10 +81,10 @@ def test_command_that_cannot_be_started(tmp_path):
 @pytest.mark.parametrize("program", [HELLO, f"import torch; {HELLO}"], ids=["no_torch", "torch"])
 def test_program_without_tensors(tmp_path, program):
     result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
-    assert "made a tensor: nothing was recorded" in one_line(result, 0)
+    assert "made a tensor: nothing was recorded" in recorded.one_line(result, 0)
     assert result.stdout == "hello\n"
     assert recorded.traces(tmp_path / "out") == []
-    assert "no trace" in one_line(recorded.tool("report", tmp_path / "out"), 3)
+    assert "no trace" in recorded.one_line(recorded.tool("report", tmp_path / "out"), 3)
 
 
 def test_the_jobs_exit_code_is_passed(tmp_path):
@@ -108,7 +100,7 @@ def test_a_torch_that_fails_the_self_check(tmp_path):
         "run", "-o", tmp_path / "out", "--", sys.executable, "-c", USES_TORCH,
         env=recorded.environment(DC_MEMTRACE_TEST_SELF_CHECK="fail"),
     )  # fmt: skip
-    line = one_line(result, 0)
+    line = recorded.one_line(result, 0)
     assert "differ from torch" in line and "nothing is recorded" in line
     assert result.stdout == "3.0\n", "the job runs on"
     assert recorded.traces(tmp_path / "out") == []
@@ -126,7 +118,7 @@ def test_a_torch_that_fails_the_self_check(tmp_path):
 def test_an_error_in_a_table_of_operators(tmp_path, table, place, what):
     file = tmp_path / "operators.toml"
     file.write_text(table)
-    line = one_line(recorded.tool("run", "-o", tmp_path / "out", "--operators", file, "--", "true"), 125)
+    line = recorded.one_line(recorded.tool("run", "-o", tmp_path / "out", "--operators", file, "--", "true"), 125)
     assert f"operators.toml{place}" in line and what in line
     assert not (tmp_path / "out").exists()
 
@@ -155,7 +147,7 @@ def test_no_room_in_shared_memory(tmp_path):
     result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", sys.executable, "-c", USES_TORCH)
     assert result.stdout == "3.0\n" and result.returncode == 0
     if not recorded.traces(tmp_path / "out"):
-        assert "no room" in one_line(result, 0)
+        assert "no room" in recorded.one_line(result, 0)
 
 
 def test_json_of_every_command(run_folder):

@@ -29,13 +29,6 @@ def start(folder: pathlib.Path, milliseconds: int, *options: str) -> tuple[subpr
     return run, int(run.stdout.readline())
 
 
-def one_line(result, code: int) -> str:
-    assert result.returncode == code, result
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("dc-memtrace: "), result.stderr
-    return lines[0]
-
-
 def test_a_recorder_that_is_stopped(tmp_path):
     """For longer than the smallest spool lasts."""
     run, _ = start(tmp_path / "out", 4000, "--spool-mib", "1")
@@ -91,7 +84,7 @@ def test_a_small_limit_of_file_sizes(tmp_path):
         preexec_fn=limited(resource.RLIMIT_FSIZE, 16 << 20),
     )  # fmt: skip
     assert result.stdout == "3\n"
-    assert "ulimit -f" in one_line(result, 0)
+    assert "ulimit -f" in recorded.one_line(result, 0)
 
 
 def test_traces_that_outgrow_the_quota(tmp_path):
@@ -101,7 +94,7 @@ def test_traces_that_outgrow_the_quota(tmp_path):
         recorded.TOOL, "run", "-o", folder, "--detail", "full", "--spool-mib", "1", "--", LIFE, "keep_going", 1500,
         preexec_fn=limited(resource.RLIMIT_FSIZE, (1 << 20) + 80_000),
     )  # fmt: skip
-    line = one_line(result, 0)
+    line = recorded.one_line(result, 0)
     assert "recording of process" in line and "stopped" in line and ".spool" in line
     made, longest = map(int, result.stdout.split()[1:])
     assert made > 0 and longest < PAUSE_MS
@@ -129,7 +122,7 @@ def test_a_full_output_folder(tmp_path):
     )  # fmt: skip
     made, longest = map(int, result.stdout.split()[1:])
     assert made > 0 and longest < PAUSE_MS
-    assert "full" in one_line(result, 0)
+    assert "full" in recorded.one_line(result, 0)
 
 
 @pytest.mark.parametrize("mib", [1, 100])
@@ -150,7 +143,7 @@ def test_a_limit_of_address_space(tmp_path):
     assert watched("sh", "-c", command).stdout == "3\n"
     result = watched(recorded.TOOL, "run", "-o", tmp_path / "out", "--spool-mib", "512", "--", "sh", "-c", command)
     assert result.stdout == "3\n"
-    assert "ulimit -v" in one_line(result, 0)
+    assert "ulimit -v" in recorded.one_line(result, 0)
 
 
 def test_a_limit_of_memory(tmp_path):
@@ -177,7 +170,7 @@ def test_locks_refused(tmp_path):
         env=recorded.environment(LD_PRELOAD=str(FOLDER / "liblife_no_locks.so")),
     )  # fmt: skip
     assert result.stdout == "", "the job was not started"
-    assert "local folder" in one_line(result, 125)
+    assert "local folder" in recorded.one_line(result, 125)
 
 
 def test_a_read_only_output_folder(tmp_path):
@@ -185,7 +178,7 @@ def test_a_read_only_output_folder(tmp_path):
     mounted.mkdir()
     result = watched(*mounting(mounted, "ro"), recorded.TOOL, "run", "-o", mounted, "--", LIFE, "make", 3)
     assert result.stdout == ""
-    assert str(mounted) in one_line(result, 125)
+    assert str(mounted) in recorded.one_line(result, 125)
 
 
 def test_a_recorder_whose_terminal_is_gone(tmp_path):

@@ -32,6 +32,15 @@ def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
+def one_line(result: subprocess.CompletedProcess, code: int) -> str:
+    """What the tool said on standard error, which is one line of its own, as it exited with `code`."""
+    assert result.returncode == code, result.stdout + result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("dc-memtrace: "), result.stderr
+    return lines[0]
+
+
 def python(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs the tests' Python without the tool."""
     options.setdefault("env", environment())

@@ -77,20 +77,20 @@ def test_text_groups_by_holder(planted):
     assert f"CPython {sys.version_info.major}.{sys.version_info.minor}" in text
 
 
-def one_line(done, code: int) -> str:
-    assert done.returncode == code, done.stderr
-    assert done.stdout == "" and done.stderr.count("\n") == 1
-    return done.stderr
+def refusal(pid: int) -> str:
+    done = recorded.tool("snapshot", pid)
+    assert done.stdout == ""
+    return recorded.one_line(done, 4)
 
 
 def test_no_such_process():
-    assert "does not exist" in one_line(recorded.tool("snapshot", 2**22 - 1), 4)
+    assert "does not exist" in refusal(2**22 - 1)
 
 
 def test_a_process_without_python():
     with subprocess.Popen(["sleep", "60"]) as process:
         try:
-            assert "no CPython" in one_line(recorded.tool("snapshot", process.pid), 4)
+            assert "no CPython" in refusal(process.pid)
         finally:
             process.kill()
 
@@ -99,4 +99,4 @@ def test_a_process_without_torch(tmp_path):
     ready = tmp_path / "ready"
     program = ["-c", f"import sys; open({str(ready)!r}, 'w'); sys.stdin.read()"]
     with running(program, ready) as process:
-        assert "has not loaded torch" in one_line(recorded.tool("snapshot", process.pid), 4)
+        assert "has not loaded torch" in refusal(process.pid)

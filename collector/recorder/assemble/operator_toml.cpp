@@ -4,14 +4,13 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <initializer_list>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "collector/agent/environment.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -141,14 +140,12 @@ const std::map<std::string_view, AddRow> kKinds = {
 Expected<OperatorTables> compile_operator_tables(const std::vector<std::string>& paths) {
   OperatorTables tables;
   for (const std::string& path : paths) {
-    std::ifstream file(path);
-    if (!file) return Error{ErrorCode::kBadInput, path + ": the table of operators cannot be read"};
+    const std::optional<std::string> text = read_file(path);
+    if (!text) return Error{ErrorCode::kBadInput, path + ": the table of operators cannot be read"};
     const auto rows_before = static_cast<std::ptrdiff_t>(tables.rows.size());
-    std::stringstream text;
-    text << file.rdbuf();
     toml::table document;
     try {
-      document = toml::parse(text.str(), path);
+      document = toml::parse(*text, path);
     } catch (const toml::parse_error& error) {
       return bad(path, error.source(), std::string(error.description()));
     }

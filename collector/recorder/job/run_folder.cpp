@@ -15,10 +15,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
 #include "collector/recorder/job/process_table.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
@@ -155,10 +155,7 @@ Status save_run(const std::string& folder, const RunState& run) {
 
 Expected<RunState> load_run(const std::string& folder, const std::string& run_file) {
   const std::string path = folder + "/" + run_file;
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto json = nlohmann::json::parse(text.str(), nullptr, false);
+  const auto json = nlohmann::json::parse(read_file(path).value_or(""), nullptr, false);
   const Error bad{ErrorCode::kBadInput, path + ": is not a run of dc-memtrace"};
   if (!json.is_object()) return bad;
   try {

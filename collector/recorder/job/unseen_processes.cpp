@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "collector/agent/environment.h"
 #include "collector/recorder/job/process_table.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -20,8 +20,7 @@ constexpr auto kLongestPause = std::chrono::seconds(2);
 constexpr int kShare = 200;
 
 std::string file_of(pid_t pid, const char* name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_file(fmt::format("/proc/{}/{}", pid, name)).value_or("");
 }
 
 std::string mounts_of(const std::string& pid) {

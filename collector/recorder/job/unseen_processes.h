@@ -12,7 +12,7 @@
 
 namespace dcmt::recorder {
 
-/// Looks into /proc from time to time, less and less often; a process that lives for less than that is not noticed.
+/// Inspects /proc from time to time, less and less often; a process that lives for less than that is not noticed.
 /// Thread-safety: none.
 class UnseenProcesses {
  public:

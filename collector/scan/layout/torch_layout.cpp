@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
+#include <optional>
 
 #include "collector/scan/layout/layout_lines.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::scan {
 namespace {
@@ -92,15 +92,13 @@ Expected<TorchLayout> parse_torch_layout(std::string_view text) {
 
 Expected<TorchLayout> torch_layout(const std::string& folder, const std::string& version) {
   const std::string path = fmt::format("{}/torch-{}.layout", folder, version);
-  std::ifstream file(path);
-  if (!file) {
+  const std::optional<std::string> text = read_file(path);
+  if (!text) {
     return Error{
         ErrorCode::kCannotRecord,
         fmt::format("cannot inspect torch {}: {} is missing. Build dc-memtrace for that torch", version, path)};
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_torch_layout(std::move(text).str());
+  return parse_torch_layout(*text);
 }
 
 }  // namespace dcmt::scan

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
+
+#include "trace/base/read_file.h"
 
 namespace dcmt::scan {
 namespace {
@@ -31,16 +31,9 @@ bool hexadecimal(std::string_view text, std::uint64_t& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
 std::string why_not_readable(pid_t pid, int error) {
   if (error == ESRCH) return fmt::format("cannot inspect process {}: it does not exist", pid);
-  const std::string scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
+  const std::string scope = read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("");
   if (error == EPERM && !scope.empty() && scope[0] != '0') {
     return fmt::format(
         "cannot inspect process {}: kernel.yama.ptrace_scope is {} and it is not our child. Run this as root, or start "
@@ -81,9 +74,9 @@ std::vector<Region> parse_maps(std::string_view text) {
 }
 
 Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
-  std::vector<Region> regions = parse_maps(read_file(fmt::format("/proc/{}/maps", pid)));
+  std::vector<Region> regions = parse_maps(read_file(fmt::format("/proc/{}/maps", pid)).value_or(""));
   if (regions.empty()) {
-    const bool exists = std::ifstream(fmt::format("/proc/{}/stat", pid)).good();
+    const bool exists = read_file(fmt::format("/proc/{}/stat", pid)).has_value();
     return Error{ErrorCode::kCannotRecord, why_not_readable(pid, exists ? EPERM : ESRCH)};
   }
   ProcessMemory memory(pid, std::move(regions));

@@ -1,9 +1,7 @@
 #include "collector/scan/process/versions.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "collector/scan/process/elf_symbols.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::scan {
 namespace {
@@ -39,9 +37,7 @@ Expected<RunningVersions> running_versions(Mirror& memory) {
   for (const Region& region : source.regions()) {
     if (!region.path.ends_with(kTorchLibrary)) continue;
     const std::string folder = region.path.substr(0, region.path.size() - std::string_view(kTorchLibrary).size());
-    std::ostringstream text;
-    text << std::ifstream(source.host_path(folder + "/version.py")).rdbuf();
-    versions.torch = version_in(text.str());
+    versions.torch = version_in(read_file(source.host_path(folder + "/version.py")).value_or(""));
     break;
   }
   if (versions.torch.empty()) {
