@@ -70,6 +70,20 @@ def test_a_recorder_that_is_killed(tmp_path):
     assert 0 < life_safety.blocks(trace) <= made
 
 
+def test_a_recorder_that_gets_no_more_memory(tmp_path):
+    """Whether that ends the recording or not, the job has its output and its exit code."""
+    run, _ = start(tmp_path / "out", 2500, "--detail", "full")
+    with run:
+        time.sleep(0.3)
+        resource.prlimit(run.pid, resource.RLIMIT_AS, (1, 1))
+        out, err = run.communicate(timeout=life_safety.WATCHDOG)
+    made, longest = map(int, out.split())
+    assert run.returncode == 0 and made > 0 and longest < PAUSE_MS
+    assert "recording stopped" in err, err
+    assert recorded.tool("report", tmp_path / "out").returncode == 0
+    assert 0 < life_safety.blocks(the_trace(tmp_path / "out")) <= made
+
+
 def limited(what: int, limit: int):
     def apply() -> None:
         resource.setrlimit(what, (limit, limit))

@@ -2,17 +2,17 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
+
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
 std::optional<ProcessEntry> read_process(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string line{std::istreambuf_iterator<char>(file), {}};
+  const std::string line = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // The name in parentheses may hold anything; fields are counted from its end. State is the 3rd, the parent the 4th,
   // the start time the 22nd.
   const std::size_t name_begin = line.find('(');
@@ -33,7 +33,7 @@ std::optional<ProcessEntry> read_process(std::int64_t pid) {
 
 /// What the process calls itself in the innermost namespace: the last of its numbers.
 std::int64_t own_pid(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  std::istringstream file(read_file("/proc/" + std::to_string(pid) + "/status").value_or(""));
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("NSpid:")) continue;
     return std::strtoll(line.c_str() + line.find_last_of("\t ") + 1, nullptr, 10);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -91,6 +92,20 @@ RunState state_at_start(const RunOptions& options, const std::string& spool_fold
   return state;
 }
 
+void pass_signals_on(SignalQueue& signals, const JobState& job) {
+  for (const signalfd_siginfo& signal : signals.take()) {
+    if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, its pid may be somebody else's
+  }
+}
+
+/// The job goes on without being recorded.
+void wait_for_job(SignalQueue& signals, JobState& job) {
+  while (follow(job), !job.wait_status) {
+    pass_signals_on(signals, job);
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 /// Records until the job has ended, and the processes below it have or need not be waited for.
 void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, bool shows_status) {
   using Clock = std::chrono::steady_clock;
@@ -98,9 +113,7 @@ void record(Session& session, SignalQueue& signals, JobState& job, const RunOpti
   std::optional<Clock::time_point> job_ended;
   for (;;) {
     follow(job);
-    for (const signalfd_siginfo& signal : signals.take()) {
-      if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, its pid may be somebody else's
-    }
+    pass_signals_on(signals, job);
     const std::size_t drained = session.poll(job);
     const auto now = Clock::now();
     const bool asked_to_end = signals.asked_to_end();
@@ -169,8 +182,19 @@ Expected<RunResult> run(const RunOptions& options) {
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   Session session(options.folder, *spool_folder, options.retention, operators->origins, launch, state, show);
   JobState job{*pid, std::nullopt};
-  record(session, signals, job, options, show);
-  session.abandon_rest();
+  try {
+    record(session, signals, job, options, show);
+    session.abandon_rest();
+  } catch (const std::exception& error) {  // such as no memory: the job and its exit code do not depend on recording
+    wait_for_job(signals, job);
+    state.recorder_pid = 0;
+    (void)save_run(options.folder, state);
+    return RunResult{shell_exit_code(*job.wait_status),
+                     {},
+                     {fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers "
+                                  "what was recorded before.",
+                                  error.what(), options.folder)}};
+  }
   if (show) clear_status();
 
   RunResult result;

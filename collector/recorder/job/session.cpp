@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "collector/recorder/console/human_text.h"
@@ -15,6 +15,7 @@
 #include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/trace_names.h"
+#include "trace/base/read_file.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
@@ -133,9 +134,8 @@ void Session::find_new(const JobState& job) {
     const std::string suffix = entry.path().extension().string();
     if ((suffix != ".spool" && suffix != ".refused") || !seen_.insert(path).second) continue;
     if (suffix == ".refused") {
-      std::ifstream file(path);
-      std::string why;
-      std::getline(file, why);
+      const std::string text = read_file(path).value_or("");
+      const std::string why = text.substr(0, text.find('\n'));
       notes_.push_back(fmt::format("process {} is not recorded: {}", entry.path().stem().string(), why));
       seen_pids_.insert(static_cast<pid_t>(std::strtol(entry.path().stem().c_str(), nullptr, 10)));
       continue;
@@ -205,7 +205,7 @@ void Session::finish_earlier_image(const spool::ProcessFacts& facts) {
 }
 
 std::vector<std::string> Session::command_of(std::uint32_t pid) const {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  std::istringstream file(read_file(fmt::format("/proc/{}/cmdline", pid)).value_or(""));
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   return words.empty() ? run_.command : words;
