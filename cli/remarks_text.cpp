@@ -25,7 +25,7 @@ std::string remark_text(const Remark& remark) {
           counted(remark.count, "buffer"), rounded_bytes(remark.bytes.value), counted(remark.releases, "release"));
     case RemarkKind::kStaysGathered:
       return fmt::format(
-          "{} ({}) stayed gathered after a forward without a backward, as in an evaluation or after an "
+          "{} ({}) stayed gathered after a forward without a backward of its own, as in an evaluation or after an "
           "exception: released in a backward only",
           counted(remark.parameters, "parameter"), rounded_bytes(remark.bytes.value));
     case RemarkKind::kUsesLeft:

@@ -70,5 +70,31 @@ def test_what_is_by_design_is_said_with_its_bytes(run):
     assert ring["bytes"] == 4 * 172 * 172 * 4
 
 
+TWO_RANKS = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+FSDP2 = FOLDER / "alone" / "fsdp2.py"
+
+
+def rules_of_ranks(folder, *flags: str) -> tuple[list[list[str]], list[dict], str]:
+    """Rules of the findings of each rank, all remarks, and what the program printed."""
+    result = recorded.record(folder, *TWO_RANKS, FSDP2, *flags)
+    ranks = [recorded.report(folder / f"rank{rank}.dcmt")[0] for rank in (0, 1)]
+    rules = [[finding["rule"] for finding in rank["findings"]] for rank in ranks]
+    return rules, [remark for rank in ranks for remark in rank["remarks"]], result.stdout
+
+
+def test_fsdp2_that_trains_and_evaluates_has_no_finding_and_the_same_numbers(tmp_path):
+    rules, remarks, output = rules_of_ranks(tmp_path / "out")
+    assert rules == [[], []]
+    assert {remark["kind"] for remark in remarks} == {"stays_gathered"}
+    plain = recorded.python(*TWO_RANKS, FSDP2)
+    assert plain.returncode == 0, plain.stderr
+    assert output == plain.stdout
+
+
+def test_a_release_that_fsdp2_leaves_out_is_found(tmp_path):
+    rules, _, _ = rules_of_ranks(tmp_path / "out", "--plant")
+    assert rules == [["never_released"]] * 2
+
+
 def test_the_programs_are_as_many_as_they_should_be():
     assert len(NAMES) >= 24

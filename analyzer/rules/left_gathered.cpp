@@ -77,9 +77,13 @@ class Judge {
     if (lost_.touch(gather, end)) return LeftBecause::kNotKnown;
     if (cycle.next_gather != nullptr) end = std::min(end, cycle.next_gather->span.from_seq);
     // FSDP2 releases its root in the backward only, as documented. Of others it takes a cycle that shows it.
-    const bool by_backward = (describe_graph(data_, cycle.key.graph) == "FSDP2" || released_.contains(cycle.key)) &&
-                             !without_backward_.contains(cycle.key) && cycle.releases.empty();
-    return by_backward && !backwards_.between(gather, end) ? LeftBecause::kNoBackward : LeftBecause::kNoRelease;
+    const bool fsdp2 = describe_graph(data_, cycle.key.graph) == "FSDP2";
+    const bool by_backward =
+        (fsdp2 || released_.contains(cycle.key)) && !without_backward_.contains(cycle.key) && cycle.releases.empty();
+    if (!by_backward) return LeftBecause::kNoRelease;
+    // The model of a backward is not recorded. FSDP2's root, which is gathered once for many forwards, stays gathered
+    // through the backwards of other models: those of a student after its teacher was evaluated.
+    return fsdp2 || !backwards_.between(gather, end) ? LeftBecause::kNoBackward : LeftBecause::kNoRelease;
   }
 
   [[nodiscard]] FindingItem item_of(const Cycle& cycle, const Storage& storage, Bytes bytes,

@@ -9,7 +9,7 @@ namespace dcmt::analyzer::rules {
 
 enum class LeftBecause {
   kNoRelease,   ///< the work went on, and no final release came
-  kNoBackward,  ///< no backward followed, and the parameter is released in backwards only: an evaluation, an exception
+  kNoBackward,  ///< no backward of its model is known to have followed, and it is released in backwards only
   kNotKnown,    ///< records were lost: a release may be among them
 };
 

@@ -11,7 +11,7 @@ namespace dcmt::analyzer {
 
 enum class RemarkKind {
   kPool,           ///< buffers that are handed from gather to gather: bytes kept by design
-  kStaysGathered,  ///< gathered in a forward that no backward followed: an evaluation, an exception
+  kStaysGathered,  ///< gathered in a forward, with no backward known to be of it: an evaluation, an exception
   kUsesLeft,       ///< more uses were declared than releases ran, and the storage went nevertheless
   kUntracked,      ///< storages that there was no room to follow
   kFirstMissed,    ///< releases of parameters whose gather was not observed

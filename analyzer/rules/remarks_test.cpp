@@ -41,6 +41,20 @@ TEST(Remarks, ARootThatOnlyBackwardsReleaseStaysGatheredAfterAnEvaluation) {
   EXPECT_EQ(analysis.remarks[0].bytes, Bytes(1000));
 }
 
+/// A teacher that is only evaluated, while its student is trained.
+TEST(Remarks, ARootOfFsdp2StaysGatheredThroughTheBackwardsOfOtherModels) {
+  TestTrace trace;
+  trace.parameters = {{0, 1, "head.weight", "FSDP2"}};
+  forward(trace);
+  trace.op("autograd::engine::execute", {}, "backward");
+  trace.step(1);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  EXPECT_TRUE(analysis.findings.empty());
+  ASSERT_EQ(analysis.remarks.size(), 1u);
+  EXPECT_EQ(analysis.remarks[0].kind, RemarkKind::kStaysGathered);
+}
+
 TEST(Remarks, AReleaseThatABackwardShouldHaveMadeIsMissed) {
   TestTrace trace;
   train(trace);
