@@ -86,8 +86,8 @@ Json sides_json(const std::vector<analyzer::BytesOfRanks>& sides) {
 }
 
 Json finding_json(const analyzer::FindingDifference& difference) {
-  return {{"title", difference.finding.title},
-          {"place", difference.finding.place},
+  return {{"title", difference.title},
+          {"place", difference.place},
           {"with", sides_json(difference.with)},
           {"without", difference.without}};
 }

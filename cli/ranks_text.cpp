@@ -325,7 +325,7 @@ std::string findings_text(const RankComparison& comparison, const Style& style) 
     const analyzer::FindingDifference& difference = comparison.findings[i];
     for (const analyzer::BytesOfRanks& side : difference.with) {
       const bool head = &side == &difference.with.front();
-      table.add({head ? difference.finding.title : "", head ? difference.finding.place : "", ranks_name(side.ranks),
+      table.add({head ? difference.title : "", head ? difference.place : "", ranks_name(side.ranks),
                  exact_bytes(side.bytes.value)});
     }
     table.add({"", "", ranks_name(difference.without), "none"});

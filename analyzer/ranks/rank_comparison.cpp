@@ -240,23 +240,46 @@ std::vector<ResidualDifference> compare_residual(const std::vector<RankFacts>& r
   return differences;
 }
 
-std::vector<FindingDifference> compare_findings(const std::vector<RankFacts>& ranks) {
-  std::set<RankFinding> findings;
-  for (const RankFacts& facts : ranks) {
-    for (const auto& [finding, bytes] : facts.findings) findings.insert(finding);
-  }
-  std::vector<FindingDifference> differences;
-  for (const RankFinding& finding : findings) {
-    std::map<Bytes, Ranks, std::greater<>> with;
-    FindingDifference difference{finding, {}, {}};
+/// The findings of all ranks, each once: in the order of ranks, those with a certain holder first, so that one without
+/// stands for all that it may be.
+std::vector<const RankFinding*> distinct_findings(const std::vector<RankFacts>& ranks) {
+  std::vector<const RankFinding*> distinct;
+  for (const bool with_holder : {true, false}) {
     for (const RankFacts& facts : ranks) {
-      const auto found = facts.findings.find(finding);
-      (found != facts.findings.end() ? with[found->second] : difference.without).push_back(facts.rank);
+      for (const RankFinding& finding : facts.findings) {
+        if (finding.identity.holder.has_value() != with_holder) continue;
+        const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const RankFinding* other) {
+          return same_finding(other->identity, finding.identity);
+        });
+        if (!known) distinct.push_back(&finding);
+      }
+    }
+  }
+  return distinct;
+}
+
+std::vector<FindingDifference> compare_findings(const std::vector<RankFacts>& ranks) {
+  std::vector<FindingDifference> differences;
+  for (const RankFinding* finding : distinct_findings(ranks)) {
+    std::map<Bytes, Ranks, std::greater<>> with;
+    FindingDifference difference{finding->title, finding->place, {}, {}};
+    for (const RankFacts& facts : ranks) {
+      Bytes bytes;
+      bool found = false;
+      for (const RankFinding& own : facts.findings) {
+        if (!same_finding(own.identity, finding->identity)) continue;
+        found = true;
+        bytes.value += own.bytes.value;
+      }
+      (found ? with[bytes] : difference.without).push_back(facts.rank);
     }
     if (difference.without.empty()) continue;
     for (auto& [bytes, numbers] : with) difference.with.push_back({std::move(numbers), bytes});
     differences.push_back(std::move(difference));
   }
+  std::sort(differences.begin(), differences.end(), [](const FindingDifference& a, const FindingDifference& b) {
+    return std::tie(a.title, a.place) < std::tie(b.title, b.place);
+  });
   return differences;
 }
 

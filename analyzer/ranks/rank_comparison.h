@@ -72,7 +72,7 @@ struct ResidualDifference {
 
 /// A finding that some ranks have and others not.
 struct FindingDifference {
-  RankFinding finding;
+  std::string title, place;        ///< place: on the first rank that has it
   std::vector<BytesOfRanks> with;  ///< most bytes first
   Ranks without;
 };

@@ -290,12 +290,48 @@ TEST_F(RankComparisonTest, AFindingThatOneRankHas) {
   }
   const RankComparison result = compare();
   ASSERT_EQ(result.findings.size(), 1u);
-  EXPECT_EQ(result.findings[0].finding, (RankFinding{"release keeps storage", "user/model.py:107 forward"}));
+  EXPECT_EQ(result.findings[0].title, "release keeps storage");
+  EXPECT_EQ(result.findings[0].place, "user/model.py:107 forward");
   ASSERT_EQ(result.findings[0].with.size(), 1u);
   EXPECT_EQ(result.findings[0].with[0].ranks, Ranks{1});
   EXPECT_EQ(result.findings[0].with[0].bytes, Bytes(1000));
   EXPECT_EQ(result.findings[0].without, (Ranks{0, 2}));
   EXPECT_TRUE(result.differs());
+}
+
+/// Another parameter is the first one to stay on each rank, so the lines differ.
+TEST_F(RankComparisonTest, OneDefectIsOneFindingWhateverReleaseShowsItFirst) {
+  for (const std::int64_t number : {0, 1}) {
+    rank(number, [=](TestTrace& trace) {
+      for (const std::int64_t key : {7, 8, 9}) {
+        gather_and_release(trace, {.key = key, .freed = key == 8 - number});
+      }
+      trace.step(1);
+    });
+  }
+  EXPECT_TRUE(compare().findings.empty());
+  EXPECT_EQ(compare().residual.size(), 2u) << "the parameters do differ";
+}
+
+/// Both ranks keep what they release, in different functions.
+TEST_F(RankComparisonTest, TwoDefectsOfOneKindAreTwoFindings) {
+  for (const std::int64_t number : {0, 1}) {
+    rank(number, [=](TestTrace& trace) {
+      trace.stack = {{"/home/user/model.py", number == 0 ? "forward" : "evaluate", 100}};
+      const Handle weight = trace.allocate(1000);
+      trace.gather(7, weight);
+      trace.release(7, weight);
+      trace.op("aten::mm");
+      trace.step(1);
+    });
+  }
+  const RankComparison result = compare();
+  ASSERT_EQ(result.findings.size(), 2u);
+  EXPECT_EQ(result.findings[0].place, "user/model.py:100 evaluate");
+  EXPECT_EQ(result.findings[0].with[0].ranks, Ranks{1});
+  EXPECT_EQ(result.findings[0].without, Ranks{0});
+  EXPECT_EQ(result.findings[1].place, "user/model.py:100 forward");
+  EXPECT_EQ(result.findings[1].without, Ranks{1});
 }
 
 /// Gathers of a compiled graph and of ZeRO-3's own functions, whose keys are the ranks' own in common.

@@ -40,19 +40,19 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
 }
 
 /// What lies after the last step is left out: ranks end their traces at different places of the next one.
-std::map<RankFinding, Bytes> findings_of(const Analysis& analysis) {
-  std::map<RankFinding, Bytes> findings;
+std::vector<RankFinding> findings_of(const Analysis& analysis) {
+  std::vector<RankFinding> findings;
   for (const Finding& finding : analysis.findings) {
     const auto first = std::find_if(finding.items.begin(), finding.items.end(), [&](const FindingItem& item) {
       return item.step != nullptr || analysis.releases.steps.empty();
     });
     if (first == finding.items.end() && !finding.items.empty()) continue;
-    RankFinding same{finding.title, {}};
+    RankFinding own{finding.identity, finding.title, {}, finding.bytes};
     if (first != finding.items.end()) {
       const Mark* mark = first->release != nullptr ? first->release : first->gather;
-      if (mark != nullptr) same.place = describe_site(*analysis.data, mark->by.stack);
+      if (mark != nullptr) own.place = describe_site(*analysis.data, mark->by.stack);
     }
-    findings[same].value += finding.bytes.value;
+    findings.push_back(std::move(own));
   }
   return findings;
 }

@@ -53,10 +53,11 @@ struct RankParameter {
   bool persistent = false;
 };
 
-/// What makes findings of two ranks the same one.
+/// A finding as other ranks may have it: `identity` says which of theirs is the same one.
 struct RankFinding {
+  FindingIdentity identity;
   std::string title, place;  ///< place: of the release, else of the gather; empty where there is neither
-  friend auto operator<=>(const RankFinding&, const RankFinding&) = default;  // NOLINT(modernize-use-nullptr)
+  Bytes bytes;
 };
 
 struct RankFacts {
@@ -64,7 +65,7 @@ struct RankFacts {
   std::int64_t rank = -1, world_size = -1;
   std::vector<RankPeak> devices;  ///< GPUs first, then the highest peak
   RankMemory memory;              ///< of the first of them
-  std::map<RankFinding, Bytes> findings;
+  std::vector<RankFinding> findings;
   std::map<Key, RankParameter> parameters;
   std::map<std::int64_t, std::string> mechanisms;  ///< by graph: of functions that gather, below 0
   std::map<Key, std::string> names;                ///< of parameters that such functions name
