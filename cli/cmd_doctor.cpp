@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
-#include "cli/report_json.h"
+#include "cli/json_writer.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
@@ -26,7 +26,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
 int doctor(bool json) {
   const Diagnosis diagnosis = diagnose(libraries_folder());
   if (json) {
-    std::cout << printed(diagnosis_json(diagnosis)) << "\n";
+    std::cout << JsonDocument("doctor").with(diagnosis);
   } else {
     std::cout << diagnosis_text(diagnosis, Style::of_stdout());
   }

@@ -1,15 +1,16 @@
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "analyzer/model/report.h"
+#include "analyzer/ranks/ranks_of_run.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
-#include "cli/report_json.h"
+#include "cli/json_writer.h"
+#include "cli/ranks_text.h"
 #include "cli/report_text.h"
 
 namespace dcmt::cli {
@@ -25,22 +26,25 @@ struct Options {
 int report(const Options& options) {
   Expected<std::vector<OpenedTrace>> opened = open_traces(options.paths, std::nullopt);
   if (!opened.ok()) return print_error(opened.error());
+  const Style style = Style::of_stdout();
   bool found = false;
-  Json list = Json::array();
-  ReportText text(opened->size() > 1, Style::of_stdout());
+  TracesDocument json("report");
+  ReportText text(opened->size() > 1, style);
+  analyzer::RanksOfRun ranks;
   for (OpenedTrace& each : *opened) {
     Expected<LoadedTrace> trace = load_trace(std::move(each));
     if (!trace.ok()) return print_error(trace.error());
     if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return print_error(kept.error());
-    const auto& findings = trace->analysis.findings;
-    found = found || std::any_of(findings.begin(), findings.end(), [](const auto& one) { return !one.aside(); });
+    const model::Report report = model::report_of(trace->path, trace->analysis);
+    found = found || report.found();
     if (options.json) {
-      list.push_back(report_json(*trace));
+      json.add(report);
     } else {
-      text.add(*trace);
+      text.add(report);
+      ranks.add(trace->analysis);
     }
   }
-  std::cout << (options.json ? printed(document("report", std::move(list))) + "\n" : text.finish());
+  std::cout << (options.json ? json.finish() : text.text() + run_text(ranks, style));
   return found && options.fail_on_findings ? kExitFindings : kExitOk;
 }
 

@@ -20,8 +20,8 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
+#include "cli/json_values.h"
 #include "cli/plan_json.h"
-#include "cli/report_json.h"
 #include "cli/reproduce_text.h"
 #include "cli/scratch_folder.h"
 #include "collector/recorder/job/run.h"
@@ -244,7 +244,10 @@ int reproduce(const Options& options) {
     same = same && !replay.difference;
   }
   if (options.json) {
-    std::cout << printed(document("reproduce", Json::array({reproduce_json(trace, *replays)}))) << "\n";
+    std::cout << printed({{"version", kJsonVersion},
+                          {"command", "reproduce"},
+                          {"traces", Json::array({reproduce_json(trace, *replays)})}})
+              << "\n";
   } else {
     std::cout << reproduce_text(trace, *replays, Style::of_stdout());
   }

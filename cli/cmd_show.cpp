@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -9,15 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/curve_view.h"
+#include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/time/curve_overview.h"
-#include "analyzer/time/timeline.h"
 #include "cli/commands.h"
+#include "cli/curve_text.h"
 #include "cli/inputs.h"
+#include "cli/json_writer.h"
 #include "cli/ranks_json.h"
 #include "cli/ranks_text.h"
-#include "cli/report_json.h"
-#include "cli/report_text.h"
 #include "cli/show_text.h"
 
 namespace dcmt::cli {
@@ -43,16 +43,28 @@ std::map<std::string, analyzer::GroupBy> groups_by_name() {
   return groups;
 }
 
-/// What one trace has to show: of text and JSON the one that was asked for.
-struct Shown {
-  Json json;
-  std::string text;
+/// What one trace has to show, as text or as JSON.
+class Shown {
+ public:
+  Shown(const Options& options, const std::string& command) : options_(options), json_(command) {}
+
+  template <Described ShownView, class MakeText>
+  void add(const ShownView& view, const MakeText& make_text) {
+    if (options_.json) {
+      json_.add(view);
+    } else {
+      text_ += make_text(view);
+    }
+  }
+  void title(const std::string& text) { text_ += text; }
+  [[nodiscard]] std::string finish() { return options_.json ? json_.finish() : text_; }
+
+ private:
+  const Options& options_;
+  TracesDocument json_;
+  std::string text_;
 };
-template <class MakeJson, class MakeText>
-Shown shown(const Options& options, const MakeJson& make_json, const MakeText& make_text) {
-  return options.json ? Shown{make_json(), {}} : Shown{{}, make_text()};
-}
-using Show = std::function<Expected<Shown>(OpenedTrace&, const Options&, const Style&)>;
+using Show = std::function<Status(OpenedTrace&, const Options&, const Style&, Shown&)>;
 using View = std::function<int(const std::string& command, const Options&)>;
 
 /// A view that reads what it shows; one trace after the other.
@@ -60,93 +72,62 @@ View of_opened(const Show& show_one) {
   return [show_one](const std::string& command, const Options& options) -> int {
     Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
     if (!traces.ok()) return print_error(traces.error());
-    const Style style = options.json ? Style() : Style::of_stdout();
-    Json list = Json::array();
-    std::string text;
+    const Style style = Style::of_stdout();
+    Shown shown(options, command);
     for (OpenedTrace& trace : *traces) {
-      if (traces->size() > 1) text += style.bold("== " + trace.path) + "\n";
-      Expected<Shown> one = show_one(trace, options, style);
-      if (!one.ok()) return print_error(one.error());
-      text += one->text;
-      list.push_back(std::move(one->json));
+      if (traces->size() > 1) shown.title(style.bold("== " + trace.path) + "\n");
+      if (const Status status = show_one(trace, options, style, shown); !status.ok())
+        return print_error(status.error());
     }
-    std::cout << (options.json ? printed(document(command, std::move(list))) + "\n" : text);
+    std::cout << shown.finish();
     return kExitOk;
   };
 }
 
 /// A view of what is read as a whole.
-View of_loaded(Expected<Shown> (*show_one)(const LoadedTrace&, const Options&, const Style&)) {
-  return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style) -> Expected<Shown> {
+View of_loaded(Status (*show_one)(const LoadedTrace&, const Options&, const Style&, Shown&)) {
+  return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style, Shown& shown) -> Status {
     Expected<LoadedTrace> trace = load_trace(std::move(opened));
     if (!trace.ok()) return trace.error();
-    if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return kept.error();
-    return show_one(*trace, options, style);
+    DCMT_RETURN_IF_ERROR(keep_device(*trace, options.device));
+    return show_one(*trace, options, style, shown);
   });
 }
 
-Expected<Shown> show_peak(const LoadedTrace& trace, const Options& options, const Style& style) {
-  return shown(
-      options, [&] { return peak_json(trace); },
-      [&] { return peak_text(trace, groups_by_name().at(options.by), style); });
+Status show_peak(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+  shown.add(model::peak_view(trace.path, trace.analysis),
+            [&](const auto& view) { return peak_text(view, groups_by_name().at(options.by), style); });
+  return {};
 }
 
-Expected<Shown> show_releases(const LoadedTrace& trace, const Options& options, const Style& style) {
-  return shown(
-      options, [&] { return releases_json(trace); }, [&] { return releases_text(trace, style); });
+Status show_releases(const LoadedTrace& trace, const Options& /*options*/, const Style& style, Shown& shown) {
+  shown.add(model::releases_view(trace.path, trace.analysis),
+            [&](const auto& view) { return releases_text(view, style); });
+  return {};
 }
 
-/// The sequences before and after an interval without rows at which the trace knows what is alive; nothing if it knows
-/// none.
-std::string nearest_windows(const analyzer::TraceData& data, const analyzer::Interval& interval) {
-  std::string before;
-  for (const analyzer::Interval& other : data.intervals) {
-    if (other.kept == Kept::kNo) continue;
-    if (other.span.from_seq < interval.span.from_seq) {
-      before = fmt::format(" Moments that were kept lie before: --at {}", other.span.to_seq.value);
-    } else {
-      const std::string lead = before.empty() ? " A moment that was kept lies after" : before + ", and after";
-      return fmt::format("{}: --at {}.", lead, other.span.from_seq.value + 1);
-    }
-  }
-  return before.empty() ? before : before + ".";
+Status show_live(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+  const Expected<model::LiveView> live =
+      model::live_view(trace.path, trace.analysis, options.at, options.device.empty());
+  if (!live.ok()) return live.error();
+  shown.add(*live, [&](const auto& view) { return live_text(view, groups_by_name().at(options.by), style); });
+  return {};
 }
 
-Expected<Shown> show_live(const LoadedTrace& trace, const Options& options, const Style& style) {
-  const auto at = analyzer::find_moment(*trace.data, options.at, trace.analysis.main().what_if.measured.seq);
-  if (!at) {
-    return Error{ErrorCode::kUsage, trace.path + ": no moment '" + options.at +
-                                        "'. --at takes a sequence number up to " +
-                                        std::to_string(analyzer::last_sequence(*trace.data).value) +
-                                        ", peak, end, step:N, oom or the name of a mark."};
-  }
-  if (const analyzer::Interval* interval = trace.data->sums_only_at(*at); interval != nullptr) {
-    return Error{ErrorCode::kUsage, trace.path + ": what was alive at '" + options.at +
-                                        "' was not kept, only sums of that part of the run." +
-                                        nearest_windows(*trace.data, *interval)};
-  }
-  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(*trace.data, *at);
-  const StringId device = oom != nullptr && options.device.empty() ? oom->device : trace.analysis.main().device;
-  return shown(
-      options, [&] { return live_json(trace, device, *at); },
-      [&] { return live_text(trace, device, *at, groups_by_name().at(options.by), style); });
+Status show_storage(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+  const Expected<model::StorageView> storage =
+      model::storage_view(trace.path, trace.analysis, StorageId(options.storage));
+  if (!storage.ok()) return storage.error();
+  shown.add(*storage, [&](const auto& view) { return storage_text(view, style); });
+  return {};
 }
 
-Expected<Shown> show_storage(const LoadedTrace& trace, const Options& options, const Style& style) {
-  const auto story = analyzer::storage_story(*trace.data, trace.analysis.releases, StorageId(options.storage));
-  if (!story) {
-    return Error{ErrorCode::kUsage, trace.path + ": no storage " + std::to_string(options.storage) +
-                                        ". Ids are in the last column of: dc-memtrace show releases " + trace.path};
-  }
-  return shown(
-      options, [&] { return storage_json(trace, *story); }, [&] { return storage_text(trace, *story, style); });
-}
-
-Expected<Shown> show_curve(OpenedTrace& trace, const Options& options, const Style& style) {
+Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(trace.database, options.curve);
   if (!curve.ok()) return curve.error();
-  return shown(
-      options, [&] { return curve_json(trace, *curve); }, [&] { return curve_text(*curve, style); });
+  shown.add(model::curve_view(trace.path, trace.rank, *curve),
+            [&](const auto& view) { return curve_text(view, style); });
+  return {};
 }
 
 struct RanksOptions {

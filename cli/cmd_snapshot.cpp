@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/installation.h"
-#include "cli/report_json.h"
+#include "cli/json_values.h"
 #include "cli/text.h"
 #include "collector/scan/census.h"
 #include "collector/scan/holding_groups.h"

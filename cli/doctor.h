@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcmt::cli {
@@ -13,11 +14,28 @@ struct Check {
   bool needed = true;  ///< recording needs it; else it only limits something
   std::string found;   ///< what is there
   std::string fix;     ///< what to do; empty if ok
+
+  static constexpr std::string_view kShape = "check";
+  static void describe(auto&& field) {
+    field("name", &Check::name, "");
+    field("ok", &Check::ok, "");
+    field("needed", &Check::needed, "for recording");
+    field("found", &Check::found, "");
+    field("fix", &Check::fix, "empty if ok");
+  }
 };
 
 struct Diagnosis {
   std::vector<Check> checks;
   [[nodiscard]] bool can_record() const;
+
+  static constexpr std::string_view kShape = "doctor";
+  static void describe(auto&& field) {
+    field("can_record", &Diagnosis::can_record, "every needed check is ok");
+    field(
+        "can_report", [](const Diagnosis& /*diagnosis*/) { return true; }, "");
+    field("checks", &Diagnosis::checks, "");
+  }
 };
 
 /// What a Python says of itself.

@@ -7,7 +7,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/model/curve_view.h"
+#include "analyzer/model/report.h"
+#include "analyzer/ranks/ranks_of_run.h"
 #include "analyzer/testing/test_trace.h"
+#include "cli/curve_text.h"
 #include "cli/inputs.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
@@ -23,8 +27,18 @@ using testing::TestTrace;
 /// The report as `report` prints it.
 std::string report_text(const std::vector<LoadedTrace>& traces) {
   ReportText text(traces.size() > 1, Style{});
-  for (const LoadedTrace& trace : traces) text.add(trace);
-  return text.finish();
+  analyzer::RanksOfRun ranks;
+  for (const LoadedTrace& trace : traces) {
+    text.add(model::report_of(trace.path, trace.analysis));
+    ranks.add(trace.analysis);
+  }
+  return text.text() + run_text(ranks, Style{});
+}
+
+std::string live_of(const LoadedTrace& trace, const std::string& at, analyzer::GroupBy by) {
+  const Expected<model::LiveView> view = model::live_view(trace.path, trace.analysis, at, true);
+  EXPECT_TRUE(view.ok()) << view.error().message;
+  return live_text(*view, by, Style{});
 }
 
 constexpr std::int64_t kBytes = 1'048'584;
@@ -152,8 +166,9 @@ TEST(GoldenText, SeveralDevicesAndFindingsTogether) {
   auto traces = load_traces({trace.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   ASSERT_TRUE(keep_device(traces->front(), "cpu").ok());
-  expect_golden("report_one_device.txt", replaced(report_text(*traces), trace.folder().string(), "out") + "\n" +
-                                             peak_text(traces->front(), analyzer::GroupBy::kKind, Style{}));
+  expect_golden("report_one_device.txt",
+                replaced(report_text(*traces), trace.folder().string(), "out") + "\n" +
+                    peak_text(model::peak_view("", traces->front().analysis), analyzer::GroupBy::kKind, Style{}));
 }
 
 TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
@@ -281,13 +296,13 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   const auto traces = load_traces({trace.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   const LoadedTrace& loaded = traces->front();
-  const auto story = analyzer::storage_story(*loaded.data, loaded.analysis.releases, StorageId(1));
-  ASSERT_TRUE(story);
-  std::string text = storage_text(loaded, *story, Style{}) + "\n" + releases_text(loaded, Style{}) + "\n" +
-                     peak_text(loaded, analyzer::GroupBy::kOperator, Style{}) + "\n" +
-                     live_text(loaded, loaded.analysis.main().device, Sequence(20), analyzer::GroupBy::kSite, Style{}) +
-                     "\n" +
-                     live_text(loaded, loaded.analysis.main().device, Sequence(40), analyzer::GroupBy::kOwner, Style{});
+  const auto storage = model::storage_view(loaded.path, loaded.analysis, StorageId(1));
+  ASSERT_TRUE(storage.ok());
+  const std::string text =
+      storage_text(*storage, Style{}) + "\n" +
+      releases_text(model::releases_view(loaded.path, loaded.analysis), Style{}) + "\n" +
+      peak_text(model::peak_view(loaded.path, loaded.analysis), analyzer::GroupBy::kOperator, Style{}) + "\n" +
+      live_of(loaded, "20", analyzer::GroupBy::kSite) + "\n" + live_of(loaded, "40", analyzer::GroupBy::kOwner);
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 
@@ -305,7 +320,7 @@ TEST(GoldenText, ShowCurve) {
     Expected<Database> database = open_trace(path);
     const Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(*database, question);
     EXPECT_TRUE(curve.ok()) << curve.error().message;
-    return curve_text(*curve, Style{}) + "\n";
+    return curve_text(model::curve_view(path, 0, *curve), Style{}) + "\n";
   };
   std::string text = curve_of({"", "", "", 24});
   text += curve_of({"", "step:2", "step:2", 24});

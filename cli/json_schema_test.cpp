@@ -8,35 +8,54 @@
 #include <set>
 #include <string>
 
+#include "analyzer/model/curve_view.h"
+#include "analyzer/model/report.h"
+#include "analyzer/model/views.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
+#include "cli/json_schema.h"
+#include "cli/json_values.h"
 #include "cli/lint_text.h"
 #include "cli/plan_json.h"
 #include "cli/ranks_json.h"
-#include "cli/report_json.h"
+#include "trace/sql/database.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::cli {
 namespace {
 
 using testing::TestTrace;
 
-/// Shapes of docs/json.md: name → key → type.
+/// The rows of docs/json.md by shape.
+std::map<std::string, std::vector<SchemaKey>> page() {
+  std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/docs/json.md");
+  std::map<std::string, std::vector<SchemaKey>> shapes;
+  std::string line;
+  std::string shape;
+  while (std::getline(file, line)) {
+    const std::size_t from = line.find('`');
+    const std::size_t to = line.find('`', from + 1);
+    if (from == std::string::npos || to == std::string::npos) continue;
+    const std::string name = line.substr(from + 1, to - from - 1);
+    if (line.starts_with("#")) shape = name;
+    if (!line.starts_with("| `")) continue;
+    const std::size_t type = to + 4;  // past "` | "
+    const std::size_t end = line.find(" |", type);
+    const std::size_t meaning_from = end + 3;                                 // past " | "
+    const std::size_t meaning_to = std::max(line.rfind(" |"), meaning_from);  // " |" where there is none
+    const std::string meaning = line.substr(meaning_from, line[meaning_from] == '|' ? 0 : meaning_to - meaning_from);
+    shapes[shape].push_back({name, line.substr(type, end - type), meaning});
+  }
+  return shapes;
+}
+
+/// Documents against the page: their keys and types, and which keys that may be null were something.
 class Schema {
  public:
   Schema() {
-    std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/docs/json.md");
-    std::string line;
-    std::string shape;
-    while (std::getline(file, line)) {
-      const std::size_t from = line.find('`');
-      const std::size_t to = line.find('`', from + 1);
-      if (from == std::string::npos || to == std::string::npos) continue;
-      const std::string name = line.substr(from + 1, to - from - 1);
-      if (line.starts_with("#")) shape = name;
-      if (!line.starts_with("| `")) continue;
-      const std::size_t type = to + 4;  // past "` | "
-      shapes_[shape][name] = line.substr(type, line.find(" |", type) - type);
+    for (const auto& [shape, keys] : page()) {
+      for (const SchemaKey& key : keys) shapes_[shape][key.key] = key.type;
     }
   }
 
@@ -62,7 +81,13 @@ class Schema {
   }
 
   void expect_all_seen() const {
-    for (const auto& [name, keys] : shapes_) EXPECT_TRUE(seen_.contains(name)) << "no document has the shape " << name;
+    for (const auto& [name, keys] : shapes_) {
+      EXPECT_TRUE(seen_.contains(name)) << "no document has the shape " << name;
+      for (const auto& [key, type] : keys) {
+        const bool seen = !type.ends_with(" or null") || not_null_.contains({name, key});
+        EXPECT_TRUE(seen) << "in no document is there a value of " << name << "." << key;
+      }
+    }
   }
 
  private:
@@ -76,6 +101,7 @@ class Schema {
       std::string path = where;
       path += "." + key;
       check(value[key], type, path);
+      if (!value[key].is_null()) not_null_.emplace(name, key);
     }
     for (const auto& [key, item] : value.items()) {
       EXPECT_TRUE(shape->second.contains(key)) << where << ": key '" << key << "' is not documented";
@@ -84,7 +110,13 @@ class Schema {
 
   std::map<std::string, std::map<std::string, std::string>> shapes_;
   std::set<std::string> seen_;
+  std::set<std::pair<std::string, std::string>> not_null_;
 };
+
+template <class View>
+Json json(const View& view) {
+  return Json::parse(json_of(view));
+}
 
 /// Traces of three ranks without a common graph number, of which the second one differs in everything.
 std::vector<std::string> run_that_differs(TestTrace& folder) {
@@ -97,7 +129,9 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
     trace.parameters = {{-1, 5, "head.weight", "FSDP2"}};
     testing::add_zero3_graph(trace, 2, 1000 + rank % 2, rank == 1);
     trace.step(1);
-    trace.op("zero3::allgather_param", [&] { trace.gather(rank % 2, trace.allocate(10)); });
+    for (const std::int64_t key : {std::int64_t{7}, rank % 2}) {
+      trace.op("zero3::allgather_param", [&] { trace.gather(key, trace.allocate(10)); });
+    }
     trace.allocate(rank == 1 ? 4 << 20 : 1);
     trace.step(2);
     std::filesystem::copy_file(trace.save(), folder.folder() / "ranks" / ("rank" + std::to_string(rank) + ".dcmt"));
@@ -105,16 +139,19 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
   return {(folder.folder() / "ranks").string()};
 }
 
-/// As if the first stretch of findings had been replayed.
-Replay replay_of(const LoadedTrace& trace, bool same) {
+enum class Differs { kNot, kInARelease, kInTheirNumber };
+
+/// As if the first step had been replayed.
+Replay replay_of(const LoadedTrace& trace, Differs differs) {
   Replay replay;
   replay.findings.push_back(&trace.analysis.findings.back());
   const auto region = analyzer::region_of_step(trace.analysis, 1);
   EXPECT_TRUE(region.ok());
   replay.plan = std::move(*analyzer::plan_of(trace.analysis, *region));
   replay.facts = replay.plan.facts;
-  if (same) return replay;
-  replay.facts.releases.pop_back();
+  if (differs == Differs::kNot) return replay;
+  if (differs == Differs::kInARelease) ++replay.facts.releases.front().allocated.value;
+  if (differs == Differs::kInTheirNumber) replay.facts.releases.pop_back();
   replay.difference = analyzer::first_difference(replay.plan.facts, replay.facts);
   replay.plan.notes.emplace_back("a note");
   return replay;
@@ -123,6 +160,8 @@ Replay replay_of(const LoadedTrace& trace, bool same) {
 TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace trace;
   trace.gpu = 0;
+  trace.stream = 0;
+  trace.meta_integers[meta::kRecorderCpuNs] = 1000;
   trace.phase("forward", [&] { testing::add_zero3_graph(trace, 3, 1000, false); });
   trace.allocate(5);
   trace.step(1);
@@ -141,9 +180,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   trace.step(2);
   trace.kept_interval(2, Kept::kAll);
   trace.sums_only_interval(3, 10, 20, 500, 20);
+  trace.allocator_peaks(300, 900);
   trace.loss("no_room", 1);
   trace.diagnostic("note", "text");
-  trace.save();
+  {
+    Expected<Database> database = Database::open(trace.save(), OpenMode::kReadWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database
+                    ->execute("UPDATE edge SET delete_line = 7; UPDATE block SET owner = 1 WHERE id = 1;"
+                              "UPDATE mark SET dtype = 1 WHERE kind = 'gather'")
+                    .ok());
+  }
   TestTrace empty;
   empty.save();
   TestTrace streams;
@@ -158,6 +205,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   tied.release(2, both, {.op = "other::release"});
   tied.op("aten::mm");
   tied.allocate(1);
+  tied.step(1);
   tied.save();
 
   const auto traces =
@@ -166,12 +214,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(traces.ok());
   Schema schema;
   for (const LoadedTrace& loaded : *traces) {
-    schema.check(report_json(loaded), "report", "report");
-    schema.check(peak_json(loaded), "show peak", "peak");
-    schema.check(releases_json(loaded), "show releases", "releases");
-    schema.check(live_json(loaded, loaded.analysis.main().device, Sequence(20)), "show live", "live");
-    if (const auto story = analyzer::storage_story(*loaded.data, loaded.analysis.releases, StorageId(1))) {
-      schema.check(storage_json(loaded, *story), "show storage", "storage");
+    const std::string& path = loaded.path;
+    const analyzer::Analysis& analysis = loaded.analysis;
+    schema.check(json(model::report_of(path, analysis)), "report", "report");
+    schema.check(json(model::peak_view(path, analysis)), "show peak", "peak");
+    schema.check(json(model::releases_view(path, analysis)), "show releases", "releases");
+    if (const auto live = model::live_view(path, analysis, "20", false); live.ok()) {
+      schema.check(json(*live), "show live", "live");
+    }
+    for (const std::int64_t storage : {1, 5}) {
+      const auto view = model::storage_view(path, analysis, StorageId(storage));
+      if (view.ok()) schema.check(json(*view), "show storage", "storage");
     }
   }
   for (const TestTrace* written : {&trace, &empty}) {
@@ -179,7 +232,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(opened.ok());
     const auto curve = analyzer::curve_overview(opened->front().database, {"", "", "", 3});
     ASSERT_TRUE(curve.ok()) << curve.error().message;
-    schema.check(curve_json(opened->front(), *curve), "show curve", "curve");
+    schema.check(json(model::curve_view("", 0, *curve)), "show curve", "curve");
   }
   for (const std::vector<std::string>& paths : {run_that_differs(trace), std::vector{empty.folder().string()}}) {
     Expected<std::vector<analyzer::RankFacts>> ranks = load_rank_facts(paths);
@@ -188,10 +241,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
     schema.check(ranks_json(*comparison), "show ranks", "ranks");
   }
-  for (const bool same : {true, false}) {
-    const Replay replay = replay_of(traces->front(), same);
-    schema.check(plan_json(traces->front(), replay.plan), "plan", "plan");
-    schema.check(reproduce_json(traces->front(), {replay}), "reproduce", "reproduce");
+  for (const LoadedTrace* loaded : {&traces->front(), &traces->back()}) {
+    for (const Differs differs : {Differs::kNot, Differs::kInARelease, Differs::kInTheirNumber}) {
+      const Replay replay = replay_of(*loaded, differs);
+      schema.check(plan_json(*loaded, replay.plan), "plan", "plan");
+      schema.check(reproduce_json(*loaded, {replay}), "reproduce", "reproduce");
+    }
   }
   Linted linted;
   linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
@@ -200,11 +255,37 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   undeleted.names = {{"buf1", 6, "buf1 = buf0", "buf0", 6}};
   linted.files = {{"a.py", "", "", {undeleted}}, {"b.py", "t.dcmt", "line 3: invalid syntax", {}}};
   schema.check(lint_json(linted), "lint", "lint");
-  schema.check(diagnosis_json(diagnose("/nonexistent")), "doctor", "doctor");
-  Json outer = document("report", Json::array());
+  schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
+  Json outer = Json::parse(TracesDocument("report").finish());
   outer.erase("traces");
   schema.check(outer, "document", "document");
   schema.expect_all_seen();
+}
+
+/// Name, type and meaning of each key, in the order of the documents.
+TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
+  JsonSchema model;
+  model.add<model::Report>();
+  model.add<model::ReleasesView>();
+  model.add<model::PeakView>();
+  model.add<model::LiveView>();
+  model.add<model::StorageView>();
+  model.add<model::CurveView>();
+  model.add<Diagnosis>();
+  auto written = page();
+  const std::vector<SchemaKey> head = {{"version", "integer", "of this page"}, {"command", "text", "\"doctor\""}};
+  auto& doctor = model.shapes()["doctor"];
+  doctor.insert(doctor.begin(), head.begin(), head.end());
+  for (const auto& [shape, keys] : model.shapes()) {
+    const std::vector<SchemaKey>& on_page = written[shape];
+    for (std::size_t i = 0; i < std::max(keys.size(), on_page.size()); ++i) {
+      const SchemaKey own = i < keys.size() ? keys[i] : SchemaKey();
+      const SchemaKey there = i < on_page.size() ? on_page[i] : SchemaKey();
+      EXPECT_EQ(own.key, there.key) << shape;
+      EXPECT_EQ(own.type, there.type) << shape << "." << own.key;
+      EXPECT_EQ(own.meaning, there.meaning) << shape << "." << own.key;
+    }
+  }
 }
 
 TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
@@ -213,12 +294,12 @@ TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
   trace.step(1);
   const auto traces = load_traces({trace.save()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
-  const Json json = report_json(traces->front());
-  EXPECT_EQ(json["peak"]["bytes"], 12 * 1'048'584);
-  EXPECT_EQ(json["peak"]["predicted_bytes"], 2 * 1'048'584);
-  EXPECT_EQ(json["releases"]["late"], 12);
-  ASSERT_EQ(json["findings"].size(), 1u);
-  const Json& finding = json["findings"][0];
+  const Json report = json(model::report_of(traces->front().path, traces->front().analysis));
+  EXPECT_EQ(report["peak"]["bytes"], 12 * 1'048'584);
+  EXPECT_EQ(report["peak"]["predicted_bytes"], 2 * 1'048'584);
+  EXPECT_EQ(report["releases"]["late"], 12);
+  ASSERT_EQ(report["findings"].size(), 1u);
+  const Json& finding = report["findings"][0];
   EXPECT_EQ(finding["classes"], (Json{"D19", "D20"}));
   EXPECT_EQ(finding["items"].size(), 12u);
   EXPECT_EQ(finding["holders"]["paths"][0]["names"][1]["assignment"], "buf1 = buf0");
@@ -227,8 +308,8 @@ TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
 }
 
 TEST(Json, TextThatIsNoUtf8IsPrintedAllTheSame) {
-  Json name = "caf\xE9.py";
-  EXPECT_EQ(printed(name), "\"caf\xEF\xBF\xBD.py\"");
+  const std::string name = "caf\xE9.py";
+  EXPECT_EQ(json_of(name), "\"caf\xEF\xBF\xBD.py\"");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analyzer/load/trace_data.h"
+#include "cli/json_writer.h"
 
 namespace dcmt::cli {
 
@@ -13,6 +14,11 @@ using Json = nlohmann::ordered_json;
 template <class Value>
 [[nodiscard]] Json optional_json(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
+}
+
+/// As it is printed. Bytes that are no UTF-8 (a file's name may have them) become U+FFFD.
+[[nodiscard]] inline std::string printed(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 [[nodiscard]] inline Json bytes_json(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(); }

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "cli/report_json.h"
+#include "cli/json_values.h"
 
 namespace dcmt::cli {
 namespace {

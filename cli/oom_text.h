@@ -1,15 +1,15 @@
-// The finding of an out-of-memory error as a person reads it.
+// A finding about memory that ran out.
 #pragma once
 
 #include <string>
 
-#include "analyzer/rules/finding.h"
-#include "cli/inputs.h"
+#include "analyzer/model/findings.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
 
-[[nodiscard]] std::string out_of_memory_text(const LoadedTrace& trace, const analyzer::Finding& finding,
+/// `path`: of the trace, for the command that comes next.
+[[nodiscard]] std::string out_of_memory_text(const std::string& path, const model::Finding& finding,
                                              const Style& style);
 
 }  // namespace dcmt::cli

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "cli/report_json.h"
+#include "cli/json_values.h"
 
 namespace dcmt::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/ranks/rank_comparison.h"
-#include "cli/report_json.h"
+#include "cli/json_values.h"
 
 namespace dcmt::cli {
 

@@ -499,12 +499,21 @@ std::string ranks_text(const RankComparison& comparison, const Style& style) {
   return text;
 }
 
-std::string ranks_line(const RankComparison& comparison, const std::string& paths, const Style& style) {
-  if (!comparison.differs()) return {};
-  std::vector<std::string> parts = other_differences(comparison);
-  if (comparison.order) parts.insert(parts.begin(), "in the order of gathers, " + first_difference(comparison));
-  return style.bad(fmt::format("The ranks differ {}.", fmt::join(parts, "; "))) +
-         fmt::format("   next: dc-memtrace show ranks {}\n", paths);
+std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style) {
+  std::string text;
+  if (const auto clocks = ranks.clocks()) {
+    text = style.dim(clocks->aligned ? fmt::format("clocks of the ranks: aligned within {} by {} and {}",
+                                                   duration(clocks->error.value), counted(clocks->steps, "step"),
+                                                   counted(clocks->collectives, "collective"))
+                                     : "clocks of the ranks: not aligned, no step or collective in common") +
+           "\n";
+  }
+  const auto difference = ranks.difference();
+  if (!difference) return text;
+  std::vector<std::string> parts = other_differences(*difference);
+  if (difference->order) parts.insert(parts.begin(), "in the order of gathers, " + first_difference(*difference));
+  return text + style.bad(fmt::format("The ranks differ {}.", joined(parts, "; "))) +
+         fmt::format("   next: dc-memtrace show ranks {}\n", ranks.folders());
 }
 
 }  // namespace dcmt::cli

@@ -4,14 +4,14 @@
 #include <string>
 
 #include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/ranks/ranks_of_run.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
 
 [[nodiscard]] std::string ranks_text(const analyzer::RankComparison& comparison, const Style& style);
 
-/// One line of what differs, for a report; empty if nothing does. `paths` are what `show ranks` takes.
-[[nodiscard]] std::string ranks_line(const analyzer::RankComparison& comparison, const std::string& paths,
-                                     const Style& style);
+/// What stands below the reports of several ranks: how well their clocks compare, and what differs. Empty for one rank.
+[[nodiscard]] std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style);
 
 }  // namespace dcmt::cli

@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "cli/report_text.h"
-
 namespace dcmt::cli {
 namespace {
 

@@ -1,23 +1,19 @@
-// The tables of `show` as a person reads them.
+// The views of `show` as a person reads them.
 #pragma once
 
 #include <string>
 
-#include "analyzer/releases/storage_story.h"
-#include "analyzer/storages/live_set.h"
-#include "analyzer/time/curve_overview.h"
-#include "cli/inputs.h"
+#include "analyzer/model/views.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
 
-[[nodiscard]] std::string curve_text(const analyzer::CurveOverview& curve, const Style& style);
-[[nodiscard]] std::string peak_text(const LoadedTrace& trace, analyzer::GroupBy by, const Style& style);
-/// What is alive right after `at`, grouped.
-[[nodiscard]] std::string live_text(const LoadedTrace& trace, StringId device, Sequence at, analyzer::GroupBy by,
-                                    const Style& style);
-[[nodiscard]] std::string releases_text(const LoadedTrace& trace, const Style& style);
-[[nodiscard]] std::string storage_text(const LoadedTrace& trace, const analyzer::StorageStory& story,
-                                       const Style& style);
+[[nodiscard]] std::string peak_text(const model::PeakView& view, analyzer::GroupBy by, const Style& style);
+[[nodiscard]] std::string live_text(const model::LiveView& view, analyzer::GroupBy by, const Style& style);
+[[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
+[[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
+
+/// What `show peak` and `show curve` say of a device that they do not show.
+[[nodiscard]] std::string other_device_line(std::string_view device, Bytes peak);
 
 }  // namespace dcmt::cli

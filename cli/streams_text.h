@@ -1,17 +1,15 @@
-// What a report says of memory that waited for streams, and of the pools of streams.
+// Findings about streams: blocks that wait for them, and memory that each of them keeps for itself.
 #pragma once
 
 #include <string>
 
-#include "cli/inputs.h"
+#include "analyzer/model/findings.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
 
-/// @param finding  of the rule awaits_stream
-[[nodiscard]] std::string waits_text(const LoadedTrace& trace, const analyzer::Finding& finding, const Style& style);
-
-/// @param finding  of the rule reserved_beyond_active
-[[nodiscard]] std::string pools_text(const LoadedTrace& trace, const analyzer::Finding& finding, const Style& style);
+/// `path`: of the trace, for the command that comes next.
+[[nodiscard]] std::string waits_text(const std::string& path, const model::Finding& finding, const Style& style);
+[[nodiscard]] std::string pools_text(const std::string& path, const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

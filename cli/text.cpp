@@ -9,27 +9,6 @@
 
 namespace dcmt::cli {
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
-
-std::string exact_bytes(std::int64_t bytes) { return grouped(bytes) + " B"; }
-
-std::string rounded_bytes(std::int64_t bytes) {
-  static constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return exact_bytes(bytes);
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
 std::string percent(double share, int digits) { return fmt::format("{:.{}f} %", share * 100, digits); }
 
 std::string duration(std::int64_t ns) {
@@ -38,12 +17,6 @@ std::string duration(std::int64_t ns) {
   if (ns < 1'000'000) return fmt::format("{:.1f} µs", value * 1e-3);
   if (ns < 1'000'000'000) return fmt::format("{:.1f} ms", value * 1e-6);
   return fmt::format("{:.1f} s", value * 1e-9);
-}
-
-std::string counted(std::int64_t number, std::string_view singular, std::string_view plural) {
-  if (number == 1) return fmt::format("1 {}", singular);
-  return plural.empty() ? fmt::format("{} {}s", grouped(number), singular)
-                        : fmt::format("{} {}", grouped(number), plural);
 }
 
 std::size_t width(std::string_view text) {
@@ -88,6 +61,14 @@ std::string ranges(std::vector<std::int64_t> numbers) {
   return fmt::format("{} and {} more up to {}", fmt::join(parts, ", "), numbers.size() - told, numbers.back());
 }
 
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::string findings_name(const std::vector<std::int64_t>& numbers) {
+  return (numbers.size() == 1 ? "finding " : "findings ") + fmt::format("{}", fmt::join(numbers, ", "));
+}
+
 Style Style::of_stdout() {
   const char* no_colour = std::getenv("NO_COLOR");
   return {isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0')};
@@ -95,6 +76,11 @@ Style Style::of_stdout() {
 
 std::string Style::paint(std::string_view code, std::string_view text) const {
   return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+std::string labelled(std::string_view label, std::string_view text, const Style& style) {
+  constexpr std::size_t kLabel = 12;  // columns
+  return "   " + style.dim(left(label, kLabel)) + std::string(text) + "\n";
 }
 
 Table::Table(std::vector<std::string> head, std::vector<bool> right_aligned)

@@ -6,20 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/model/quantities.h"
+
 namespace dcmt::cli {
 
-/// 12589056 → "12,589,056".
-[[nodiscard]] std::string grouped(std::int64_t number);
-/// "12,589,056 B".
-[[nodiscard]] std::string exact_bytes(std::int64_t bytes);
-/// "12.0 MiB"; below 1 KiB exact.
-[[nodiscard]] std::string rounded_bytes(std::int64_t bytes);
+using model::counted;
+using model::exact_bytes;
+using model::grouped;
+using model::rounded_bytes;
+
 /// "83.3 %" (digits = 1), "83 %" (digits = 0).
 [[nodiscard]] std::string percent(double share, int digits);
 /// "5.2 ms".
 [[nodiscard]] std::string duration(std::int64_t ns);
-/// "1 release", "12 releases".
-[[nodiscard]] std::string counted(std::int64_t number, std::string_view singular, std::string_view plural = {});
 /// Characters on the screen (UTF-8 code points).
 [[nodiscard]] std::size_t width(std::string_view text);
 /// At most `longest` bytes, with "…" in place of what was cut off.
@@ -31,6 +30,11 @@ inline constexpr std::size_t kKernelName = 88;
 [[nodiscard]] std::string right(std::string_view text, std::size_t columns);
 /// "0 to 11", "0, 2, 5", "0 to 3, 7"; of a long list the beginning, how many more and the last.
 [[nodiscard]] std::string ranges(std::vector<std::int64_t> numbers);
+
+/// "a, b, c".
+[[nodiscard]] std::string joined(const std::vector<std::string>& parts, std::string_view separator);
+/// "finding 1", "findings 1, 3".
+[[nodiscard]] std::string findings_name(const std::vector<std::int64_t>& numbers);
 
 /// Colour, only where a terminal shows it.
 struct Style {
@@ -47,6 +51,9 @@ struct Style {
  private:
   [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const;
 };
+
+/// A line of a finding.
+[[nodiscard]] std::string labelled(std::string_view label, std::string_view text, const Style& style);
 
 /// Lines of cells; columns are as wide as their widest cell, two spaces apart. A column whose cells are numbers should
 /// be marked right-aligned.

@@ -139,6 +139,12 @@ struct MarkFlags {
 struct Key {
   std::int64_t graph = 0, key = 0;
   friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+
+  static constexpr std::string_view kShape = "key";
+  static void describe(auto&& field) {
+    field("graph", &Key::graph, "");
+    field("key", &Key::key, "the parameter within it");
+  }
 };
 
 struct Mark {

@@ -14,6 +14,12 @@ namespace dcmt::analyzer {
 struct SharedBytes {
   std::vector<std::int64_t> findings;  ///< their numbers, ascending
   Bytes at_peak;
+
+  static constexpr std::string_view kShape = "shared_bytes";
+  static void describe(auto&& field) {
+    field("findings", &SharedBytes::findings, "their numbers");
+    field("bytes", &SharedBytes::at_peak, "alive at the peak");
+  }
 };
 
 /// Parts point into the TraceData and the Releases, which must outlive it.

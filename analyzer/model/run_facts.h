@@ -14,16 +14,37 @@ namespace dcmt::analyzer {
 struct LossFact {
   std::string reason;
   std::int64_t count = 0;
+
+  static constexpr std::string_view kShape = "loss";
+  static void describe(auto&& field) {
+    field("reason", &LossFact::reason, "");
+    field("count", &LossFact::count, "");
+  }
 };
 
 struct DiagnosticFact {
   std::string code, text;  ///< text: of the first
   std::int64_t count = 0;
+
+  static constexpr std::string_view kShape = "diagnostic";
+  static void describe(auto&& field) {
+    field("code", &DiagnosticFact::code, "");
+    field("text", &DiagnosticFact::text, "");
+    field("count", &DiagnosticFact::count, "");
+  }
 };
 
 struct KeptFact {
   Kept why = Kept::kAll;
   std::int64_t steps = 0;
+
+  static constexpr std::string_view kShape = "kept";
+  static void describe(auto&& field) {
+    field(
+        "why", [](const KeptFact& fact) { return text_of(fact.why); },
+        "\"all\", \"steps\", \"every\", \"peak\", \"finding\", \"last\"; see `interval` in schema.md");
+    field("steps", &KeptFact::steps, "");
+  }
 };
 
 struct RunFacts {
@@ -44,6 +65,40 @@ struct RunFacts {
   std::vector<DiagnosticFact> diagnostics;    ///< those that differ in addresses only together
   std::optional<double> seconds;              ///< from start to the last record
   std::optional<double> recorder_cores;       ///< the recorder's processor time by that
+
+  static constexpr std::string_view kShape = "facts";
+  static void describe(auto&& field) {
+    field("state", &RunFacts::state, "\"recording\", \"finished\", \"recovered\"");
+    field("command", &RunFacts::command, "");
+    field(
+        "exit", &RunFacts::exit,
+        "\"exit N\", \"signal N\"; of a process that another one than `run` started: \"exit unseen\" if it left in "
+        "order, else \"unknown\"; \"exec\" if another program took its place, \"still running\" if the recording ended "
+        "first, \"unseen\" if nothing is known");
+    field("torch", &RunFacts::torch, "");
+    field("python", &RunFacts::python, "");
+    field("detail", &RunFacts::detail, "");
+    field("tool_version", &RunFacts::tool_version, "");
+    field("pid", &RunFacts::pid, "");
+    field("world_size", &RunFacts::world_size, "");
+    field("steps", &RunFacts::steps, "that ended");
+    field("steps_kept", &RunFacts::steps_kept,
+          "of those: everything about them is in the trace; of the others only sums are");
+    field("kept", &RunFacts::kept, "the steps kept, by reason");
+    field("final_releases", &RunFacts::final_releases, "of the whole run");
+    field("residual_releases", &RunFacts::residual_releases,
+          "of those: bytes were alive at the thread's next activity, those of pools included");
+    field("records", &RunFacts::records, "");
+    field("lost", &RunFacts::lost, "");
+    field("losses", &RunFacts::losses, "");
+    field("sequence_gaps", &RunFacts::sequence_gaps, "");
+    field("releases_with_bytes", &RunFacts::releases_with_bytes, "final releases that left bytes right after");
+    field("censuses", &RunFacts::censuses, "of those");
+    field("unexplained", &RunFacts::unexplained, "references, over all censuses of the trace");
+    field("diagnostics", &RunFacts::diagnostics, "");
+    field("seconds", &RunFacts::seconds, "recorded");
+    field("recorder_cores", &RunFacts::recorder_cores, "");
+  }
 };
 
 [[nodiscard]] RunFacts run_facts(const TraceData& data, const Releases& releases);

@@ -36,6 +36,13 @@ struct OperatorCount {
   std::int64_t in_trace = 0;  ///< of them, rows of the trace
 
   [[nodiscard]] bool exact() const { return at_most == at_least; }
+
+  static constexpr std::string_view kShape = "operator_count";
+  static void describe(auto&& field) {
+    field("at_least", &OperatorCount::at_least, "operators of the thread");
+    field("at_most", &OperatorCount::at_most, "equal to at_least if the number is exact; null if there is no bound");
+    field("in_trace", &OperatorCount::in_trace, "of them, rows of the trace");
+  }
 };
 
 struct ReleaseRow {

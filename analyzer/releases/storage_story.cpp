@@ -66,16 +66,4 @@ std::string_view name_of(EndedBy by) {
   return "alive";
 }
 
-std::string_view name_of(GoneBy by) {
-  switch (by) {
-    case GoneBy::kResize:
-      return "resize";
-    case GoneBy::kStorageEnd:
-      return "storage_end";
-    case GoneBy::kBlockFree:
-      break;
-  }
-  return "block_free";
-}
-
 }  // namespace dcmt::analyzer

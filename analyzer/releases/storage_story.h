@@ -34,6 +34,5 @@ struct StorageStory {
 [[nodiscard]] std::optional<StorageStory> storage_story(const TraceData& data, const Releases& releases, StorageId id);
 
 [[nodiscard]] std::string_view name_of(EndedBy ended_by);
-[[nodiscard]] std::string_view name_of(GoneBy gone_by);
 
 }  // namespace dcmt::analyzer

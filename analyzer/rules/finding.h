@@ -43,6 +43,13 @@ struct Evidence {
   std::vector<MarkId> marks;
   std::vector<EdgeId> edges;
   std::vector<SampleId> samples;
+
+  static constexpr std::string_view kShape = "evidence";
+  static void describe(auto&& field) {
+    field("marks", &Evidence::marks, "");
+    field("edges", &Evidence::edges, "");
+    field("samples", &Evidence::samples, "");
+  }
 };
 
 /// Alike storages are one finding: the same class, the same operator, the same holding function.

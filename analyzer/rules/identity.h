@@ -22,6 +22,16 @@ struct FindingIdentity {
   std::optional<std::string> holder;
 
   friend bool operator==(const FindingIdentity&, const FindingIdentity&) = default;
+
+  static constexpr std::string_view kShape = "identity";
+  static void describe(auto&& field) {
+    field("rule", &FindingIdentity::rule, "");
+    field("born", &FindingIdentity::born,
+          "what gave the storages, and the function that called it; \"[*]\": several functions");
+    field("released", &FindingIdentity::released,
+          "the same of their release, and of a read after it; empty: there is none");
+    field("holder", &FindingIdentity::holder, "the function that holds them; null: not known for certain");
+  }
 };
 
 /// True if they are one defect: holders tell two apart only where both are certain.

@@ -60,4 +60,16 @@ StringId device_of(const TraceData& data, StorageId storage) {
   return blocks.begin() == blocks.end() ? StringId() : (*blocks.begin())->device;
 }
 
+std::string_view name_of(GoneBy by) {
+  switch (by) {
+    case GoneBy::kResize:
+      return "resize";
+    case GoneBy::kStorageEnd:
+      return "storage_end";
+    case GoneBy::kBlockFree:
+      break;
+  }
+  return "block_free";
+}
+
 }  // namespace dcmt::analyzer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -35,5 +36,7 @@ struct Gone {
 
 /// Its blocks that cover `at`: one, or two while a resize copies.
 [[nodiscard]] std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at);
+
+[[nodiscard]] std::string_view name_of(GoneBy gone_by);
 
 }  // namespace dcmt::analyzer

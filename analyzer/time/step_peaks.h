@@ -16,6 +16,19 @@ struct StepPeak {
   Bytes peak;                            ///< the most during it; `begin` counts
   std::optional<Bytes> predicted_begin;  ///< the same two with `gaps` left out; not known where only sums were kept
   std::optional<Bytes> predicted_peak;
+
+  [[nodiscard]] bool kept() const { return predicted_peak.has_value(); }
+
+  static constexpr std::string_view kShape = "step_peak";
+  static void describe(auto&& field) {
+    field("step", &StepPeak::step, "");
+    field("kept", &StepPeak::kept, "false: only sums of this step are in the trace");
+    field("begin_bytes", &StepPeak::begin, "allocated when the step began");
+    field("peak_bytes", &StepPeak::peak, "the most during the step");
+    field("predicted_begin_bytes", &StepPeak::predicted_begin,
+          "the same two, had every residual storage been freed at its release; null if the step was not kept");
+    field("predicted_peak_bytes", &StepPeak::predicted_peak, "");
+  }
 };
 
 /// One entry per finished step, in order. `gaps` as of gaps_at_release().

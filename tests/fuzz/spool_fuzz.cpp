@@ -12,8 +12,9 @@
 #include <fstream>
 #include <string>
 
+#include "analyzer/model/report.h"
 #include "cli/inputs.h"
-#include "cli/report_json.h"
+#include "cli/json_writer.h"
 #include "cli/report_text.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "tests/fuzz/harness.h"
@@ -95,10 +96,9 @@ Outcome check_trace(const std::string& path, bool pristine) {
   const auto traces = cli::load_traces({path}, std::nullopt);
   if (!traces.ok()) return wrong("the trace is refused: " + traces.error().message);
   cli::ReportText text(false, cli::Style{});
-  text.add(traces->front());
-  if (text.finish().empty() || cli::report_json(traces->front()).empty()) {
-    return wrong("nothing is reported");
-  }
+  const model::Report report = model::report_of(path, traces->front().analysis);
+  text.add(report);
+  if (text.text().empty() || cli::json_of(report).empty()) return wrong("nothing is reported");
   if (pristine) {
     const std::string missing = answer(
         *database,

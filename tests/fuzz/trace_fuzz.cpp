@@ -11,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/ranks/rank_alignment.h"
+#include "analyzer/model/curve_view.h"
+#include "analyzer/model/report.h"
+#include "analyzer/model/views.h"
 #include "analyzer/testing/test_trace.h"
-#include "analyzer/time/timeline.h"
+#include "cli/curve_text.h"
 #include "cli/inputs.h"
+#include "cli/json_writer.h"
 #include "cli/ranks_json.h"
 #include "cli/ranks_text.h"
-#include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
 #include "collector/recorder/job/process_recorder.h"
@@ -66,22 +68,22 @@ bool write_by_recorder(const std::string& path, fuzz::Random& random) {
 
 void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   const cli::Style style;
-  out << cli::printed(cli::document("report", cli::Json::array({cli::report_json(trace)})));
-  out << cli::printed(cli::peak_json(trace)) << cli::printed(cli::releases_json(trace))
-      << cli::releases_text(trace, style);
+  const auto peak = model::peak_view(trace.path, trace.analysis);
+  const auto releases = model::releases_view(trace.path, trace.analysis);
+  out << cli::json_of(model::report_of(trace.path, trace.analysis)) << cli::json_of(peak) << cli::json_of(releases)
+      << cli::releases_text(releases, style);
   for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
-    out << cli::peak_text(trace, by, style);
+    out << cli::peak_text(peak, by, style);
     for (const char* at : {"end", "peak", "oom", "step:2", "here", "forward#2", "17"}) {
-      const auto moment = analyzer::find_moment(*trace.data, at, trace.analysis.main().what_if.measured.seq);
-      if (!moment) continue;
-      out << cli::live_text(trace, trace.analysis.main().device, *moment, by, style);
-      if (by == GroupBy::kSite) out << cli::printed(cli::live_json(trace, trace.analysis.main().device, *moment));
+      const auto live = model::live_view(trace.path, trace.analysis, at, true);
+      if (!live.ok()) continue;
+      out << cli::live_text(*live, by, style);
+      if (by == GroupBy::kSite) out << cli::json_of(*live);
     }
   }
   for (const analyzer::Storage& storage : trace.data->storages) {
-    const auto story = analyzer::storage_story(*trace.data, trace.analysis.releases, storage.id);
-    if (!story) continue;
-    out << cli::storage_text(trace, *story, style) << cli::printed(cli::storage_json(trace, *story));
+    const auto view = model::storage_view(trace.path, trace.analysis, storage.id);
+    if (view.ok()) out << cli::storage_text(*view, style) << cli::json_of(*view);
   }
 }
 
@@ -93,7 +95,8 @@ bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& ou
   if (random.chance(50)) question.from = random.chance(50) ? "step:2" : std::to_string(1 + random.below(60));
   const auto curve = analyzer::curve_overview(traces->front().database, question);
   if (!curve.ok()) return !curve.error().message.empty() && curve.error().message.find('\n') == std::string::npos;
-  out << cli::curve_text(*curve, cli::Style{}) << cli::printed(cli::curve_json(traces->front(), *curve));
+  const auto view = model::curve_view(path, 0, *curve);
+  out << cli::curve_text(view, cli::Style{}) << cli::json_of(view);
   return true;
 }
 
@@ -137,8 +140,8 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
     return Outcome::kRefused;
   }
   cli::ReportText report(traces->size() > 1, cli::Style{});
-  for (const cli::LoadedTrace& trace : *traces) report.add(trace);
-  out << report.finish();
+  for (const cli::LoadedTrace& trace : *traces) report.add(model::report_of(trace.path, trace.analysis));
+  out << report.text();
   print_ranks(*traces, out);
   for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
   return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;

@@ -1,0 +1,51 @@
+#include "analyzer/model/live_set.h"
+
+#include <memory>
+
+namespace dcmt::model {
+
+using analyzer::Block;
+
+LiveSet::LiveSet(const TraceData* data, const analyzer::PhaseIndex* phases, StringId device, Sequence at)
+    : data_(data), phases_(phases), device_(device), at_(at) {}
+
+Bytes LiveSet::bytes() const {
+  Bytes sum;
+  for (const Block* block : analyzer::live_blocks(*data_, device_, at_)) sum.value += block->bytes.value;
+  return sum;
+}
+
+Range<LiveBlock> LiveSet::blocks() const {
+  const auto live = std::make_shared<const std::vector<const Block*>>(analyzer::live_blocks(*data_, device_, at_));
+  return {live->size(), [&data = *data_, live](std::size_t at) {
+            const Block& block = *(*live)[at];
+            return LiveBlock{block.id,
+                             block.bytes,
+                             given(block.storage),
+                             analyzer::is_gathered(data, block.storage),
+                             text_of(data, block.owner),
+                             begin_of(block.span),
+                             actor_of(data, block.birth)};
+          }};
+}
+
+Groups LiveSet::by(analyzer::GroupBy by) const {
+  const std::vector<const Block*> live = analyzer::live_blocks(*data_, device_, at_);
+  std::int64_t total = 0;
+  for (const Block* block : live) total += block->bytes.value;
+  Groups result;
+  for (analyzer::Group& group : analyzer::group_blocks(*data_, *phases_, live, by, at_)) {
+    const double share = total > 0 ? static_cast<double>(group.bytes.value) / static_cast<double>(total) : 0;
+    result.groups.push_back(
+        {std::move(group.name), group.bytes, share, group.blocks, group.storages, given(group.largest)});
+  }
+  return result;
+}
+
+Bytes Groups::bytes_from(std::size_t from) const {
+  Bytes sum;
+  for (std::size_t i = from; i < groups.size(); ++i) sum.value += groups[i].bytes.value;
+  return sum;
+}
+
+}  // namespace dcmt::model

@@ -1,0 +1,94 @@
+// What is alive at one moment, in groups and block by block.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/model/range.h"
+#include "analyzer/model/values.h"
+#include "analyzer/storages/live_set.h"
+
+namespace dcmt::model {
+
+struct LiveBlock {
+  BlockId block;
+  Bytes bytes;
+  std::optional<StorageId> storage;
+  bool gathered = false;
+  std::optional<std::string_view> owner;
+  Moment born;
+  Actor by;
+
+  static constexpr std::string_view kShape = "live_block";
+  static void describe(auto&& field) {
+    field("block", &LiveBlock::block, "");
+    field("bytes", &LiveBlock::bytes, "");
+    field("storage", &LiveBlock::storage, "");
+    field("gathered", &LiveBlock::gathered, "a gather or wait gave its storage");
+    field("owner", &LiveBlock::owner, "who keeps it, where that is known and no tensor: \"cuBLAS workspace\"");
+    field("born", &LiveBlock::born, "");
+    field("by", &LiveBlock::by, "");
+  }
+};
+
+struct Group {
+  std::string name;
+  Bytes bytes;
+  double share = 0;  ///< of all groups
+  std::int64_t blocks = 0, storages = 0;
+  std::optional<BlockId> largest_block;
+
+  static constexpr std::string_view kShape = "group";
+  static void describe(auto&& field) {
+    field("name", &Group::name,
+          "of the site, operator, phase, kind (\"gathered parameter\", \"other\") or owner: the parameter that was "
+          "gathered (\"graph 0 id 3\", \"layers.0.weight (FSDP2)\", or \"-\"), or origin of its gather (\"compiled\", "
+          "\"hook\"); in every grouping \"under 64 KiB, not followed\"");
+    field("bytes", &Group::bytes, "");
+    field("blocks", &Group::blocks, "0: their number is not known");
+    field("storages", &Group::storages, "");
+    field("largest_block", &Group::largest_block, "");
+  }
+};
+
+/// Groups, most bytes first.
+struct Groups {
+  std::vector<Group> groups;
+
+  /// Of all from the one at `from` on.
+  [[nodiscard]] Bytes bytes_from(std::size_t from) const;
+};
+
+/// The blocks of a device that are alive right after a moment.
+class LiveSet {
+ public:
+  LiveSet() = default;
+  /// nullptr data: nothing.
+  LiveSet(const TraceData* data, const analyzer::PhaseIndex* phases, StringId device, Sequence at);
+
+  [[nodiscard]] Bytes bytes() const;
+  [[nodiscard]] Range<LiveBlock> blocks() const;
+  [[nodiscard]] Groups by(analyzer::GroupBy by) const;
+
+  [[nodiscard]] std::vector<Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }
+  [[nodiscard]] std::vector<Group> by_operator() const { return by(analyzer::GroupBy::kOperator).groups; }
+  [[nodiscard]] std::vector<Group> by_phase() const { return by(analyzer::GroupBy::kPhase).groups; }
+  [[nodiscard]] std::vector<Group> by_kind() const { return by(analyzer::GroupBy::kKind).groups; }
+  [[nodiscard]] std::vector<Group> by_owner() const { return by(analyzer::GroupBy::kOwner).groups; }
+  [[nodiscard]] std::vector<Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
+  static void describe_groups(auto&& field, std::string_view meaning) {
+    field("by_site", &LiveSet::by_site, meaning);
+    field("by_operator", &LiveSet::by_operator, "");
+    field("by_phase", &LiveSet::by_phase, "");
+    field("by_kind", &LiveSet::by_kind, "");
+    field("by_owner", &LiveSet::by_owner, "");
+    field("by_origin", &LiveSet::by_origin, "");
+  }
+
+ private:
+  const TraceData* data_ = nullptr;
+  const analyzer::PhaseIndex* phases_ = nullptr;
+  StringId device_;
+  Sequence at_;
+};
+
+}  // namespace dcmt::model

@@ -1,0 +1,19 @@
+// Numbers as a person reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dcmt::model {
+
+/// 12589056 → "12,589,056".
+[[nodiscard]] std::string grouped(std::int64_t number);
+/// "12,589,056 B".
+[[nodiscard]] std::string exact_bytes(std::int64_t bytes);
+/// "12.0 MiB"; below 1 KiB exact.
+[[nodiscard]] std::string rounded_bytes(std::int64_t bytes);
+/// "1 release", "12 releases".
+[[nodiscard]] std::string counted(std::int64_t number, std::string_view singular, std::string_view plural = {});
+
+}  // namespace dcmt::model

@@ -1,0 +1,42 @@
+#include "analyzer/model/remarks.h"
+
+#include "analyzer/model/quantities.h"
+
+namespace dcmt::model {
+namespace {
+
+using analyzer::RemarkKind;
+
+std::string releases_of(const analyzer::Remark& remark) {
+  return counted(remark.count, "release") + " of " + counted(remark.parameters, "parameter");
+}
+
+std::string text_of(const analyzer::Remark& remark) {
+  const std::string bytes = rounded_bytes(remark.bytes.value);
+  switch (remark.kind) {
+    case RemarkKind::kPool:
+      return "a pool of " + counted(remark.count, "buffer") + " keeps " + bytes + " by design: after " +
+             counted(remark.releases, "release") + " the buffer went to another gather, or waits for one";
+    case RemarkKind::kStaysGathered:
+      return counted(remark.parameters, "parameter") + " (" + bytes +
+             ") stayed gathered after a forward without a backward of its own, as in an evaluation or after an "
+             "exception: released in a backward only";
+    case RemarkKind::kUsesLeft:
+      return releases_of(remark) + " ended a cycle with uses left: the declared count is too high";
+    case RemarkKind::kUntracked:
+      return releases_of(remark) + " untracked: there was no room to follow the storages, so they are not judged";
+    case RemarkKind::kFirstMissed:
+      return releases_of(remark) + " not judged: the gather was not observed";
+    case RemarkKind::kUnknown:
+      return releases_of(remark) + " unknown: a death or a gather may be among the records that were lost";
+  }
+  return {};
+}
+
+}  // namespace
+
+Remark remark_of(const analyzer::Remark& remark) {
+  return {remark.kind, remark.count, remark.parameters, remark.releases, remark.bytes, text_of(remark)};
+}
+
+}  // namespace dcmt::model

@@ -1,0 +1,74 @@
+#include "analyzer/model/report.h"
+
+#include <set>
+
+namespace dcmt::model {
+namespace {
+
+using analyzer::Analysis;
+using analyzer::RemarkKind;
+
+Summary summary_of(const Analysis& analysis) {
+  Summary summary;
+  std::set<std::string> trial_origins;
+  for (const analyzer::Finding& finding : analysis.findings) {
+    for (const analyzer::OomVerdict& verdict : finding.out_of_memory) {
+      ++summary.errors;
+      summary.errors_in_vain += verdict.fits_without_dead ? 1 : 0;
+    }
+    if (finding.aside()) {
+      ++summary.trials;
+      trial_origins.insert(finding.origins.begin(), finding.origins.end());
+      continue;
+    }
+    if (finding.rule == "residual") summary.residual += static_cast<std::int64_t>(finding.items.size());
+    if (finding.rule == "use_after_release") summary.read_early += finding.keys();
+    if (finding.rule == "never_released") summary.never_released += finding.keys();
+  }
+  summary.only_trials = summary.trials == static_cast<std::int64_t>(analysis.findings.size());
+  summary.trial_origins.assign(trial_origins.begin(), trial_origins.end());
+  return summary;
+}
+
+}  // namespace
+
+Essence Report::essence() const {
+  Essence essence;
+  for (const DevicePeak& device : devices) {
+    essence.devices.push_back({device.bytes, device.predicted_bytes, device.dead_bytes});
+  }
+  essence.steps = facts.steps;
+  essence.releases = releases.total;
+  essence.lost = facts.lost;
+  for (const Finding& finding : findings) {
+    essence.findings.push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes, finding.parameters,
+                                finding.unexplained, finding.reads});
+  }
+  return essence;
+}
+
+Report report_of(const std::string& path, const Analysis& analysis) {
+  Report report;
+  report.path = path;
+  report.rank = analysis.facts.rank;
+  report.peak = peak_of(analysis);
+  for (const analyzer::DeviceAnalysis& device : analysis.devices) {
+    report.devices.push_back(device_peak_of(analysis, device));
+  }
+  report.releases = totals_of(analysis.releases);
+  report.findings = findings_of(analysis);
+  for (const analyzer::Remark& remark : analysis.remarks) {
+    report.remarks.push_back(remark_of(remark));
+    const bool missed = remark.kind == RemarkKind::kUntracked || remark.kind == RemarkKind::kFirstMissed;
+    report.not_followed += missed ? remark.count : 0;
+  }
+  report.steps = analysis.main().steps;
+  report.survivors = survivors_of(*analysis.data, analysis.survivors);
+  report.facts = analysis.facts;
+  report.summary = summary_of(analysis);
+  report.final_releases = final_releases_of(analysis.releases);
+  report.outliving = outliving(*analysis.data, analysis.survivors);
+  return report;
+}
+
+}  // namespace dcmt::model

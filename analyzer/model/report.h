@@ -1,0 +1,90 @@
+// Everything that a report may say of one trace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/model/devices.h"
+#include "analyzer/model/findings.h"
+#include "analyzer/model/releases.h"
+#include "analyzer/model/remarks.h"
+#include "analyzer/model/survivors.h"
+
+namespace dcmt::model {
+
+/// The numbers of the first sentences, of what is about the training.
+struct Summary {
+  std::int64_t errors = 0,
+               errors_in_vain = 0;  ///< out of memory; of them, those that freeing the dead would have saved
+  std::int64_t residual = 0;        ///< releases that left bytes
+  std::int64_t read_early = 0, never_released = 0;  ///< parameters
+  std::int64_t trials = 0;                          ///< findings that are not about the training
+  bool only_trials = false;
+  std::vector<std::string> trial_origins;  ///< of those
+};
+
+/// What must agree for a rank to be called equal to another: the peaks and their parts, the releases and the findings,
+/// not addresses and times. Points into no trace.
+struct Essence {
+  struct OfFinding {
+    std::string rule;
+    std::vector<std::string> classes;
+    std::size_t items = 0;
+    Bytes bytes;
+    std::vector<ParametersOfGraph> parameters;
+    std::int64_t unexplained = 0, reads = 0;
+    friend bool operator==(const OfFinding&, const OfFinding&) = default;
+  };
+  struct OfDevice {
+    Bytes peak, predicted, dead;
+    friend bool operator==(const OfDevice&, const OfDevice&) = default;
+  };
+
+  std::vector<OfDevice> devices;
+  std::int64_t steps = 0, releases = 0, lost = 0;
+  std::vector<OfFinding> findings;
+  friend bool operator==(const Essence&, const Essence&) = default;
+};
+
+struct Report {
+  std::string path;
+  std::int64_t rank = -1;
+  Peak peak;
+  std::vector<DevicePeak> devices;
+  Totals releases;
+  std::vector<Finding> findings;
+  std::vector<Remark> remarks;
+  std::vector<analyzer::StepPeak> steps;
+  Range<Survivors> survivors;
+  analyzer::RunFacts facts;
+
+  Summary summary;
+  FinalReleases final_releases;
+  std::optional<Outliving> outliving;
+  std::int64_t not_followed = 0;  ///< releases, because there was no room or their gather was missed
+
+  static constexpr std::string_view kShape = "report";
+  static void describe(auto&& field) {
+    field("path", &Report::path, "of the trace");
+    field("rank", &Report::rank, "-1: none");
+    field("peak", &Report::peak, "of the first device");
+    field("devices", &Report::devices, "GPUs before the CPU, of several the highest peak first");
+    field("releases", &Report::releases, "");
+    field("findings", &Report::findings,
+          "out of memory first, then by device, most bytes dead at the peak of the device, most bytes times time");
+    field("remarks", &Report::remarks, "what is by design, or could not be judged");
+    field("steps", &Report::steps, "of the first device, one for every step that ended");
+    field("survivors", &Report::survivors, "one for every step that ended");
+    field("facts", &Report::facts, "how much of the run is in the trace");
+  }
+
+  [[nodiscard]] Essence essence() const;
+  /// There is a finding about the training.
+  [[nodiscard]] bool found() const { return static_cast<std::int64_t>(findings.size()) > summary.trials; }
+};
+
+/// `path`: as it is printed.
+[[nodiscard]] Report report_of(const std::string& path, const analyzer::Analysis& analysis);
+
+}  // namespace dcmt::model

@@ -1,0 +1,136 @@
+// The small values of the report model: moments, frames, who did something, marks.
+//
+// The model is what a face may say of a trace: typed values, made by the analyzer alone. Faces choose what of it they
+// show and how it reads. A type of the model has a name (kShape) and lists its fields once, with their keys and what
+// they mean: describe(field) calls field(key, member, meaning) for each, in their order. A member is a data member or
+// a const function without parameters; a function makes its value when it is called. From these lists come the JSON
+// documents and the check of docs/json.md. Members that describe() leaves out are for text alone.
+//
+// Everything in the model points into the TraceData and the Analysis that it was made of, which must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/storages/storage_bytes.h"
+#include "analyzer/time/timeline.h"
+
+namespace dcmt::model {
+
+using analyzer::TraceData;
+
+struct Moment {
+  Sequence seq;
+  TimeNs ns;
+
+  static constexpr std::string_view kShape = "moment";
+  static void describe(auto&& field) {
+    field("seq", &Moment::seq, "");
+    field("ns", &Moment::ns, "");
+  }
+};
+
+struct Frame {
+  std::string_view file, function;
+  std::int64_t line = 0;
+  bool library = false;  ///< nobody's mistake is there
+
+  static constexpr std::string_view kShape = "frame";
+  static void describe(auto&& field) {
+    field("file", &Frame::file, "");
+    field("line", &Frame::line, "");
+    field("function", &Frame::function, "");
+  }
+};
+
+/// Who did something.
+struct Actor {
+  std::optional<ThreadId> thread;
+  std::optional<std::string_view> innermost_operator, outer_operator;
+  std::string site;
+  std::vector<Frame> stack;
+
+  static constexpr std::string_view kShape = "actor";
+  static void describe(auto&& field) {
+    field("thread", &Actor::thread, "");
+    field("operator", &Actor::innermost_operator, "the innermost");
+    field("outer_operator", &Actor::outer_operator, "the outermost plain operator around it");
+    field("site", &Actor::site, "the innermost frame of user or generated code, \"file:line function\"");
+    field("stack", &Actor::stack, "innermost first; empty if unknown");
+  }
+};
+
+struct Mark {
+  MarkId mark;
+  std::optional<std::string_view> name;
+  Moment at;
+  Actor by;
+  std::int64_t cycle = 0;
+  std::optional<std::int64_t> declared, remaining;  ///< uses
+  std::optional<Bytes> bytes;                       ///< of its storage then
+
+  static constexpr std::string_view kShape = "mark";
+  static void describe(auto&& field) {
+    field("mark", &Mark::mark, "");
+    field("name", &Mark::name, "of the operator or mark");
+    field("at", &Mark::at, "");
+    field("by", &Mark::by, "");
+  }
+};
+
+/// A use of a storage by an operator or a kernel.
+struct Read : Mark {
+  bool by_kernel = false;
+  std::optional<std::int64_t> ordinal;
+  std::optional<std::string_view> backward;  ///< node of the backward that the operator ran in
+
+  static constexpr std::string_view kShape = "read";
+  static void describe(auto&& field) {
+    field("mark", &Read::mark, "");
+    field("name", &Read::name, "of the operator that read, or of the kernel");
+    field("at", &Read::at, "");
+    field("by", &Read::by, "");
+    field("by_kernel", &Read::by_kernel, "a kernel (or a copy) got an address in the storage");
+    field("bytes", &Read::bytes, "of the storage then; 0: the data was gone");
+    field("ordinal", &Read::ordinal, "the thread's operator number");
+  }
+};
+
+/// When and by whom a storage's bytes went.
+struct Gone {
+  analyzer::GoneBy how = analyzer::GoneBy::kStorageEnd;
+  Moment at;
+  Actor by;
+  std::optional<std::string_view> at_return_of;  ///< the function that held it, where it went as that returned
+
+  static constexpr std::string_view kShape = "gone";
+  static void describe(auto&& field) {
+    field("how", &Gone::how, "\"resize\", \"storage_end\", \"block_free\"");
+    field("at", &Gone::at, "");
+    field("by", &Gone::by, "");
+  }
+};
+
+/// An id that is zero where there is none.
+template <class Id>
+[[nodiscard]] std::optional<Id> given(Id id) {
+  return id.valid() ? std::optional(id) : std::nullopt;
+}
+
+[[nodiscard]] std::optional<std::string_view> text_of(const TraceData& data, StringId id);
+[[nodiscard]] std::optional<std::int64_t> number_of(const analyzer::Step* step);
+[[nodiscard]] Moment begin_of(const analyzer::Span& span);
+/// nullopt if there is no such moment.
+[[nodiscard]] std::optional<Moment> moment_of(Sequence seq, TimeNs ns);
+[[nodiscard]] std::optional<Moment> end_of(const analyzer::Span& span);
+[[nodiscard]] Actor actor_of(const TraceData& data, const analyzer::Actor& actor);
+[[nodiscard]] Mark mark_of(const TraceData& data, const analyzer::Mark& mark);
+[[nodiscard]] std::optional<Mark> mark_of(const TraceData& data, const analyzer::Mark* mark);
+[[nodiscard]] Read read_of(const TraceData& data, const analyzer::Mark& read);
+[[nodiscard]] std::vector<Read> reads_of(const TraceData& data, const std::vector<const analyzer::Mark*>& reads);
+
+}  // namespace dcmt::model

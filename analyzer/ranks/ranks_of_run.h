@@ -1,0 +1,38 @@
+// What a report says of several ranks together: how well their clocks compare, and what differs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/ranks/rank_alignment.h"
+#include "analyzer/ranks/rank_comparison.h"
+
+namespace dcmt::analyzer {
+
+/// How the clocks of the ranks were put on one.
+struct RankClocks {
+  bool aligned = true;                      ///< false: some rank has no step or collective in common with the first one
+  std::int64_t steps = 0, collectives = 0;  ///< matched, the least of the ranks
+  TimeNs error;                             ///< the largest
+};
+
+/// Takes one trace after the other, and keeps nothing of them that is large.
+class RanksOfRun {
+ public:
+  /// A trace without a rank is none of them.
+  void add(const Analysis& analysis);
+
+  /// nullopt for one rank.
+  [[nodiscard]] std::optional<RankClocks> clocks() const;
+  /// nullopt for one rank, for traces that are not of one run, and where nothing differs.
+  [[nodiscard]] std::optional<RankComparison> difference() const;
+  /// The folders of the traces, as arguments of a command.
+  [[nodiscard]] std::string folders() const;
+
+ private:
+  std::vector<RankEvents> events_;
+  std::vector<RankFacts> ranks_;
+};
+
+}  // namespace dcmt::analyzer

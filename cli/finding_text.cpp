@@ -1,0 +1,282 @@
+#include "cli/finding_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "cli/holder_text.h"
+#include "cli/oom_text.h"
+#include "cli/streams_text.h"
+#include "trace/base/code_path.h"
+
+namespace dcmt::cli {
+namespace {
+
+using analyzer::LaunchCounts;
+using analyzer::OperatorCount;
+using model::Finding;
+using model::FindingItem;
+
+constexpr std::size_t kMostFrames = 3;
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+/// The names of parameters that all have one, else their numbers.
+std::string keys_of_graph(const model::ParametersOfGraph& parameters) {
+  constexpr std::size_t kMostNames = 4;
+  if (parameters.names.empty()) return (parameters.keys.size() == 1 ? "id " : "ids ") + ranges(parameters.keys);
+  std::vector<std::string> names = parameters.names;
+  if (names.size() > kMostNames) {
+    names.resize(kMostNames);
+    names.push_back(fmt::format("{} more", parameters.names.size() - kMostNames));
+  }
+  return joined(names, ", ");
+}
+
+std::string parameters_text(const Finding& finding) {
+  std::vector<std::string> parts;
+  for (const model::ParametersOfGraph& parameters : finding.parameters) {
+    std::string text = keys_of_graph(parameters);
+    if (finding.parameters.size() > 1 || parameters.graph != 0) text += " of " + parameters.graph_name;
+    parts.push_back(std::move(text));
+  }
+  return joined(parts, "; ");
+}
+
+/// Parameters and steps.
+std::string subject_text(const Finding& finding) {
+  const std::string steps = steps_text(finding.steps);
+  return parameters_text(finding) + (steps.empty() ? "" : " · " + steps);
+}
+
+std::string bytes_text(const Finding& finding) {
+  if (const auto each = finding.bytes_each) {
+    return finding.keys == 1 ? exact_bytes(each->value)
+                             : fmt::format("{} × {}", finding.keys, exact_bytes(each->value));
+  }
+  return fmt::format("{}, {}", counted(finding.keys, "storage"), exact_bytes(finding.bytes.value));
+}
+
+std::string operators_text(const OperatorCount& count) {
+  if (count.exact()) return counted(count.at_least, "operator");
+  if (count.at_most) return fmt::format("{} to {} operators", grouped(count.at_least), grouped(*count.at_most));
+  return fmt::format("at least {}", counted(count.at_least, "operator"));
+}
+
+/// Launches that do not say what memory they work on.
+std::string opaque_text(const LaunchCounts& counts) {
+  if (counts.opaque() == 0) return "none opaque";
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, std::string_view one, std::string_view many) {
+    if (count > 0) parts.push_back(counted(count, one, many));
+  };
+  add(counts.graphs, "graph", "graphs");
+  add(counts.nccl, "NCCL kernel", "NCCL kernels");
+  add(counts.unknown, "with unknown parameters", "with unknown parameters");
+  add(counts.copies, "copy of several parts", "copies of several parts");
+  return fmt::format("{} opaque ({})", grouped(counts.opaque()), joined(parts, ", "));
+}
+
+std::string none_seen_text(const Finding& finding) {
+  const std::string operators = operators_text(finding.coverage);
+  if (!finding.launches) {
+    return fmt::format("after the release: none seen in {}; calls past the dispatcher are not observed", operators);
+  }
+  return fmt::format("after the release: none seen in {} and {}, {}{}", operators,
+                     counted(finding.launches->counts.calls, "launch", "launches"),
+                     opaque_text(finding.launches->counts),
+                     finding.launches->whole ? "" : "; launches were not looked at all the time");
+}
+
+/// Who reads: operators and kernels apart, since an operator that reads launches kernels that do.
+std::string readers_text(const Finding& finding) {
+  std::vector<std::string> parts;
+  if (finding.reads > 0) parts.push_back(counted(finding.reads, "operator"));
+  if (finding.kernel_reads > 0) parts.push_back(counted(finding.kernel_reads, "kernel"));
+  return joined(parts, " and ");
+}
+
+std::string held_text(const model::HeldFor& held) {
+  const std::string operators =
+      held.least_operators == held.most_operators
+          ? counted(held.most_operators, "operator")
+          : fmt::format("{} to {} operators", grouped(held.least_operators), grouped(held.most_operators));
+  const std::string time = held.shortest == held.longest
+                               ? duration(held.shortest.value)
+                               : fmt::format("{} to {}", duration(held.shortest.value), duration(held.longest.value));
+  return fmt::format("{}: {}{}, {} after the release", gone_text(held.gone), held.exact ? "" : "at least ", operators,
+                     time);
+}
+
+std::string released_text(const Finding& finding, const model::Mark& release) {
+  std::string countdown;
+  if (release.declared && release.remaining) {
+    countdown = fmt::format(" (use count {} → {})", *release.remaining + 1, *release.remaining);
+  }
+  const std::string steps = steps_text(finding.steps);
+  return fmt::format("{}, {}: final{}, not persistent{}", release.name.value_or(""), parameters_text(finding),
+                     countdown, steps.empty() ? "" : " · " + steps);
+}
+
+std::string lines_of_residual(const Finding& finding, const Style& style) {
+  const FindingItem first = finding.items.front();
+  const model::Mark release = *first.release();
+  std::string text = labelled("released", released_text(finding, release), style);
+  text += labelled("",
+                   finding.only_tensor_cleared
+                       ? "only the registered tensor was emptied; the shared storage kept its bytes"
+                       : fmt::format("the storage kept {} of {} bytes", grouped(first.bytes().value),
+                                     grouped(release.bytes.value_or(first.bytes()).value)),
+                   style);
+  if (finding.holders) {
+    const std::string suffix =
+        finding.more_alike > 0 ? fmt::format("   {} more alike", grouped(finding.more_alike)) : "";
+    text += holder_lines(*finding.holders, suffix, style);
+  } else {
+    text += labelled("held by", "not known: no census was taken at these releases", style);
+  }
+  text += labelled("because", finding.why, style);
+  if (finding.held_for) text += labelled("freed", held_text(*finding.held_for), style);
+  if (finding.not_freed > 0) {
+    text += labelled(finding.held_for ? "" : "freed",
+                     fmt::format("{} not freed to the end of the trace", grouped(finding.not_freed)), style);
+  }
+  if (finding.holders) {
+    text += labelled("counts", count_text(*finding.holders), style);
+    if (finding.censuses > 1) {
+      text += labelled(
+          "",
+          fmt::format("over {}: {} explained + {} unexplained", counted(finding.censuses, "census", "censuses"),
+                      grouped(finding.explained), grouped(finding.unexplained)),
+          style);
+    }
+  }
+  text += labelled("reads", none_seen_text(finding), style);
+  text += labelled("proof", "not proved: reads are observed, not prevented", style);
+  return text;
+}
+
+std::string stack_lines(std::string_view label, std::string_view head, const model::Actor& by, const Style& style) {
+  std::string text = labelled(label, head, style);
+  std::size_t shown = 0;
+  for (const model::Frame& frame : by.stack) {
+    if (frame.library) continue;
+    text += labelled("", fmt::format("  {}:{}  {}", short_path(frame.file), frame.line, frame.function), style);
+    if (++shown == kMostFrames) break;
+  }
+  return text;
+}
+
+std::string read_text(const model::Read& read, Bytes bytes) {
+  std::string text(read.name.value_or(""));
+  if (read.by_kernel) {
+    text = "kernel " + cut(text, kKernelName);
+  } else if (read.backward) {
+    text += fmt::format(" in {}", *read.backward);
+  }
+  if (read.ordinal) text += fmt::format(", operator {}", grouped(*read.ordinal));
+  return text +
+         (bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", exact_bytes(bytes.value)));
+}
+
+std::string lines_of_use(const Finding& finding, const Style& style) {
+  const FindingItem first = finding.items.front();
+  const model::Read read = first.reads().front();
+  const model::Mark release = *first.release();
+  std::string text = labelled("parameter", subject_text(finding), style);
+  text += stack_lines("first read", read_text(read, first.bytes()), read.by, style);
+  text +=
+      stack_lines("released", fmt::format("{}, {} before", release.name.value_or(""), duration(first.lasted().value)),
+                  release.by, style);
+  if (const auto gather = first.gather()) {
+    text += stack_lines(
+        "gathered", fmt::format("{}, cycle {}", gather->name.value_or(""), std::max<std::int64_t>(1, gather->cycle)),
+        gather->by, style);
+  }
+  text += labelled("because", finding.why, style);
+  text +=
+      labelled("reads", fmt::format("by {} after the release, before the next gather", readers_text(finding)), style);
+  return text;
+}
+
+/// What the set adds to the peak, and what it can add at most: the sum of its gathered bytes, each parameter once.
+std::string bound_line(const Finding& finding, const Style& style) {
+  if (!finding.alive_share) return {};
+  return labelled("at the peak",
+                  fmt::format("{} of it alive, {} of the peak; at most {}, each parameter once",
+                              exact_bytes(finding.alive_at_peak.value), percent(*finding.alive_share, 1),
+                              exact_bytes(finding.bytes.value)),
+                  style);
+}
+
+std::string lines_of_never(const Finding& finding, const Style& style) {
+  const FindingItem first = finding.items.front();
+  const model::Mark gather = *first.gather();
+  std::string text =
+      stack_lines("gathered", fmt::format("{}, {}", gather.name.value_or(""), subject_text(finding)), gather.by, style);
+  if (const auto release = first.release()) {
+    text += labelled("released",
+                     fmt::format("{} ran, {} uses left of {}", release->name.value_or(""),
+                                 release->remaining.value_or(0), release->declared.value_or(0)),
+                     style);
+  } else {
+    text += labelled("released", "never", style);
+  }
+  text += labelled("because", finding.why, style);
+  const auto gone = first.gone();
+  text += labelled("freed",
+                   gone ? fmt::format("{}, {} after the gather", gone_text(*gone), duration(first.lasted().value))
+                        : "not to the end of the trace",
+                   style);
+  return text + bound_line(finding, style);
+}
+
+/// Where the gathers came from, if that says more than the name of what gathered.
+std::string origin_line(const Finding& finding, const Style& style) {
+  if (finding.origins_besides.empty()) return "";
+  const char* trial = finding.trial ? ", which tries the program out: it is not the training" : "";
+  return labelled("origin", "gathered by " + joined(finding.origins_besides, ", ") + trial, style);
+}
+
+/// "certain", and of how many releases that is known where it is not of all.
+std::string holder_confidence(const Finding& finding) {
+  const auto releases = static_cast<std::int64_t>(finding.items.size());
+  if (finding.censuses == 0 || finding.censuses == releases) return std::string(name_of(finding.confidence));
+  return fmt::format("{}, {} of {} inspected", finding.certain_where_inspected ? "certain" : "partial",
+                     grouped(finding.censuses), counted(releases, "release"));
+}
+
+}  // namespace
+
+std::string steps_text(const std::vector<std::int64_t>& steps) {
+  if (steps.empty()) return {};
+  return (steps.size() == 1 ? "step " : "steps ") + ranges(steps);
+}
+
+std::string finding_text(const std::string& path, const Finding& finding, const Style& style) {
+  if (finding.memory_ran_out) return out_of_memory_text(path, finding, style);
+  if (finding.waits) return waits_text(path, finding, style);
+  if (finding.pools) return pools_text(path, finding, style);
+  const bool is_residual = finding.rule == "residual";
+  const bool is_use = finding.rule == "use_after_release";
+  std::string text =
+      fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
+                  joined(finding.classes, ", "), is_use ? counted(finding.keys, "parameter") : bytes_text(finding),
+                  is_residual ? "   holder: " + holder_confidence(finding) : "");
+  if (is_residual) text += lines_of_residual(finding, style);
+  if (is_use) text += lines_of_use(finding, style);
+  if (finding.rule == "never_released") text += lines_of_never(finding, style);
+  text += origin_line(finding, style);
+  text += labelled("fix", finding.fix, style);
+  text += labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", path, finding.number), style);
+  const std::int64_t storage = finding.items.front().storage().value_or(StorageId()).value;
+  return text + labelled("", fmt::format("dc-memtrace show storage {} {}", path, storage), style);
+}
+
+}  // namespace dcmt::cli

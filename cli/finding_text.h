@@ -1,0 +1,17 @@
+// A finding as a person reads it.
+#pragma once
+
+#include <string>
+
+#include "analyzer/model/findings.h"
+#include "cli/text.h"
+
+namespace dcmt::cli {
+
+/// `path`: of the trace, for the commands that come next.
+[[nodiscard]] std::string finding_text(const std::string& path, const model::Finding& finding, const Style& style);
+
+/// "step 3", "steps 1 to 3"; empty if there is none.
+[[nodiscard]] std::string steps_text(const std::vector<std::int64_t>& steps);
+
+}  // namespace dcmt::cli

@@ -1,0 +1,19 @@
+// Who holds a storage, and how its bytes went, in lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/model/holders.h"
+#include "cli/text.h"
+
+namespace dcmt::cli {
+
+/// Lines "held by …" of what one census found.
+[[nodiscard]] std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style);
+/// "storage 1 = 1 explained + 0 unexplained · tensors …".
+[[nodiscard]] std::string count_text(const model::Holders& holders);
+/// "by the last reference, at the return of Runner.call".
+[[nodiscard]] std::string gone_text(const model::Gone& gone);
+
+}  // namespace dcmt::cli

@@ -1,0 +1,64 @@
+#include "cli/peak_text.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace dcmt::cli {
+namespace {
+
+using model::DevicePeak;
+
+constexpr std::size_t kNumbers = 16;   // columns of byte counts
+constexpr std::size_t kMostAlone = 4;  // findings whose own prediction is shown
+
+std::string peak_row(std::string_view label, Bytes bytes, std::string_view rest) {
+  return left(label, 16) + right(exact_bytes(bytes.value), kNumbers) + "   " + std::string(rest) + "\n";
+}
+
+/// The peak without each of several findings alone, and what only all of some of them together free.
+std::string alone_lines(const DevicePeak& peak) {
+  std::string text;
+  for (std::size_t i = 0; i < peak.alone.size() && i < kMostAlone; ++i) {
+    text += peak_row("", peak.alone[i].peak, fmt::format("          without finding {} alone", peak.alone[i].finding));
+  }
+  if (peak.alone.size() > kMostAlone) {
+    text += fmt::format("{}and {}: --json\n", left("", 16),
+                        counted(static_cast<std::int64_t>(peak.alone.size() - kMostAlone), "more finding"));
+  }
+  for (const analyzer::SharedBytes& shared : peak.shared) {
+    text += fmt::format("  {} share {}, freed only when all of them are fixed\n", findings_name(shared.findings),
+                        exact_bytes(shared.at_peak.value));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string where_of_peak(const DevicePeak& peak) {
+  std::vector<std::string> parts{std::string(peak.device.value_or(""))};
+  if (peak.step) parts.push_back(fmt::format("step {}", *peak.step));
+  if (peak.phase) parts.emplace_back(*peak.phase);
+  if (peak.sums_only) parts.emplace_back("rows of that step were not kept");
+  if (peak.by_operator) parts.push_back(fmt::format("at {}", *peak.by_operator));
+  if (!peak.site.empty()) parts.push_back(peak.site);
+  return joined(parts, " · ");
+}
+
+std::string peak_lines(const DevicePeak& peak, const Style& style) {
+  const auto share = [](double of_peak) { return right(percent(of_peak, 1), 7); };
+  std::string text = peak_row("peak allocated", peak.bytes, where_of_peak(peak));
+  if (peak.reserved_bytes) {
+    text += peak_row(
+        "  reserved", *peak.reserved_bytes,
+        peak.active_bytes ? fmt::format("at most, and {} active", exact_bytes(peak.active_bytes->value)) : "at most");
+  }
+  if (peak.dead_bytes.value == 0) return text;
+  text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share));
+  text += peak_row("  dead but held", peak.dead_bytes,
+                   style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings));
+  text += peak_row("  predicted", peak.predicted_bytes, "          without " + findings_name(peak.without_findings));
+  return peak.alone.size() > 1 ? text + alone_lines(peak) : text;
+}
+
+}  // namespace dcmt::cli
