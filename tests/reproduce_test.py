@@ -16,6 +16,7 @@ SAMPLES = recorded.ROOT / "samples"
 RELEASE = SAMPLES / "zero3_release" / "train.py"
 SKIPPED = SAMPLES / "zero3_skipped_frame" / "train.py"
 OFFLOAD = SAMPLES / "zero3_offload" / "train.py"
+HEALTHY = recorded.ROOT / "tests" / "healthy" / "run.py"
 TRAIN = ("-m", "dcmt_zero3.train", "--steps", "2", "--layers", "1", "--ranks", "2")
 TENSOR_ONLY = ("--switch", "release_clears_tensor_only")
 GATHERED = 1_048_580  # of each weight of samples/zero3_release
@@ -310,6 +311,9 @@ PROGRAMS = {
     "graphs": ((*TRAIN, *TENSOR_ONLY, "--compiled", "--switch", "wrapper_keeps_aliases"), 1),
     "persistent": ((*TRAIN, *TENSOR_ONLY, "--persistent-below", 10**6), 0),
     "keys that take turns": (("-c", FLAT_BUFFER), 0),
+    "a pool": ((HEALTHY, "pool_of_8"), 0),
+    "a leak from a pool": ((HEALTHY, "--plant", "pool_of_2"), 1),
+    "a leak from a ring": ((HEALTHY, "--plant", "ring"), 1),
     "goes in the last operator": (("-c", GOES_IN_THE_LAST_OPERATOR), 0),
     "held when the program is cut off": (("-c", CUT_OFF), 1),
     "held by a thread beyond its last event": (("-c", HELD_BY_A_THREAD), 1),
@@ -478,6 +482,39 @@ def test_with_the_fix_switched_on_the_peak_is_that_of_the_fixed_program(runs):
     assert replay["recorded_peak_bytes"] == recorded.peak_of(defect)
     (names,) = reproduce(defect, "--finding", 1, "--switch", "wrapper_keeps_aliases=off")
     assert names["replayed_peak_bytes"] == recorded.peak_of(fixed)
+
+
+PLAYED_UNDER_THE_PROFILER = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import training_report
+from dcmt_zero3 import replay
+class Over(Exception):
+    pass
+def end(stage):
+    raise Over
+replay.Stage.end = end
+with training_report.memory_counts(True) as counts:
+    try:
+        replay.run(sys.argv[2], json.loads(sys.argv[3]))
+    except SystemExit:
+        pass
+print(json.dumps(counts))
+"""
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_peak_is_the_one_that_torch_counts(runs, tmp_path, fixed):
+    """Without the recorder and the analyzer: torch's profiler sees the replay allocate."""
+    defect, _ = runs
+    switches = {"release_clears_tensor_only": False} if fixed else {}
+    plan = tmp_path / "plan.json"
+    words = ("--switch", "release_clears_tensor_only=off") if fixed else ()
+    (replay,) = reproduce(defect, "--finding", 1, *words, "-o", plan)
+    program = ("-c", PLAYED_UNDER_THE_PROFILER, recorded.PROGRAMS, plan, json.dumps(switches))
+    played = recorded.python(*program, env=environment())
+    assert played.returncode == 0, played.stderr
+    assert json.loads(played.stdout.splitlines()[-1])["peak_bytes"] == replay["replayed_peak_bytes"]
 
 
 @pytest.mark.parametrize(

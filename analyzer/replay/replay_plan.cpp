@@ -27,6 +27,8 @@ class PlanBuilder {
     plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
     choose_device();
     find_last_operator();
+    find_pools();
+    find_gathers_that_recycle();
     std::vector<const Cycle*> cycles;
     for (const Cycle& cycle : analysis_.releases.cycles) {
       if (touches_region(cycle)) cycles.push_back(&cycle);
@@ -38,6 +40,7 @@ class PlanBuilder {
       return Error{ErrorCode::kBadInput, "nothing was gathered there: there is no release to replay."};
     }
     add_last_ends();
+    make_pools_ahead();
     drop_parts_at_release();
     add_memory_errors();
     add_frame();
@@ -87,6 +90,13 @@ class PlanBuilder {
     ThreadId ending = kNoThread;
   };
 
+  /// Of a buffer.
+  struct Begin {
+    const Mark* gather;
+    const Block* block;
+    Sequence at;  ///< of its first gather in the replay
+  };
+
   [[nodiscard]] bool in(Sequence at) const { return at >= region_.from && at < region_.to; }
 
   /// True for what comes after the region, of a cycle that began before its end: in the replay, too, a parameter that
@@ -111,9 +121,33 @@ class PlanBuilder {
     if (last != nullptr && in(end_of(*last))) last_operator_ = last;
   }
 
+  /// What the buffers of a pool have in common, as reuse.cpp has it.
+  using Pool = std::tuple<std::int64_t, StringId, Bytes>;
+  static Pool pool_of(const Mark& gather) { return {gather.key->graph, gather.name, gather.bytes.value_or(Bytes())}; }
+
+  /// Buffers that several keys were gathered into. Others of their pool are played as they are, by the same operator,
+  /// or they would be none of the pool.
+  void find_pools() {
+    std::map<StorageId, Key> first;
+    for (const Cycle& cycle : analysis_.releases.cycles) {
+      const auto [key, fresh] = first.try_emplace(cycle.gather->storage, cycle.key);
+      if (!fresh && key->second != cycle.key) pools_.insert(pool_of(*cycle.gather));
+    }
+  }
+
+  /// Gathers after the region that show of a buffer released in it that its pool hands it on.
+  void find_gathers_that_recycle() {
+    if (region_.steps.empty()) return;
+    for (const ReleaseRow& row : analysis_.releases.rows) {
+      if (row.verdict != Verdict::kRecycled || !in(row.mark->span.from_seq)) continue;
+      const Sequence again = data_.storage_changes.given_after(row.mark->storage, row.at());
+      if (again >= region_.to) recycle_.insert(again);
+    }
+  }
+
   [[nodiscard]] bool touches_region(const Cycle& cycle) const {
     if (in(cycle.gather->span.from_seq)) return true;
-    if (cycle.gather->span.from_seq >= region_.to) return false;
+    if (cycle.gather->span.from_seq >= region_.to) return recycle_.contains(cycle.gather->span.from_seq);
     if (std::any_of(cycle.waits.begin(), cycle.waits.end(),
                     [&](const Mark* wait) { return in(wait->span.from_seq); })) {
       return true;
@@ -160,7 +194,10 @@ class PlanBuilder {
     const bool again = known && !now.released;
     const Sequence begin = begin_of(cycle, given, known ? nullptr : block, now.last);
     if (now.gathered && !again) leave(now, begin, known, cycle.gather->by.thread);
-    if (!again) add_buffer(cycle, given, bytes, block);
+    if (!again) {
+      add_buffer(cycle, given, bytes, block);
+      begins_.push_back({cycle.gather, block, begin});
+    }
     const std::size_t buffer = again ? now.buffer : plan_.buffers.size() - 1;
     now = Current();
     now.gathered = true;
@@ -235,6 +272,20 @@ class PlanBuilder {
     }
   }
 
+  /// A pool may have made its buffers before it needed them: which buffer is there already shows whether the pool
+  /// passed over another one.
+  void make_pools_ahead() {
+    for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const auto& [gather, block, begin] = begins_[i];
+      const auto owned = owned_.find(i);
+      if (plan_.buffers[i].shares != i || block == nullptr || owned == owned_.end()) continue;
+      const Sequence made = block->span.from_seq;
+      if (made >= begin || begin < region_.from) continue;
+      add(ReplayDo::kMake, made, gather->by.thread, i);
+      owned->second.from = made;
+    }
+  }
+
   /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
   /// theirs were gone with their own releases.
   void drop_parts_at_release() {
@@ -276,10 +327,12 @@ class PlanBuilder {
       buffer.stream = block->stream;
       const auto [first, fresh] = first_in_.try_emplace(block, plan_.buffers.size());
       ReplayBuffer* other = fresh ? nullptr : &plan_.buffers[first->second];
+      const bool pooled = pools_.contains(pool_of(*cycle.gather));
       if (other != nullptr && (other->shares || other->key != cycle.key)) {
         buffer.shares = other->shares = first->second;
       } else {
         first->second = plan_.buffers.size();
+        if (pooled) buffer.shares = first->second;
       }
     }
     for (const ReleaseRow* row : cycle.releases) {
@@ -381,11 +434,14 @@ class PlanBuilder {
   const ReplayRegion& region_;
   const Operator* last_operator_ = nullptr;  ///< of the program; nullptr if steps end the region
   ReplayPlan plan_;
+  std::vector<Begin> begins_;  ///< by buffer
   std::vector<ReplayEvent> events_;
   std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer
   std::map<Key, Current> current_;
   std::map<const Block*, std::size_t> first_in_;
   std::set<std::size_t> dropped_;
+  std::set<Pool> pools_;
+  std::set<Sequence> recycle_;  ///< gathers
   std::int64_t left_out_ = 0;
 };
 
@@ -410,6 +466,8 @@ std::string_view name_of(ReplayDo what) {
   switch (what) {
     case ReplayDo::kLevel:
       return "level";
+    case ReplayDo::kMake:
+      return "make";
     case ReplayDo::kGather:
       return "gather";
     case ReplayDo::kWait:

@@ -38,6 +38,7 @@ struct ReplayBuffer {
 
 enum class ReplayDo {
   kLevel,     ///< everything but the buffers takes `bytes` now
+  kMake,      ///< the storage of `buffer`, of a pool, before anything is gathered into it
   kGather,    ///< of `buffer`; with `again` it is there already
   kWait,      ///< for it
   kRead,      ///< an operator takes it as an input after its release; `bytes` are there

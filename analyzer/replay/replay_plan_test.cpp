@@ -65,6 +65,7 @@ std::int64_t played_peak(const ReplayPlan& plan) {
       case ReplayDo::kLevel:
         level = event.bytes.value;
         break;
+      case ReplayDo::kMake:
       case ReplayDo::kGather:
         there[event.buffer] = true;
         break;

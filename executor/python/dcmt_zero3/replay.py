@@ -51,6 +51,7 @@ class Stage:
         self._one = torch.frombuffer(bytearray(1), dtype=torch.int8)
         self._level: list[torch.UntypedStorage] = []
         self._seen: dict[int, weakref.ref] = {}
+        self._made: dict[int, torch.UntypedStorage] = {}  # of pools, before anything was gathered into them
         # Buffers that are read without their bytes, and for each the tensor that its release empties.
         self._read_empty = {e["buffer"] for e in plan["events"] if e["do"] == "read" and e["value"] == 0}
         self._registered: dict[int, torch.Tensor] = {}
@@ -86,6 +87,9 @@ class Stage:
         if now < bytes:
             self._level.append(torch.UntypedStorage(bytes - now))
 
+    def make(self, number: int) -> None:
+        self._made[number] = torch.UntypedStorage(self._buffers[number]["bytes"])
+
     def gather(self, number: int) -> torch.Tensor:
         """The names of a buffer that is gathered once more go on naming what the first gather gave."""
         buffer = self._buffers[number]
@@ -106,13 +110,18 @@ class Stage:
         """Several parameters in one storage are more than the executor does: they are told by marks."""
         dtype = _dtype_of(self._buffers[number])
         size = self._buffers[number]["bytes"] // dtype.itemsize
-        parts = self._parts(first)
-        return self._in_storage_of(parts[0], number) if parts else torch.empty(size, dtype=dtype)
+        if parts := self._parts(first):
+            return self._in_storage_of(parts[0], number)
+        made = self._made.pop(number, None)
+        return torch.empty(size, dtype=dtype) if made is None else self._in(made, number)
 
     def _in_storage_of(self, tensor: torch.Tensor, number: int) -> torch.Tensor:
+        return self._in(tensor.untyped_storage(), number)
+
+    def _in(self, storage: torch.UntypedStorage, number: int) -> torch.Tensor:
         dtype = _dtype_of(self._buffers[number])
         size = self._buffers[number]["bytes"] // dtype.itemsize
-        return torch.empty(0, dtype=dtype).set_(tensor.untyped_storage(), 0, (size,))
+        return torch.empty(0, dtype=dtype).set_(storage, 0, (size,))
 
     def _parts(self, first: int) -> list[torch.Tensor]:
         """What is alive of the buffers in one storage."""
