@@ -99,6 +99,7 @@ TEST(Findings, HoldersAndOperatorsThatDifferAreDifferentFindings) {
 TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
   TestTrace trace;
   for (int round = 0; round < 3; ++round) {
+    if (round == 2) trace.step(1);
     const auto a = gathered(trace, 0);
     const auto release = trace.release(0, a);
     if (round == 0) {
@@ -109,10 +110,12 @@ TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
     trace.op("aten::add");
     trace.drop(a);
   }
+  trace.step(2);
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
   ASSERT_EQ(analysis.findings.size(), 1u);
   EXPECT_EQ(analysis.findings[0].items.size(), 3u);
+  EXPECT_EQ(analysis.findings[0].steps(), 2);
   EXPECT_EQ(analysis.findings[0].censuses, 1);
   EXPECT_EQ(analysis.findings[0].unexplained, 1);
   EXPECT_EQ(analysis.findings[0].confidence, Confidence::kPartial);

@@ -66,6 +66,7 @@ TEST(Remarks, AReleaseThatABackwardShouldHaveMadeIsMissed) {
   const Analysis analysis = analyze(data);
   ASSERT_EQ(analysis.findings.size(), 1u);
   EXPECT_EQ(analysis.findings[0].rule, "never_released");
+  EXPECT_EQ(analysis.findings[0].title, "gathered, never released");
   EXPECT_TRUE(analysis.remarks.empty());
 }
 
@@ -82,6 +83,7 @@ TEST(Remarks, ADeclaredCountThatIsTooHighIsNamed) {
   const Analysis analysis = analyze(data);
   ASSERT_EQ(analysis.remarks.size(), 1u);
   EXPECT_EQ(analysis.remarks[0].kind, RemarkKind::kUsesLeft);
+  EXPECT_EQ(analysis.remarks[0].parameters, 1);
 }
 
 }  // namespace

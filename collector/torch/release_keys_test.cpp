@@ -13,6 +13,7 @@
 
 #include "collector/agent/hot_path.h"
 #include "collector/agent/testing/test_spool.h"
+#include "collector/torch/storage_watch.h"
 #include "collector/torch/testing/without_torch.h"
 #include "collector/torch/torch_thread.h"
 
@@ -41,6 +42,8 @@ class ReleaseKeys : public testing::Test {
     g_censuses = 0;
     drain();
     published_ = {};
+    records_.clear();
+    touches_.clear();
   }
 
   void drain() {
@@ -54,11 +57,15 @@ class ReleaseKeys : public testing::Test {
 
   void count(const wire::RecordHeader& header) {
     published_.diagnostics += header.type == RecordType::kDiagnostic ? 1 : 0;
+    if (header.type == RecordType::kLastTouch) {
+      touches_.push_back(reinterpret_cast<const wire::LastTouchRecord&>(header));
+    }
     const bool of_key = header.type == RecordType::kGather || header.type == RecordType::kRelease ||
                         header.type == RecordType::kReleaseSettled;
     if (!of_key) return;
     const auto& key = reinterpret_cast<const wire::KeyRecord&>(header);
     if (key.graph != graph_) return;
+    if (records_.size() < 16) records_.push_back(key);
     published_.gathers += header.type == RecordType::kGather ? 1 : 0;
     published_.releases += header.type == RecordType::kRelease ? 1 : 0;
     published_.settled += header.type == RecordType::kReleaseSettled ? 1 : 0;
@@ -87,7 +94,82 @@ class ReleaseKeys : public testing::Test {
 
   std::int64_t graph_ = 0;
   Published published_;
+  std::vector<wire::KeyRecord> records_;  ///< the first of them
+  std::vector<wire::LastTouchRecord> touches_;
 };
+
+TEST_F(ReleaseKeys, ARecordSaysWhatItIsOf) {
+  alignas(8) char tensor[256] = {};
+  constexpr std::uint16_t kFloat = 6;
+  std::memcpy(tensor + layout::kTensorDtype, &kFloat, sizeof kFloat);
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {tensor, storage}, 0x77, wire::kKeyExplicit);
+    for (int use = 0; use < 2; ++use) key_release_ends(key, 2, 0x78, 0);
+  });
+  ASSERT_EQ(records_.size(), 3u);
+  const wire::KeyRecord& gather = records_[0];
+  EXPECT_EQ(gather.header.aux >> wire::kKeyDtypeShift, kFloat + 1u);
+  EXPECT_NE(gather.header.aux & wire::kKeyExplicit, 0u);
+  EXPECT_EQ(gather.tensor, reinterpret_cast<std::uint64_t>(&tensor));
+  EXPECT_EQ(gather.storage, reinterpret_cast<std::uint64_t>(storage));
+  EXPECT_EQ(gather.op, 0x77u);
+  EXPECT_EQ(gather.cycle, 1u);
+  for (const int use : {1, 2}) {
+    EXPECT_EQ(records_[use].tensor, 0u);
+    EXPECT_EQ(records_[use].op, 0x78u);
+    EXPECT_EQ(records_[use].declared, 2);
+    EXPECT_EQ(records_[use].remaining, 2 - use);
+    EXPECT_EQ((records_[use].header.aux & wire::kKeyFinal) != 0, use == 2);
+  }
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, TheLastTouchIsOneOfItsOwnCycle) {
+  std::vector<char> memory(2 * kFakeStorageBytes);
+  const void* own = fake_storage(memory.data(), kBytes);
+  const void* other = fake_storage(&memory[kFakeStorageBytes], kBytes);
+  for_keys(2, [&](KeyName key, int i) { key_gathered(key, {nullptr, i == 0 ? own : other}, 0, 0); });
+  {
+    const agent::Inside inside;
+    note_touch(own, 0x98, 5);
+    note_touch(own, 0x99, 6);
+    note_touch(other, 0x97, 7);
+  }
+  for_keys(1, [](KeyName key, int) { release(key); });
+  ASSERT_EQ(touches_.size(), 1u);
+  EXPECT_EQ(touches_[0].graph, graph_);
+  EXPECT_EQ(touches_[0].key, 0);
+  EXPECT_EQ(touches_[0].storage, reinterpret_cast<std::uint64_t>(own));
+  EXPECT_EQ(touches_[0].op, 0x99u);
+  EXPECT_EQ(touches_[0].touches, 2u);
+  EXPECT_EQ(touches_[0].tsc, 6u);
+  // What was touched before a wait gave it is another key's.
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {nullptr, own}, 0, 0);
+    key_waited(key, {nullptr, other}, 0, 0);
+    release(key);
+  });
+  EXPECT_EQ(touches_.size(), 1u);
+  const agent::Inside inside;
+  watched_storage_ends(own);
+  watched_storage_ends(other);
+}
+
+TEST_F(ReleaseKeys, AKeyIsOwnedByOneAtATime) {
+  const agent::Inside inside;
+  KeySlot& key = key_at(find_or_add_key({graph_, 0}));
+  {
+    const KeyGuard first(key);
+    EXPECT_TRUE(first.owned);
+    const KeyGuard second(key);
+    EXPECT_FALSE(second.owned);
+  }
+  const KeyGuard again(key);
+  EXPECT_TRUE(again.owned);
+}
 
 TEST_F(ReleaseKeys, ThreeHundredKeysOnOneLiveBufferAreAllSeenAlive) {
   constexpr int kKeys = 300;

@@ -410,6 +410,30 @@ TEST_F(AssemblerTest, ExplicitStepsReplaceAutomaticOnes) {
   }
 }
 
+TEST_F(AssemblerTest, AStepThatEndsWithinABackwardDoesNotEndIt) {
+  TestStream s;
+  s.op("aten::addmm");
+  const auto backward = s.op_begin("AddmmBackward0", 100, OpScope::kBackward);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);  // in a hook
+  const auto end = s.op_end(100);
+  Database db = record(s);
+  EXPECT_EQ(rows(db,
+                 "SELECT from_seq, to_seq FROM mark JOIN string ON string.id = name WHERE kind = 'phase'"
+                 " AND text = 'backward'"),
+            (Rows{std::to_string(backward) + "|" + std::to_string(end)}));
+}
+
+TEST_F(AssemblerTest, AMarkHasItsStack) {
+  TestStream s;
+  s.code(0xC0, "/home/u/model.py", "forward");
+  s.stack(0x51, {{0xC0, 0, 12}});
+  s.birth(0xA0, 0xB0, 0, 4096);
+  s.key(RecordType::kGather, 3, 0xB0, 4096, 0, 0xA0, 1, 0x51);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT f.line FROM mark JOIN stack ON stack.id = mark.stack JOIN frame f ON f.id = frame"),
+            (Rows{"12"}));
+}
+
 TEST_F(AssemblerTest, UserMarksAreMomentsAndSpans) {
   TestStream s;
   s.mark(RecordType::kMarkPoint, MarkKind::kUser, "moment");
@@ -988,7 +1012,9 @@ TestStream everything(const std::string& file) {
   s.op("Optimizer.step#Adam.step", OpScope::kUser);
   s.op("aten::addmm");
   s.mark(RecordType::kMarkEnd, MarkKind::kUser, "span", 5);
+  s.small_blocks(64);
   s.alloc(0xD1, 64);
+  s.small_blocks(32);
   s.resize(0xB0, 4096, 64, 0xD1);
   s.free(0xD0);
   s.reserved(8192, false);
@@ -1038,8 +1064,8 @@ class ResumeTest : public CensusTest {
 
 TEST_F(ResumeTest, CutAtEveryRecordEqualsUninterrupted) {
   TestStream s = everything(write_source());
-  straight_body(s, 0xC0);
   s.death(0xA1);
+  straight_body(s, 0xC0);  // of edges that have ended
   s.storage_death(0xB0);
   Database whole = record(s);
   const std::string expected = dump(whole);

@@ -125,6 +125,22 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatMoment) {
             static_cast<std::int64_t>(at));
 }
 
+TEST_F(OutOfMemoryTest, SmallBlocksAreAGroupOfTheirOwn) {
+  TestStream s;
+  two_held(s);
+  s.small_blocks(3 * kMiB, wire::cuda_device(0));
+  s.op_begin("aten::empty", 3);
+  s.out_of_memory(kGpu, 512 * kMiB, 163 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB, 0x52);
+  s.op_end(3);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  const std::vector<OomGroup>& groups = seen.front().groups;
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups.back().bytes, static_cast<std::int64_t>(3 * kMiB));
+  EXPECT_EQ(groups[0].bytes + groups[1].bytes, static_cast<std::int64_t>(160 * kMiB));
+}
+
 TEST_F(OutOfMemoryTest, WhoHoldsItThenIsToldOnceTheOperatorHasEnded) {
   TestStream s;
   two_held(s);

@@ -239,8 +239,10 @@ class TestStream {
     return add(type, static_cast<std::uint32_t>(kind), record);
   }
   std::uint64_t key(wire::RecordType type, std::int64_t key, std::uint64_t storage, std::uint64_t bytes,
-                    std::uint32_t flags = 0, std::uint64_t tensor = 0, std::uint64_t cycle = 1) {
+                    std::uint32_t flags = 0, std::uint64_t tensor = 0, std::uint64_t cycle = 1,
+                    std::uint64_t stack = 0) {
     wire::KeyRecord record{};
+    record.stack = stack;
     record.graph = 7;
     record.key = key;
     record.op = text("zero::cycle");
