@@ -121,6 +121,34 @@ TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
   EXPECT_EQ(analysis.findings[0].confidence, Confidence::kPartial);
 }
 
+/// 36 releases of one parameter, of which one was inspected and found explained in full.
+TEST(Findings, OneCensusMakesNoOtherReleaseCertain) {
+  TestTrace trace;
+  for (int round = 0; round < 36; ++round) {
+    const auto a = gathered(trace, 0);
+    const auto release = trace.release(0, a);
+    if (round == 0) {
+      trace.census(release, a,
+                   {LocalOf{"w", "forward", "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}});
+    }
+    trace.op("aten::add");
+    trace.drop(a);
+  }
+  trace.step(1);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  const Finding& finding = analysis.findings[0];
+  ASSERT_EQ(finding.items.size(), 36u);
+  EXPECT_EQ(finding.censuses, 1);
+  EXPECT_EQ(finding.unexplained, 0);
+  EXPECT_EQ(finding.confidence, Confidence::kPartial);
+  EXPECT_EQ(finding.items[0].confidence, Confidence::kCertain);
+  for (std::size_t i = 1; i < finding.items.size(); ++i) {
+    EXPECT_EQ(finding.items[i].confidence, Confidence::kUnknown);
+  }
+}
+
 TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   TestTrace trace;
   trace.stack = {{"/home/user/gather.py", "gather_all", 3}};
@@ -141,6 +169,7 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   EXPECT_EQ(item.key, (Key{0, 5}));
   EXPECT_EQ(data.text(item.reads.front()->name), "aten::mm");
   EXPECT_EQ(item.bytes, Bytes(0));
+  EXPECT_NE(finding.why.find("when its data was gone"), std::string::npos) << finding.why;
   ASSERT_NE(item.gather, nullptr);
   EXPECT_NE(item.gather->by.stack, item.release->by.stack);
   EXPECT_NE(item.release->by.stack, item.reads.front()->by.stack);

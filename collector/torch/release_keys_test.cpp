@@ -61,7 +61,7 @@ class ReleaseKeys : public testing::Test {
       touches_.push_back(reinterpret_cast<const wire::LastTouchRecord&>(header));
     }
     const bool of_key = header.type == RecordType::kGather || header.type == RecordType::kRelease ||
-                        header.type == RecordType::kReleaseSettled;
+                        header.type == RecordType::kReleaseSettled || header.type == RecordType::kPersist;
     if (!of_key) return;
     const auto& key = reinterpret_cast<const wire::KeyRecord&>(header);
     if (key.graph != graph_) return;
@@ -107,8 +107,9 @@ TEST_F(ReleaseKeys, ARecordSaysWhatItIsOf) {
   for_keys(1, [&](KeyName key, int) {
     key_gathered(key, {tensor, storage}, 0x77, wire::kKeyExplicit);
     for (int use = 0; use < 2; ++use) key_release_ends(key, 2, 0x78, 0);
+    key_persistent(key, 0x79, 0);
   });
-  ASSERT_EQ(records_.size(), 3u);
+  ASSERT_EQ(records_.size(), 4u);
   const wire::KeyRecord& gather = records_[0];
   EXPECT_EQ(gather.header.aux >> wire::kKeyDtypeShift, kFloat + 1u);
   EXPECT_NE(gather.header.aux & wire::kKeyExplicit, 0u);
@@ -116,6 +117,11 @@ TEST_F(ReleaseKeys, ARecordSaysWhatItIsOf) {
   EXPECT_EQ(gather.storage, reinterpret_cast<std::uint64_t>(storage));
   EXPECT_EQ(gather.op, 0x77u);
   EXPECT_EQ(gather.cycle, 1u);
+  EXPECT_EQ(gather.declared, 0);
+  const wire::KeyRecord& persistent = records_[3];
+  EXPECT_EQ(persistent.op, 0x79u);
+  EXPECT_EQ(persistent.declared, 0);
+  EXPECT_NE(persistent.header.aux & wire::kKeyPersistent, 0u);
   for (const int use : {1, 2}) {
     EXPECT_EQ(records_[use].tensor, 0u);
     EXPECT_EQ(records_[use].op, 0x78u);

@@ -75,6 +75,9 @@ struct TorchThread {
   TorchThread* next_spare;  ///< once its thread has ended
 };
 
+// A job may have thousands of threads.
+static_assert(sizeof(TorchThread) <= 16 * 1024);
+
 /// A new thread's state, or nullptr.
 TorchThread* take_torch_thread() noexcept;
 

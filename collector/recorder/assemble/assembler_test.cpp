@@ -552,8 +552,8 @@ TEST_F(AssemblerTest, ReleaseWithoutABeginAndBeginWithoutAnEnd) {
   s.key(RecordType::kReleaseBegin, 3, 0xB0, 64);
   const auto again = s.key(RecordType::kReleaseBegin, 3, 0xB0, 64);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT bytes, bytes_after, to_seq FROM release ORDER BY id"),
-            (Rows{"-|64|" + std::to_string(2), "64|-|" + std::to_string(again), "64|-|-"}));
+  EXPECT_EQ(rows(db, "SELECT bytes, bytes_after, declared, to_seq FROM release ORDER BY id"),
+            (Rows{"-|64|2|" + std::to_string(2), "64|-|2|" + std::to_string(again), "64|-|2|-"}));
 }
 
 TEST_F(AssemblerTest, StreamsAndWhatTheCudaAllocatorHas) {
@@ -771,6 +771,8 @@ TEST_F(CensusTest, EquationsAndEdges) {
             (Rows{"3|4096|other_threads_unseen|release|release"}));
   EXPECT_EQ(rows(db, "SELECT subject, tensor, count, explained, unexplained FROM sample ORDER BY id"),
             (Rows{"storage|-|2|2|0", "tensor|2|1|1|0", "object|2|3|3|0", "tensor|3|2|0|2"}));
+  EXPECT_EQ(rows(db, "SELECT DISTINCT sample.storage = mark.storage FROM sample JOIN mark ON mark.id = census"),
+            (Rows{"1"}));
   EXPECT_EQ(
       rows(db,
            "SELECT held, holder, tensor, object, from_seq IN (SELECT from_seq FROM tensor), confidence FROM edge"
