@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import pathlib
 import re
+import resource
 import sqlite3
 import subprocess
 
@@ -145,3 +146,32 @@ def test_a_report_grows_with_the_trace(tmp_path, write):
     # From the first size to the last: how threads share the work moves a single count by a tenth.
     exponent = math.log2((work[-1] - nothing) / (work[0] - nothing)) / math.log2(SIZES[-1] / SIZES[0])
     assert exponent <= LARGEST_EXPONENT, (nothing, work)
+
+
+def released_under_many_frames(trace: Trace, releases: int, frames: int = 40) -> None:
+    """Each release is called from as many functions: to print them all, no more than a few may be held at a time."""
+    for frame in range(1, frames + 1):
+        names = {"file": trace.string(f"/home/user/model/block_{frame}.py"), "function": trace.string(f"forward_{frame}")}
+        trace.insert("frame", id=frame, line=frame, **names)
+        trace.insert("stack", id=frame, parent=frame - 1 or None, frame=frame)
+    for number in range(releases):
+        storage, block, gather, release, _, settled, end = (trace.moment() for _ in range(7))
+        trace.lifetime("storage", storage, end - storage, address=storage, bytes=1024, first_seen=0)
+        of_storage = {"bytes": 1024, "storage_back": block - storage, "stack": frames, "free_stack": frames}
+        trace.lifetime("block", block, end - block, address=block, **of_storage)
+        trace.gather(gather, number % 100, storage)
+        trace.release(release, number % 100, storage, settled, 1024)
+    trace.database.execute("UPDATE mark SET stack = ?", (frames,))
+
+
+@pytest.mark.parametrize("command", ["report", "show releases"])
+def test_text_of_releases_takes_little_memory(tmp_path, command):
+    trace = Trace(tmp_path / "t.dcmt")
+    released_under_many_frames(trace, 10_000)
+    trace.save()
+    most = 128 << 20
+    done = recorded.tool(
+        *command.split(), tmp_path / "t.dcmt", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    )
+    assert done.returncode == 0, done.stderr
+    assert "10,000" in done.stdout
