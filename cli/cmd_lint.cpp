@@ -16,7 +16,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
-#include "cli/json_values.h"
+#include "cli/json_writer.h"
 #include "cli/lint_text.h"
 #include "cli/scratch_folder.h"
 #include "cli/undeleted_names.h"
@@ -27,6 +27,7 @@ namespace dcmt::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using analyzer::Linted;
 
 struct Options {
   std::vector<std::string> paths, operators;
@@ -168,7 +169,7 @@ int lint(const Options& options) {
   if (const Status done = read_candidates(options, *operators, collected); !done.ok()) return print_error(done.error());
   const Linted& linted = collected.linted;
   if (options.json) {
-    std::cout << printed(lint_json(linted)) << "\n";
+    std::cout << JsonDocument("lint").with(linted);
   } else {
     std::cout << lint_text(linted, Style::of_stdout());
   }

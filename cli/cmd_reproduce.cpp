@@ -17,13 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/replay_views.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
-#include "cli/json_values.h"
-#include "cli/plan_json.h"
+#include "cli/json_writer.h"
 #include "cli/reproduce_text.h"
 #include "cli/scratch_folder.h"
+#include "cli/story_program.h"
 #include "collector/recorder/job/run.h"
 
 namespace dcmt::cli {
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 using analyzer::Finding;
 using analyzer::ReplayPlan;
 using analyzer::ReplayRegion;
+using model::Replay;
 
 struct Options {
   std::string path;
@@ -129,11 +131,16 @@ void put_first_in_path(const char* variable, const std::string& folder) {
   setenv(variable, all.c_str(), 1);
 }
 
+/// The file of a plan.
+std::string plan_text(const LoadedTrace& trace, const ReplayPlan& plan) {
+  return versioned_json(model::plan_file(trace.path, *trace.data, plan));
+}
+
 /// Plays a plan under `run`, and reads what was recorded.
 Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, const ReplayPlan& plan,
                            const Executor& executor, const fs::path& folder) {
   const std::string file = (folder / "plan.json").string();
-  if (const Status written = write_file(file, printed(plan_json(trace, plan))); !written.ok()) return written.error();
+  if (const Status written = write_file(file, plan_text(trace, plan)); !written.ok()) return written.error();
   setenv("DCMT_ZERO3_LIBRARY", executor.library.c_str(), 1);
   setenv("PYTHONSAFEPATH", "1", 1);  // no module of the current folder, which may have come with the trace
   recorder::RunOptions run;
@@ -215,13 +222,13 @@ int reproduce(const Options& options) {
   Expected<std::vector<Replay>> replays = plans(options, trace);
   if (!replays.ok()) return print_error(replays.error());
   if (!options.plan.empty()) {
-    const Status written = write_file(options.plan, printed(plan_json(trace, replays->front().plan)) + "\n");
+    const Status written = write_file(options.plan, plan_text(trace, replays->front().plan) + "\n");
     if (!written.ok()) return print_error(written.error());
   }
   if (!options.emit.empty()) {
     const Replay& first = replays->front();
     const Finding* finding = first.findings.empty() ? nullptr : first.findings.front();
-    const Status written = write_file(options.emit, story_program(trace, first.plan, finding));
+    const Status written = write_file(options.emit, story_program(trace.path, first.plan, finding));
     return written.ok() ? kExitOk : print_error(written.error());
   }
   const Expected<Executor> executor = find_executor();
@@ -243,13 +250,13 @@ int reproduce(const Options& options) {
     replay.difference = analyzer::first_difference(replay.plan.facts, replay.facts);
     same = same && !replay.difference;
   }
+  const model::ReproduceView view = model::reproduce_view(trace.path, trace.analysis, *replays);
   if (options.json) {
-    std::cout << printed({{"version", kJsonVersion},
-                          {"command", "reproduce"},
-                          {"traces", Json::array({reproduce_json(trace, *replays)})}})
-              << "\n";
+    TracesDocument document("reproduce");
+    document.add(view);
+    std::cout << document.finish();
   } else {
-    std::cout << reproduce_text(trace, *replays, Style::of_stdout());
+    std::cout << reproduce_text(view, Style::of_stdout());
   }
   return same ? kExitOk : kExitFindings;
 }

@@ -16,7 +16,6 @@
 #include "cli/curve_text.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
-#include "cli/ranks_json.h"
 #include "cli/ranks_text.h"
 #include "cli/show_text.h"
 
@@ -141,7 +140,7 @@ int show_ranks(const RanksOptions& options) {
   const Expected<analyzer::RankComparison> comparison = analyzer::compare_ranks(std::move(*ranks));
   if (!comparison.ok()) return print_error(comparison.error());
   if (options.json) {
-    std::cout << printed(ranks_json(*comparison)) << "\n";
+    std::cout << JsonDocument("show ranks").with(*comparison);
   } else {
     std::cout << ranks_text(*comparison, Style::of_stdout());
   }

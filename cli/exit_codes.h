@@ -12,6 +12,7 @@ enum ExitCode : int {
   kExitBadInput = 3,      ///< a file, table or trace that cannot be used
   kExitCannotRecord = 4,  ///< recording or attaching is impossible here
   kExitNotComparable = 5,
+  kExitStopped = 130,  ///< by Ctrl-C, as shells have it
 };
 
 constexpr int exit_code_of(ErrorCode code) {
@@ -25,6 +26,8 @@ constexpr int exit_code_of(ErrorCode code) {
       return kExitCannotRecord;
     case ErrorCode::kNotComparable:
       return kExitNotComparable;
+    case ErrorCode::kStopped:
+      return kExitStopped;
   }
   return kExitBadInput;
 }

@@ -17,6 +17,7 @@
 #include "cli/report_text.h"
 #include "cli/reproduce_text.h"
 #include "cli/show_text.h"
+#include "cli/story_program.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::cli {
@@ -87,8 +88,8 @@ TEST(GoldenText, Replays) {
   const auto traces = load_traces({trace.save()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   const LoadedTrace& loaded = traces->front();
-  std::vector<Replay> replays(3);
-  for (Replay& replay : replays) {
+  std::vector<model::Replay> replays(3);
+  for (model::Replay& replay : replays) {
     const auto region = analyzer::region_of(loaded.analysis, loaded.analysis.findings.front());
     ASSERT_TRUE(region.ok());
     replay.findings = {&loaded.analysis.findings.front()};
@@ -100,8 +101,10 @@ TEST(GoldenText, Replays) {
   replays[2].switches = {"release_clears_tensor_only=off"};
   replays[2].facts.peak = *replays[2].plan.facts.predicted_peak;
   for (analyzer::ReleaseFacts& release : replays[2].facts.releases) release.verdict = analyzer::Verdict::kFreed;
-  expect_golden("reproduce.txt", replaced(reproduce_text(loaded, replays, Style{}), trace.folder().string(), "out") +
-                                     "\n" + story_program(loaded, replays[0].plan, replays[0].findings.front()));
+  expect_golden("reproduce.txt",
+                replaced(reproduce_text(model::reproduce_view(loaded.path, loaded.analysis, replays), Style{}),
+                         trace.folder().string(), "out") +
+                    "\n" + story_program(loaded.path, replays[0].plan, replays[0].findings.front()));
 }
 
 TEST(GoldenText, Clean) {

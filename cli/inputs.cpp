@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/long_work.h"
 #ifdef DCMT_HAVE_RUN
 #include "collector/recorder/job/interrupted_run.h"
 #endif
@@ -97,10 +98,10 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
 }
 
 Expected<LoadedTrace> load_trace(OpenedTrace trace) {
-  Expected<analyzer::TraceData> data = analyzer::TraceData::load(trace.database);
-  if (!data.ok()) return data.error();
-  auto kept = std::make_unique<analyzer::TraceData>(std::move(*data));
-  analyzer::Analysis analysis = analyzer::analyze(*kept);
+  const LongWork work(trace.path);
+  DCMT_ASSIGN_OR_RETURN(analyzer::TraceData data, analyzer::TraceData::load(trace.database, work.watch().part(0, 0.7)));
+  auto kept = std::make_unique<analyzer::TraceData>(std::move(data));
+  DCMT_ASSIGN_OR_RETURN(analyzer::Analysis analysis, analyzer::analyze(*kept, work.watch().part(0.7, 1)));
   return LoadedTrace{std::move(trace.path), std::move(kept), std::move(analysis)};
 }
 

@@ -8,17 +8,17 @@
 #include <set>
 #include <string>
 
+#include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/report.h"
 #include "analyzer/model/views.h"
+#include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/replay/replay_views.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
 #include "cli/json_schema.h"
 #include "cli/json_values.h"
-#include "cli/lint_text.h"
-#include "cli/plan_json.h"
-#include "cli/ranks_json.h"
 #include "trace/sql/database.h"
 #include "trace/sql/meta_keys.h"
 
@@ -142,8 +142,8 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
 enum class Differs { kNot, kInARelease, kInTheirNumber };
 
 /// As if the first step had been replayed.
-Replay replay_of(const LoadedTrace& trace, Differs differs) {
-  Replay replay;
+model::Replay replay_of(const LoadedTrace& trace, Differs differs) {
+  model::Replay replay;
   replay.findings.push_back(&trace.analysis.findings.back());
   const auto region = analyzer::region_of_step(trace.analysis, 1);
   EXPECT_TRUE(region.ok());
@@ -239,22 +239,24 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(ranks.ok());
     const auto comparison = analyzer::compare_ranks(std::move(*ranks));
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
-    schema.check(ranks_json(*comparison), "show ranks", "ranks");
+    schema.check(Json::parse(JsonDocument("show ranks").with(*comparison)), "show ranks", "ranks");
   }
   for (const LoadedTrace* loaded : {&traces->front(), &traces->back()}) {
     for (const Differs differs : {Differs::kNot, Differs::kInARelease, Differs::kInTheirNumber}) {
-      const Replay replay = replay_of(*loaded, differs);
-      schema.check(plan_json(*loaded, replay.plan), "plan", "plan");
-      schema.check(reproduce_json(*loaded, {replay}), "reproduce", "reproduce");
+      std::vector<model::Replay> replays;
+      replays.push_back(replay_of(*loaded, differs));
+      const auto plan = model::plan_file(loaded->path, *loaded->data, replays.front().plan);
+      schema.check(Json::parse(versioned_json(plan)), "plan", "plan");
+      schema.check(json(model::reproduce_view(loaded->path, loaded->analysis, replays)), "reproduce", "reproduce");
     }
   }
-  Linted linted;
+  analyzer::Linted linted;
   linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
-  UndeletedStorage undeleted{"call", 5, "buf0 = torch.ops.m.gather(arg0_1, 0, 1)", "m::gather", {"buf0"}, {}, 7, 9,
-                             1,      8};
+  analyzer::UndeletedStorage undeleted{
+      "call", 5, "buf0 = torch.ops.m.gather(arg0_1, 0, 1)", "m::gather", {"buf0"}, {}, 7, 9, 1, 8};
   undeleted.names = {{"buf1", 6, "buf1 = buf0", "buf0", 6}};
   linted.files = {{"a.py", "", "", {undeleted}}, {"b.py", "t.dcmt", "line 3: invalid syntax", {}}};
-  schema.check(lint_json(linted), "lint", "lint");
+  schema.check(Json::parse(JsonDocument("lint").with(linted)), "lint", "lint");
   schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
   Json outer = Json::parse(TracesDocument("report").finish());
   outer.erase("traces");
@@ -271,11 +273,20 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::LiveView>();
   model.add<model::StorageView>();
   model.add<model::CurveView>();
+  model.add<analyzer::RankComparison>();
+  model.add<model::ReproduceView>();
+  model.add<model::PlanFile>();
+  model.add<analyzer::Linted>();
   model.add<Diagnosis>();
   auto written = page();
-  const std::vector<SchemaKey> head = {{"version", "integer", "of this page"}, {"command", "text", "\"doctor\""}};
-  auto& doctor = model.shapes()["doctor"];
-  doctor.insert(doctor.begin(), head.begin(), head.end());
+  written.erase("document");  // what is around the objects of traces
+  for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
+  for (const std::string command : {"show ranks", "lint", "doctor"}) {
+    auto& keys = model.shapes()[command];
+    keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
+  }
+  auto& plan = model.shapes()["plan"];
+  plan.insert(plan.begin(), {"version", "integer", "of this page"});
   for (const auto& [shape, keys] : model.shapes()) {
     const std::vector<SchemaKey>& on_page = written[shape];
     for (std::size_t i = 0; i < std::max(keys.size(), on_page.size()); ++i) {

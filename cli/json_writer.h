@@ -109,6 +109,18 @@ template <class Value>
   return writer.take();
 }
 
+/// The same with the version before its fields.
+template <Described Value>
+[[nodiscard]] std::string versioned_json(const Value& value) {
+  JsonWriter writer;
+  writer.begin('{');
+  writer.key("version");
+  writer.value(kJsonVersion);
+  writer.fields(value);
+  writer.end('}');
+  return writer.take();
+}
+
 /// The document of a command: {"version", "command"} and what the command adds.
 class JsonDocument {
  public:

@@ -76,7 +76,8 @@ int dispatch(int argc, char** argv) {
       "Examples:\n"
       "  dc-memtrace run -o out -- python train.py\n"
       "  dc-memtrace report out/\n\n"
-      "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable");
+      "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable,\n"
+      "130 stopped by Ctrl-C");
   add_all_commands(app, exit_code);
 
   if (argc < 2) {

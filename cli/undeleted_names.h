@@ -1,37 +1,16 @@
 // Names in generated wrappers that nothing deletes, as analyzer/generated/undeleted_names.py finds them.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "analyzer/generated/linted.h"
 #include "trace/base/status.h"
 
 namespace dcmt::cli {
 
-/// A name that is not deleted between the last use of what it names and the return.
-struct UndeletedName {
-  std::string name;
-  std::int64_t line = 0;         ///< of its assignment
-  std::string statement;         ///< that assignment
-  std::string aliases;           ///< the name that it repeats; empty: it was the first one
-  std::int64_t delete_line = 0;  ///< after this line it could be deleted: its own last use
-};
-
-/// One storage that lives to the return through such names.
-struct UndeletedStorage {
-  std::string function;  ///< "Runner.call"
-  std::int64_t line = 0;
-  std::string statement;             ///< that made it; of an argument the line that unpacks it
-  std::string call;                  ///< "mylib::allgather_param", if an operator made it
-  std::vector<std::string> deleted;  ///< names of it that are deleted
-  std::vector<UndeletedName> names;
-  std::int64_t last_use = 0;  ///< of any of its names
-  std::int64_t return_line = 0;
-  std::int64_t calls_after = 0;              ///< between the two
-  std::optional<std::int64_t> release_line;  ///< of the first call with "release" in its name and the same numbers
-};
+using analyzer::UndeletedName;
+using analyzer::UndeletedStorage;
 
 /// What became of one file.
 struct ReadWrapper {

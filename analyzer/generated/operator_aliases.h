@@ -27,6 +27,18 @@ struct AliasFact {
     if (declared == observed) return AliasConsequence::kNone;
     return observed ? AliasConsequence::kEarly : AliasConsequence::kLate;
   }
+
+  static constexpr std::string_view kShape = "operator_alias";
+  static void describe(auto&& field) {
+    field("output", &AliasFact::output, "from 0");
+    field("argument", &AliasFact::argument, "from 0");
+    field("argument_name", &AliasFact::argument_name, "empty: not known");
+    field("declared", &AliasFact::declared, "the schema says that the output may be the argument");
+    field("observed", &AliasFact::observed, "in some call the output was on the argument's storage");
+    field("consequence", &AliasFact::consequence,
+          "\"none\"; \"early\": whoever goes by the schema deletes or reuses the argument while the output is read; "
+          "\"late\": keeps it as long as the output");
+  }
 };
 
 /// One overload of an operator that the collector looked at.

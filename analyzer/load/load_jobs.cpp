@@ -33,27 +33,29 @@ Expected<std::vector<Stretch>> stretches_of(Database& database, const std::strin
   return stretches;
 }
 
-Status LoadJobs::run(Database& database, std::size_t helpers) {
+Status LoadJobs::run(Database& database, std::size_t helpers, const Watch& watch) {
+  const Watch silent{{}, watch.stop};
   std::vector<std::future<void>> helping;
   while (helping.size() < helpers && helping.size() + 1 < jobs_.size()) {
     helping.push_back(std::async(std::launch::async, [&] {
       // Who gets no connection does not help.
-      if (Expected<Database> own = Database::open(database.path(), OpenMode::kRead); own.ok()) work(*own);
+      if (Expected<Database> own = Database::open(database.path(), OpenMode::kRead); own.ok()) work(*own, silent);
     }));
   }
-  work(database);
+  work(database, watch);
   for (const std::future<void>& helper : helping) helper.wait();
   for (const Entry& entry : jobs_) DCMT_RETURN_IF_ERROR(entry.done);
-  return {};
+  return watch.check();
 }
 
-void LoadJobs::work(Database& database) {
+void LoadJobs::work(Database& database, const Watch& watch) {
   // A job once taken is done, and jobs are taken in order: those before one that failed are.
-  while (!failed_) {
+  while (!failed_ && !watch.stopped()) {
     const std::size_t taken = next_++;
     if (taken >= jobs_.size()) return;
     jobs_[taken].done = jobs_[taken].job(database);
     if (!jobs_[taken].done.ok()) failed_ = true;
+    watch.done(static_cast<double>(++done_) / static_cast<double>(jobs_.size()));
   }
 }
 

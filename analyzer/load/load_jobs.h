@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/watch.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
 
@@ -31,8 +32,9 @@ class LoadJobs {
   void add(Job job) { jobs_.push_back({std::move(job), {}}); }
 
   /// Does all jobs on `database` and on up to `helpers` further connections to its file, each with a thread. Fails as
-  /// the first of the jobs that failed, in the order of add(), did; those after it need not be done then.
-  Status run(Database& database, std::size_t helpers);
+  /// the first of the jobs that failed, in the order of add(), did; those after it need not be done then. Stops between
+  /// two jobs.
+  Status run(Database& database, std::size_t helpers, const Watch& watch = {});
 
  private:
   struct Entry {
@@ -40,10 +42,10 @@ class LoadJobs {
     Status done;
   };
 
-  void work(Database& database);
+  void work(Database& database, const Watch& watch);
 
   std::vector<Entry> jobs_;
-  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::size_t> next_ = 0, done_ = 0;
   std::atomic<bool> failed_ = false;
 };
 

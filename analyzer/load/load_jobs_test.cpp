@@ -81,5 +81,25 @@ TEST(LoadJobs, TheFirstFailureIsTold) {
   }
 }
 
+TEST(LoadJobs, WhoWaitsSeesHowFarItIsAndMayStopIt) {
+  TestTrace trace;
+  Database database = open(trace);
+  LoadJobs jobs;
+  std::atomic<bool> stop = false;
+  int done = 0;
+  for (int i = 0; i < 10; ++i) {
+    jobs.add([&](Database&) {
+      stop = ++done == 4;
+      return Status();
+    });
+  }
+  std::vector<double> shares;
+  const Status status = jobs.run(database, 0, {[&](double share) { shares.push_back(share); }, &stop});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kStopped);
+  EXPECT_EQ(done, 4);
+  EXPECT_EQ(shares, (std::vector{0.1, 0.2, 0.3, 0.4}));
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

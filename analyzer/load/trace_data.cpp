@@ -42,6 +42,7 @@ void TraceData::index_blocks() {
   blocks_by_begin.build();
   blocks_by_end.build();
   blocks_by_storage.build();
+  lifetimes = LifetimeIndex({blocks_by_begin.begin(), blocks_by_begin.end()});
 }
 
 const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {

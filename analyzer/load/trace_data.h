@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "analyzer/load/column.h"
+#include "analyzer/load/lifetime_index.h"
 #include "analyzer/load/storage_changes.h"
+#include "analyzer/load/watch.h"
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
@@ -295,8 +297,8 @@ class TraceData {
   ~TraceData() = default;
 
   /// Reads everything in one transaction, so a trace that still grows is seen at one moment. Fails with what the
-  /// database says: kBadInput for a damaged file.
-  static Expected<TraceData> load(Database& database);
+  /// database says: kBadInput for a damaged file; with kStopped as `watch` says.
+  static Expected<TraceData> load(Database& database, const Watch& watch = {});
 
   std::string path;  ///< as it is printed
   std::map<std::string, MetaValue, std::less<>> meta;
@@ -331,6 +333,7 @@ class TraceData {
   RowIndex<MarkId, Edge> edges_by_census;
   RowIndex<MarkId, Sample> samples_by_census;
   StorageChanges storage_changes;
+  LifetimeIndex lifetimes;  ///< of the blocks
 
   /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
@@ -348,7 +351,7 @@ class TraceData {
   StringId intern(std::string_view text);
 
  private:
-  Status load_all(Database& database);
+  Status load_all(Database& database, const Watch& watch);
   Status load_meta(Database& database);
   Status load_rows(Database& database);
   Status load_losses(Database& database);

@@ -15,7 +15,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr unsigned kMostThreads = 8;                           ///< more wait for memory only
+constexpr unsigned kMostThreads = 8;  ///< more wait for memory only
 
 /// What blocks lie on, by the texts that name it.
 struct Devices {
@@ -357,21 +357,23 @@ class Parts {
 
 }  // namespace
 
-Expected<TraceData> TraceData::load(Database& database) {
+Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
   TraceData data;
   data.path = printable(database.path());
   DCMT_RETURN_IF_ERROR(database.execute("BEGIN"));
-  if (const Status read = data.load_all(database); !read.ok()) {
+  if (const Status read = data.load_all(database, watch.part(0, 0.8)); !read.ok()) {
     // The rows are what failed; that the transaction may not end either would only hide it.
     static_cast<void>(database.execute("ROLLBACK"));
     return read.error();
   }
   DCMT_RETURN_IF_ERROR(database.execute("COMMIT"));
+  DCMT_RETURN_IF_ERROR(watch.check());
   data.build_indexes();
+  watch.done(1);
   return data;
 }
 
-Status TraceData::load_all(Database& database) {
+Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
   Devices devices{intern("cpu"), {}};
   const Expected<bool> owners = has_column(database, "block", "owner");
@@ -403,7 +405,7 @@ Status TraceData::load_all(Database& database) {
   // A trace that grows is seen at one moment through one connection only. One that is finished is the same to all.
   const bool grows = meta_text(meta::kState) == "recording";
   const std::size_t cpus = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
-  DCMT_RETURN_IF_ERROR(jobs.run(database, grows ? 0 : cpus - 1));
+  DCMT_RETURN_IF_ERROR(jobs.run(database, grows ? 0 : cpus - 1, watch));
   operators = operator_parts.join();
   blocks = block_parts.join();
   storages = storage_parts.join();

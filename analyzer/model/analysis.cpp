@@ -47,25 +47,38 @@ void order_findings(Analysis& analysis) {
 
 }  // namespace
 
-Analysis analyze(const TraceData& data) {
-  Analysis analysis{&data, PhaseIndex(data), analyze_releases(data), {}, {}, {}, step_survivors(data), {}};
+Analysis analyze(const TraceData& data) { return std::move(*analyze(data, Watch())); }
+
+Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
+  Analysis analysis;
+  analysis.data = &data;
+  analysis.phases = PhaseIndex(data);
+  analysis.releases = analyze_releases(data);
+  DCMT_RETURN_IF_ERROR(watch.check());
+  watch.done(0.3);
+  analysis.survivors = step_survivors(data);
   for (const StringId device : devices_of(data)) {
+    DCMT_RETURN_IF_ERROR(watch.check());
     analysis.devices.push_back(analyze_device(data, analysis.releases, analysis.phases, device));
   }
   if (analysis.devices.empty()) analysis.devices.emplace_back();
+  watch.done(0.6);
   for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
                           rules::awaits_stream, rules::reserved_beyond_active}) {
+    DCMT_RETURN_IF_ERROR(watch.check());
     for (Finding& finding : rule(data, analysis.releases)) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
       finding.device = device_of(data, finding);
       analysis.findings.push_back(std::move(finding));
     }
   }
+  watch.done(0.8);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
   order_findings(analysis);
   analysis.remarks = remarks(data, analysis.releases);
   analysis.facts = run_facts(data, analysis.releases);
+  watch.done(1);
   return analysis;
 }
 

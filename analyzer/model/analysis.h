@@ -36,6 +36,8 @@ struct Analysis {
 };
 
 [[nodiscard]] Analysis analyze(const TraceData& data);
+/// Stops between its parts, then fails with kStopped.
+[[nodiscard]] Expected<Analysis> analyze(const TraceData& data, const Watch& watch);
 
 /// Leaves of an analysis what is of one device, "cuda:1", or "cuda" for the first of several. Numbers of findings stay.
 /// kUsage if nothing was allocated there; `path` is for the message.

@@ -352,6 +352,63 @@ Expected<RankComparison> compare_ranks(std::vector<RankFacts> ranks) {
   return result;
 }
 
+bool RankComparison::gathered() const {
+  return std::ranges::any_of(ranks, [](const RankFacts& facts) { return facts.gathers() > 0; });
+}
+
+Ranks RankComparison::lossy() const {
+  Ranks numbers;
+  for (const RankFacts& facts : ranks) {
+    if (facts.lost > 0) numbers.push_back(facts.rank);
+  }
+  return numbers;
+}
+
+std::int64_t RankComparison::steps_ended() const {
+  std::int64_t most = 0;
+  for (const RankFacts& facts : ranks) most = std::max(most, facts.steps_ended);
+  return most;
+}
+
+std::string RankComparison::graph_name(std::int64_t graph) const {
+  if (const auto mechanism = mechanisms.find(graph); mechanism != mechanisms.end()) return mechanism->second;
+  const auto at = std::ranges::find(graphs_by_order, graph);
+  return at != graphs_by_order.end() ? "graph #" + std::to_string(at - graphs_by_order.begin() + 1)
+                                     : "graph " + std::to_string(graph);
+}
+
+std::string RankComparison::key_name(const Key& key) const {
+  const auto name = names.find(key);
+  return name != names.end() ? name->second : std::string();
+}
+
+std::vector<std::string> RankComparison::key_names(std::int64_t graph, const std::vector<std::int64_t>& keys) const {
+  std::vector<std::string> all;
+  for (const std::int64_t key : keys) {
+    all.push_back(key_name({graph, key}));
+    if (all.back().empty()) return {};
+  }
+  return all;
+}
+
+std::vector<RankGraphs> RankComparison::graph_list() const {
+  std::vector<RankGraphs> list;
+  for (std::size_t i = 0; i < graphs.size(); ++i) list.push_back({ranks[i].rank, graphs[i]});
+  return list;
+}
+
+std::vector<Mechanism> RankComparison::mechanism_list() const {
+  std::vector<Mechanism> list;
+  for (const auto& [graph, name] : mechanisms) list.push_back({graph, name});
+  return list;
+}
+
+std::vector<ParameterName> RankComparison::name_list() const {
+  std::vector<ParameterName> list;
+  for (const auto& [key, name] : names) list.push_back({key, name});
+  return list;
+}
+
 std::string_view name_of(Fate fate) {
   switch (fate) {
     case Fate::kResidual:

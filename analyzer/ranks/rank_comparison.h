@@ -26,6 +26,20 @@ struct GatherDivergence {
     GatherPlace place;       ///< on the first of these ranks
     Sequence at;             ///< the same
     std::vector<Key> next;   ///< what the first of them gathered after it in the step, a few
+
+    static constexpr std::string_view kShape = "gather_branch";
+    static void describe(auto&& field) {
+      field("ranks", &Branch::ranks, "");
+      field("key", &Branch::key, "null: the step ends without a further gather");
+      field(
+          "operator", [](const Branch& branch) { return branch.place.operator_name; },
+          "on the first of these ranks, like the next two");
+      field(
+          "site", [](const Branch& branch) { return branch.place.site; }, "");
+      field(
+          "at_seq", [](const Branch& branch) { return model::given(branch.at); }, "");
+      field("next", &Branch::next, "the next gathers of the step, three at most");
+    }
   };
 
   std::int64_t step = 0;
@@ -33,6 +47,15 @@ struct GatherDivergence {
   std::optional<Key> before;  ///< the last gather in common; nullopt: there is none in this step
   std::vector<Branch> branches;
   std::vector<std::int64_t> steps;  ///< all that differ, this one first
+
+  static constexpr std::string_view kShape = "gather_divergence";
+  static void describe(auto&& field) {
+    field("step", &GatherDivergence::step, "");
+    field("position", &GatherDivergence::position, "of the gather in the step, from 0");
+    field("before", &GatherDivergence::before, "the gather before it, on all ranks; null: it is the first of the step");
+    field("branches", &GatherDivergence::branches, "ranks that gather the same there");
+    field("steps", &GatherDivergence::steps, "all in which the order differs");
+  }
 };
 
 /// A parameter whose gathered bytes, declared uses or persistence are not the same on all ranks.
@@ -42,11 +65,27 @@ struct ParameterDifference {
     std::optional<Bytes> bytes;
     std::optional<std::int64_t> declared;
     std::optional<bool> persistent;
+    friend bool operator==(const Side&, const Side&) = default;
+
+    static constexpr std::string_view kShape = "parameter_side";
+    static void describe(auto&& field) {
+      field("ranks", &Side::ranks, "");
+      field("gathered_bytes", &Side::bytes, "of the gathered storage, padding included");
+      field("uses", &Side::declared, "declared");
+      field("persistent", &Side::persistent, "null: the trace does not tell");
+    }
   };
 
   Key key;
   std::int64_t step = 0;  ///< the first that differs
   std::vector<Side> sides;
+
+  static constexpr std::string_view kShape = "parameter_difference";
+  static void describe(auto&& field) {
+    field("key", &ParameterDifference::key, "");
+    field("step", &ParameterDifference::step, "the first in which it differs");
+    field("sides", &ParameterDifference::sides, "");
+  }
 };
 
 /// What became of a parameter on a rank, over the whole run.
@@ -64,10 +103,28 @@ struct ResidualDifference {
     Ranks ranks;
     Fate fate = Fate::kNotGathered;
     Bytes bytes;  ///< kResidual: that a release left, the most of these ranks
+    friend bool operator==(const Side&, const Side&) = default;
+
+    static constexpr std::string_view kShape = "residual_side";
+    static void describe(auto&& field) {
+      field("ranks", &Side::ranks, "");
+      field("fate", &Side::fate,
+            "of the parameter on them: \"residual\", \"freed\", \"persistent\", \"not_released\", \"not_gathered\"");
+      field(
+          "bytes",
+          [](const Side& side) { return side.fate == Fate::kResidual ? std::optional(side.bytes) : std::nullopt; },
+          "that one of its releases left; null: not residual");
+    }
   };
 
   Key key;
   std::vector<Side> sides;
+
+  static constexpr std::string_view kShape = "residual_difference";
+  static void describe(auto&& field) {
+    field("key", &ResidualDifference::key, "");
+    field("sides", &ResidualDifference::sides, "");
+  }
 };
 
 /// A finding that some ranks have and others not.
@@ -75,6 +132,14 @@ struct FindingDifference {
   std::string title, place;        ///< place: on the first rank that has it
   std::vector<BytesOfRanks> with;  ///< most bytes first
   Ranks without;
+
+  static constexpr std::string_view kShape = "finding_difference";
+  static void describe(auto&& field) {
+    field("title", &FindingDifference::title, "");
+    field("place", &FindingDifference::place, "of the release, else of the gather; empty: neither is known");
+    field("with", &FindingDifference::with, "ranks that have it, with its bytes");
+    field("without", &FindingDifference::without, "ranks");
+  }
 };
 
 /// How far ranks came: the last gather of their traces.
@@ -83,6 +148,53 @@ struct LastGather {
   std::optional<std::int64_t> step;  ///< nullopt: they gathered nothing
   std::size_t position = 0;          ///< from 0, in the step
   Key key;
+
+  static constexpr std::string_view kShape = "last_gather";
+  static void describe(auto&& field) {
+    field("ranks", &LastGather::ranks, "");
+    field("step", &LastGather::step, "null: they gathered nothing");
+    field(
+        "position", [](const LastGather& end) { return end.step ? std::optional(end.position) : std::nullopt; },
+        "in the step, from 0");
+    field(
+        "key", [](const LastGather& end) { return end.step ? std::optional(end.key) : std::nullopt; }, "");
+  }
+};
+
+/// A rank's own numbers of the graphs that are known by their order.
+struct RankGraphs {
+  std::int64_t rank = 0;
+  std::vector<std::int64_t> numbers;
+
+  static constexpr std::string_view kShape = "rank_graphs";
+  static void describe(auto&& field) {
+    field("rank", &RankGraphs::rank, "");
+    field("numbers", &RankGraphs::numbers,
+          "the rank's own number of graph 0, 1, ..., in the order in which it first gathered from them");
+  }
+};
+
+/// Of functions that gather.
+struct Mechanism {
+  std::int64_t graph = 0;
+  std::string name;
+
+  static constexpr std::string_view kShape = "mechanism";
+  static void describe(auto&& field) {
+    field("graph", &Mechanism::graph, "in keys");
+    field("name", &Mechanism::name, "\"FSDP2\", \"ZeRO-3\"");
+  }
+};
+
+struct ParameterName {
+  Key key;
+  std::string name;
+
+  static constexpr std::string_view kShape = "parameter_name";
+  static void describe(auto&& field) {
+    field("key", &ParameterName::key, "");
+    field("name", &ParameterName::name, "\"layers.0.weight\"");
+  }
 };
 
 struct RankComparison {
@@ -113,6 +225,54 @@ struct RankComparison {
 
   [[nodiscard]] bool differs() const {
     return order || memory || !parameters.empty() || !residual.empty() || !findings.empty();
+  }
+  /// Some rank gathered a parameter.
+  [[nodiscard]] bool gathered() const;
+  /// Ranks that lost records.
+  [[nodiscard]] Ranks lossy() const;
+  /// Steps that some rank ended.
+  [[nodiscard]] std::int64_t steps_ended() const;
+
+  /// "graph 0"; "graph #1" where the ranks' own graph numbers have nothing in common; "FSDP2".
+  [[nodiscard]] std::string graph_name(std::int64_t graph) const;
+  /// Empty if it has none.
+  [[nodiscard]] std::string key_name(const Key& key) const;
+  /// Empty unless all of the keys have names.
+  [[nodiscard]] std::vector<std::string> key_names(std::int64_t graph, const std::vector<std::int64_t>& keys) const;
+
+  [[nodiscard]] std::vector<RankGraphs> graph_list() const;
+  [[nodiscard]] std::vector<Mechanism> mechanism_list() const;
+  [[nodiscard]] std::vector<ParameterName> name_list() const;
+
+  static constexpr std::string_view kShape = "show ranks";
+  static void describe(auto&& field) {
+    field("differs", &RankComparison::differs,
+          "one of `gather_order`, `parameters`, `residual`, `findings` and `memory` has something to say");
+    field("world_size", &RankComparison::world_size, "-1: the traces do not say");
+    field("missing_ranks", &RankComparison::missing, "of the run, without a trace");
+    field("left_out", &RankComparison::left_out,
+          "paths of traces whose process has no rank, or took no part beside one of the same rank that did");
+    field("ranks", &RankComparison::ranks, "by rank");
+    field("graphs", &RankComparison::graph_list,
+          "the ranks' own numbers of graphs that are known by their order; empty: there are none");
+    field("graphs_by_order", &RankComparison::graphs_by_order,
+          "the numbers of these graphs in keys, in the order of `graphs`; all others are common to the ranks");
+    field("mechanisms", &RankComparison::mechanism_list, "of functions that gather: their keys' graphs are below 0");
+    field("names", &RankComparison::name_list,
+          "of parameters that such functions name; a name has one key on all ranks");
+    field("keys_without_graph", &RankComparison::keys_without_graph,
+          "parameters of ranks that are not compared, because no gather of their graph has its row");
+    field("has_steps", &RankComparison::has_steps, "false: no trace has a step, and 0 stands for the whole of them");
+    field("steps", &RankComparison::steps, "compared: two ranks have all rows of it at least");
+    field("lacking_ranks", &RankComparison::lacking, "that have not all rows of all these steps");
+    field("gather_order", &RankComparison::order, "the first gather that differs");
+    field("parameters", &RankComparison::parameters, "by key");
+    field("residual", &RankComparison::residual, "by key");
+    field("findings", &RankComparison::findings, "that some ranks have and others not");
+    field("memory", &RankComparison::memory,
+          "null: peaks and growth differ by less than 1 MiB or a twentieth of the highest peak");
+    field("last_gathers", &RankComparison::ends,
+          "where the traces end, the farthest first; one entry: all at the same gather");
   }
 };
 

@@ -149,6 +149,14 @@ Bytes RankFacts::residual_bytes() const {
   return bytes;
 }
 
+std::vector<Key> RankFacts::residual() const {
+  std::vector<Key> keys;
+  for (const auto& [key, parameter] : parameters) {
+    if (parameter.residual > 0) keys.push_back(key);
+  }
+  return keys;
+}
+
 RankFacts rank_facts(const Analysis& analysis) {
   RankFacts facts;
   facts.path = analysis.data->path;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/model/values.h"
 #include "analyzer/ranks/rank_memory.h"
 
 namespace dcmt::analyzer {
@@ -21,6 +22,16 @@ struct RankPeak {
   TimeNs at_ns;
   std::optional<std::int64_t> step;  ///< nullopt: outside of all
   Bytes predicted;                   ///< with every residual storage freed at its release
+
+  static constexpr std::string_view kShape = "rank_peak";
+  static void describe(auto&& field) {
+    field("device", &RankPeak::device, "");
+    field("peak_bytes", &RankPeak::bytes, "allocated, as requested");
+    field(
+        "at", [](const RankPeak& peak) { return model::moment_of(peak.at, peak.at_ns); }, "first reached there");
+    field("step", &RankPeak::step, "");
+    field("predicted_bytes", &RankPeak::predicted, "the peak with every residual storage freed at its release");
+  }
 };
 
 /// A gather with the cycle that it begins.
@@ -80,6 +91,20 @@ struct RankFacts {
   [[nodiscard]] std::int64_t residual_keys() const;
   /// Of the residual parameters, each once.
   [[nodiscard]] Bytes residual_bytes() const;
+  [[nodiscard]] std::vector<Key> residual() const;
+
+  static constexpr std::string_view kShape = "rank";
+  static void describe(auto&& field) {
+    field("path", &RankFacts::path, "of the trace");
+    field("rank", &RankFacts::rank, "");
+    field("devices", &RankFacts::devices, "GPUs before the CPU, of several the highest peak first");
+    field("residual", &RankFacts::residual, "parameters of which a final release left bytes, over the whole run");
+    field("residual_bytes", &RankFacts::residual_bytes, "of them, each once");
+    field("final_releases", &RankFacts::final_releases, "of the whole run, like the next two");
+    field("gathers", &RankFacts::gathers, "");
+    field("steps", &RankFacts::steps_ended, "that ended");
+    field("lost", &RankFacts::lost, "records");
+  }
 };
 
 [[nodiscard]] RankFacts rank_facts(const Analysis& analysis);

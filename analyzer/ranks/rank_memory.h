@@ -35,23 +35,57 @@ struct RankMemory {
 struct BytesOfRanks {
   Ranks ranks;
   Bytes bytes;
+
+  static constexpr std::string_view kShape = "memory_side";
+  static void describe(auto&& field) {
+    field("ranks", &BytesOfRanks::ranks, "");
+    field("bytes", &BytesOfRanks::bytes, "of each of them");
+  }
 };
 
 struct MemoryDifference {
   struct Growth {
     Ranks ranks;
     std::int64_t bytes_a_step = 0;  ///< of the bytes allocated at the ends of steps; below 0: they shrink
+
+    static constexpr std::string_view kShape = "memory_growth";
+    static void describe(auto&& field) {
+      field("ranks", &Growth::ranks, "");
+      field("bytes_a_step", &Growth::bytes_a_step, "");
+    }
   };
   struct Place {
     std::string site;
     std::vector<BytesOfRanks> sides;        ///< at the peaks, most bytes first
     std::optional<std::int64_t> from_step;  ///< from its end on the ranks differ; nullopt: only within steps
+
+    static constexpr std::string_view kShape = "memory_place";
+    static void describe(auto&& field) {
+      field("site", &Place::site, "of the allocations");
+      field("from_step", &Place::from_step, "from its end on the ranks differ there; null: only within steps");
+      field("sides", &Place::sides, "at the ranks' peaks, most bytes first");
+    }
   };
 
   std::vector<BytesOfRanks> peaks;   ///< most bytes first
   std::vector<Growth> growth;        ///< most first; empty: fewer than two steps are common to the ranks
   std::int64_t first = 0, last = 0;  ///< these steps
   std::vector<Place> places;         ///< the one that differs most first; a few
+
+  static constexpr std::string_view kShape = "memory_difference";
+  static void describe(auto&& field) {
+    const auto step = [](std::int64_t MemoryDifference::*number) {
+      return [number](const MemoryDifference& memory) {
+        return memory.growth.empty() ? std::nullopt : std::optional(memory.*number);
+      };
+    };
+    field("peaks", &MemoryDifference::peaks, "the highest first");
+    field("first_step", step(&MemoryDifference::first),
+          "of `growth`; null: fewer than two steps are common to the ranks");
+    field("last_step", step(&MemoryDifference::last), "");
+    field("growth", &MemoryDifference::growth, "between the ends of these steps, most first");
+    field("places", &MemoryDifference::places, "the one that differs most first; at most 5");
+  }
 };
 
 /// nullopt if the peaks differ by less than 1 MiB or a twentieth of the highest, and so does what the ranks gained from

@@ -23,6 +23,18 @@ struct ReplayDifference {
   std::optional<std::size_t> release;  ///< of the plan's facts; none: it is of a finding
   std::string what;                    ///< "verdict", "allocated bytes"
   std::string recorded, replayed;
+
+  static constexpr std::string_view kShape = "replay_difference";
+  static void describe(auto&& field) {
+    field("release", &ReplayDifference::release,
+          "index in the plan's `expected.releases`; null: it is of a finding, the peak or the number of releases");
+    field("what", &ReplayDifference::what,
+          "\"parameter\", \"verdict\", \"residual\", \"bytes after the release\", \"bytes at the next operator\", "
+          "\"allocated "
+          "bytes\", \"reads after the release\", \"holders\", \"releases\", \"finding RULE\", \"peak\"");
+    field("recorded", &ReplayDifference::recorded, "");
+    field("replayed", &ReplayDifference::replayed, "");
+  }
 };
 
 /// The first thing that is not as it was recorded: releases in their order, then findings, then the peak.

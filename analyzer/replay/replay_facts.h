@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/model/values.h"
 
 namespace dcmt::analyzer {
 
@@ -23,6 +24,21 @@ struct ReleaseFacts {
   /// Of the names a census found, without doubles: "local" for what a frame holds itself, "cell" for what functions
   /// share; "unnamed" if references are unexplained. Empty: nobody looked.
   std::vector<std::string> holder_kinds;
+
+  static constexpr std::string_view kShape = "plan_release";
+  static void describe(auto&& field) {
+    field("key", &ReleaseFacts::key, "");
+    field(
+        "storage", [](const ReleaseFacts& release) { return model::given(release.storage); }, "");
+    field("verdict", &ReleaseFacts::verdict, "a key of `verdict_counts`");
+    field("residual", &ReleaseFacts::residual, "");
+    field("bytes_before", &ReleaseFacts::bytes_before, "");
+    field("bytes_after", &ReleaseFacts::bytes_after, "");
+    field("bytes_settled", &ReleaseFacts::bytes_settled, "");
+    field("allocated_bytes", &ReleaseFacts::allocated, "on the device, right after the release");
+    field("reads", &ReleaseFacts::reads, "after it, before the next gather");
+    field("holder_kinds", &ReleaseFacts::holder_kinds, "\"local\", \"cell\", \"unnamed\"; empty: nobody looked");
+  }
 };
 
 /// What is compared of a finding: its items in the region.
@@ -38,6 +54,13 @@ struct ReplayFacts {
   std::vector<FindingFacts> findings;
   Bytes peak;
   std::optional<Bytes> predicted_peak;  ///< had every residual storage been freed at its release
+
+  static constexpr std::string_view kShape = "plan_facts";
+  static void describe(auto&& field) {
+    field("releases", &ReplayFacts::releases, "in order");
+    field("peak_bytes", &ReplayFacts::peak, "");
+    field("predicted_peak_bytes", &ReplayFacts::predicted_peak, "");
+  }
 };
 
 /// Not what an error stopped, what has nothing to release, and what another mark inside of it told in its place.

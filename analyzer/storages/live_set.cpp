@@ -86,10 +86,8 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, Origi
 }  // namespace
 
 std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at) {
-  std::vector<const Block*> live;
-  for (const Block& block : data.blocks) {
-    if (block.device == device && block.span.covers(at)) live.push_back(&block);
-  }
+  std::vector<const Block*> live = data.lifetimes.at(at);
+  std::erase_if(live, [&](const Block* block) { return block->device != device; });
   return live;
 }
 

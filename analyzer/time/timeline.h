@@ -31,6 +31,7 @@ struct Step {
 /// Where a moment lies, for many moments: the innermost (latest begun) phase that covers it.
 class PhaseIndex {
  public:
+  PhaseIndex() = default;
   explicit PhaseIndex(const TraceData& data);
   /// The phase's mark, or nullptr outside of all phases.
   [[nodiscard]] const Mark* at(Sequence at) const;

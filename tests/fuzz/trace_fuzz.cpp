@@ -18,7 +18,6 @@
 #include "cli/curve_text.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
-#include "cli/ranks_json.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
@@ -109,7 +108,7 @@ void print_ranks(const std::vector<cli::LoadedTrace>& traces, std::ostream& out)
   }
   const auto comparison = analyzer::compare_ranks(std::move(ranks));
   if (comparison.ok()) {
-    out << cli::ranks_text(*comparison, cli::Style{}) << cli::printed(cli::ranks_json(*comparison));
+    out << cli::ranks_text(*comparison, cli::Style{}) << cli::json_of(*comparison);
   }
 }
 

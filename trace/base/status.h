@@ -15,6 +15,7 @@ enum class ErrorCode {
   kCannotRecord,  ///< recording or attaching is impossible here
   kIo,            ///< the operating system refused a read or a write
   kNotComparable,
+  kStopped,  ///< whoever asked for it does not want it any more
 };
 
 /// An error with one line for a person: what happened and what to do next.
@@ -70,3 +71,14 @@ class [[nodiscard]] Expected {
   do {                                                                                         \
     if (::dcmt::Status dcmt_status_ = (expr); !dcmt_status_.ok()) return dcmt_status_.error(); \
   } while (false)
+
+/// Evaluates `expr` (an Expected): declares `target` with its value, or returns its error from the calling function.
+/// Two statements, so not for the body of an `if` without braces.
+#define DCMT_ASSIGN_OR_RETURN(target, expr) \
+  DCMT_ASSIGN_OR_RETURN_NAMED(target, expr, DCMT_JOIN_NAMES(dcmt_expected_, __LINE__))
+#define DCMT_ASSIGN_OR_RETURN_NAMED(target, expr, expected) \
+  auto expected = (expr);                                   \
+  if (!(expected).ok()) return (expected).error();          \
+  target = std::move(*(expected))
+#define DCMT_JOIN_NAMES(a, b) DCMT_JOIN_NAMES_NOW(a, b)
+#define DCMT_JOIN_NAMES_NOW(a, b) a##b

@@ -1,0 +1,128 @@
+// What `lint` may say: names in generated wrappers that nothing deletes, and operators whose schemas do not say what
+// they share with their arguments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/generated/operator_aliases.h"
+
+namespace dcmt::analyzer {
+
+/// A text, or nothing where it is empty.
+[[nodiscard]] inline std::optional<std::string_view> not_empty(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+/// A name that is not deleted between the last use of what it names and the return.
+struct UndeletedName {
+  std::string name;
+  std::int64_t line = 0;         ///< of its assignment
+  std::string statement;         ///< that assignment
+  std::string aliases;           ///< the name that it repeats; empty: it was the first one
+  std::int64_t delete_line = 0;  ///< after this line it could be deleted: its own last use
+
+  static constexpr std::string_view kShape = "undeleted_name";
+  static void describe(auto&& field) {
+    field("name", &UndeletedName::name, "");
+    field("line", &UndeletedName::line, "");
+    field("statement", &UndeletedName::statement, "");
+    field(
+        "aliases", [](const UndeletedName& name) { return not_empty(name.aliases); },
+        "the name that it repeats; null: it is the first");
+    field("missing_delete_after", &UndeletedName::delete_line, "line of its own last use");
+  }
+};
+
+/// One storage that lives to the return through such names.
+struct UndeletedStorage {
+  std::string function;  ///< "Runner.call"
+  std::int64_t line = 0;
+  std::string statement;             ///< that made it; of an argument the line that unpacks it
+  std::string call;                  ///< "mylib::allgather_param", if an operator made it
+  std::vector<std::string> deleted;  ///< names of it that are deleted
+  std::vector<UndeletedName> names;
+  std::int64_t last_use = 0;  ///< of any of its names
+  std::int64_t return_line = 0;
+  std::int64_t calls_after = 0;              ///< between the two
+  std::optional<std::int64_t> release_line;  ///< of the first call with "release" in its name and the same numbers
+
+  static constexpr std::string_view kShape = "undeleted_storage";
+  static void describe(auto&& field) {
+    field("function", &UndeletedStorage::function, "\"Runner.call\"");
+    field("line", &UndeletedStorage::line, "where it got its first name, or the tuple that it is an element of");
+    field("statement", &UndeletedStorage::statement, "");
+    field(
+        "operator", [](const UndeletedStorage& storage) { return not_empty(storage.call); },
+        "that made it; null: an argument, or no operator");
+    field("names", &UndeletedStorage::names, "");
+    field("deleted_names", &UndeletedStorage::deleted, "");
+    field("last_use_line", &UndeletedStorage::last_use, "of any of its names");
+    field("release_line", &UndeletedStorage::release_line,
+          "of the release with the same two first numbers among its arguments");
+    field("return_line", &UndeletedStorage::return_line, "");
+    field("calls_after", &UndeletedStorage::calls_after, "between last use and return");
+  }
+};
+
+/// One generated file that was looked at.
+struct LintedFile {
+  std::string path;
+  std::string trace;  ///< that has a copy of it; empty: it was read itself
+  std::string error;  ///< why it cannot be parsed; empty: it was
+  std::vector<UndeletedStorage> storages;
+
+  static constexpr std::string_view kShape = "linted_file";
+  static void describe(auto&& field) {
+    field("path", &LintedFile::path, "");
+    field(
+        "trace", [](const LintedFile& file) { return not_empty(file.trace); },
+        "that has a copy of it; null: it was read itself");
+    field(
+        "error", [](const LintedFile& file) { return not_empty(file.error); },
+        "why Python cannot parse it; null: it can");
+    field("storages", &LintedFile::storages, "in order of the lines");
+  }
+};
+
+/// An operator that a trace has calls of.
+struct LintedOperator {
+  std::string trace;
+  OperatorAliases aliases;
+
+  static constexpr std::string_view kShape = "linted_operator";
+  static void describe(auto&& field) {
+    field("trace", &LintedOperator::trace, "");
+    field(
+        "name", [](const LintedOperator& one) { return one.aliases.name; }, "with its overload");
+    field(
+        "schema", [](const LintedOperator& one) { return one.aliases.schema; }, "");
+    field(
+        "aliases", [](const LintedOperator& one) { return one.aliases.facts; }, "declared or observed; none: neither");
+  }
+};
+
+struct Linted {
+  std::vector<LintedFile> files;
+  std::vector<LintedOperator> operators;
+
+  [[nodiscard]] bool found() const;
+  /// Storages that live to the return through names that nothing deletes.
+  [[nodiscard]] std::int64_t storages() const;
+  /// Those names; one that keeps several storages counts once.
+  [[nodiscard]] std::int64_t names() const;
+  /// Operators whose schema and calls do not say the same.
+  [[nodiscard]] std::int64_t disagreeing() const;
+
+  static constexpr std::string_view kShape = "lint";
+  static void describe(auto&& field) {
+    field("operators", &Linted::operators,
+          "of traces: those of the tables and, with `--detail full`, all that are not torch's own, by name");
+    field("files", &Linted::files, "generated ones; other files are not in it");
+  }
+};
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,36 @@
+// What differs between ranks, as tables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/ranks/rank_comparison.h"
+#include "cli/text.h"
+
+namespace dcmt::cli {
+
+/// Peaks, releases and steps of all ranks.
+[[nodiscard]] std::string rank_table(const analyzer::RankComparison& comparison, const Style& style);
+/// Each of what differs there; only where something does.
+[[nodiscard]] std::string order_table(const analyzer::RankComparison& comparison, const Style& style);
+[[nodiscard]] std::string parameter_table(const analyzer::RankComparison& comparison, const Style& style);
+[[nodiscard]] std::string residual_table(const analyzer::RankComparison& comparison, const Style& style);
+[[nodiscard]] std::string finding_table(const analyzer::RankComparison& comparison, const Style& style);
+[[nodiscard]] std::string memory_table(const analyzer::RankComparison& comparison, const Style& style);
+
+/// "rank 1", "ranks 0 to 3".
+[[nodiscard]] std::string ranks_name(const analyzer::Ranks& ranks);
+/// "graph 0 id 7", "layers.0.weight (FSDP2)".
+[[nodiscard]] std::string key_text(const analyzer::RankComparison& comparison, const analyzer::Key& key);
+/// "step 3, gather 2".
+[[nodiscard]] std::string where_of(const analyzer::RankComparison& comparison, std::int64_t step, std::size_t position);
+/// "14.0 MiB on rank 1; 4.5 MiB on ranks 0, 2".
+[[nodiscard]] std::string peaks_text(const analyzer::MemoryDifference& memory);
+/// "and 3 more rows; all of them: --json"; empty if all rows are shown.
+[[nodiscard]] std::string more_text(std::size_t rows, std::string_view what);
+
+/// Rows of a table, and parts of a list.
+inline constexpr std::size_t kMostRankRows = 20;
+
+}  // namespace dcmt::cli
