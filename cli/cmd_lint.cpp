@@ -50,9 +50,8 @@ Expected<std::vector<std::string>> first_argument_operators(const std::vector<st
   if (const fs::path shipped = data_folder() / "operators.toml"; fs::exists(shipped, ignored)) {
     paths.push_back(shipped.string());
   }
-  const Expected<recorder::OperatorTables> compiled = recorder::compile_operator_tables(paths);
-  if (!compiled.ok()) return compiled.error();
-  const std::vector<std::string>& tabled = compiled->waits_and_releases;
+  DCMT_ASSIGN_OR_RETURN(const recorder::OperatorTables compiled, recorder::compile_operator_tables(paths));
+  const std::vector<std::string>& tabled = compiled.waits_and_releases;
   operators.insert(operators.end(), tabled.begin(), tabled.end());
   return operators;
 }
@@ -90,17 +89,16 @@ class Collected {
 
 /// What operators of the trace shared, and the generated files that it has copies of: those in which a holder was seen.
 Status collect_trace(OpenedTrace& trace, Collected& collected) {
-  Expected<std::vector<analyzer::OperatorAliases>> aliases = analyzer::operator_aliases(trace.database);
-  if (!aliases.ok()) return aliases.error();
-  for (analyzer::OperatorAliases& one : *aliases) collected.linted.operators.push_back({trace.path, std::move(one)});
-  Expected<Statement> query = trace.database.prepare(
-      "SELECT path.text, source.text FROM source JOIN string AS path ON path.id = source.path ORDER BY source.id");
-  if (!query.ok()) return query.error();
+  DCMT_ASSIGN_OR_RETURN(std::vector<analyzer::OperatorAliases> aliases, analyzer::operator_aliases(trace.database));
+  for (analyzer::OperatorAliases& one : aliases) collected.linted.operators.push_back({trace.path, std::move(one)});
+  DCMT_ASSIGN_OR_RETURN(
+      Statement query,
+      trace.database.prepare(
+          "SELECT path.text, source.text FROM source JOIN string AS path ON path.id = source.path ORDER BY source.id"));
   for (;;) {
-    const Expected<bool> row = query->step();
-    if (!row.ok()) return row.error();
-    if (!*row) return {};
-    DCMT_RETURN_IF_ERROR(collected.add_text(std::string(query->text(0)), trace.path, query->text(1)));
+    DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
+    if (!row) return {};
+    DCMT_RETURN_IF_ERROR(collected.add_text(std::string(query.text(0)), trace.path, query.text(1)));
   }
 }
 
@@ -122,14 +120,12 @@ Status collect_path(const std::string& path, Collected& collected) {
   const bool folder = fs::is_directory(path, ignored);
   bool traces = fs::path(path).extension() == ".dcmt";
   if (folder) {
-    const Expected<std::vector<std::string>> files = trace_files_in(path);
-    if (!files.ok()) return files.error();
-    traces = !files->empty();
+    DCMT_ASSIGN_OR_RETURN(const std::vector<std::string> files, trace_files_in(path));
+    traces = !files.empty();
   }
   if (traces) {
-    Expected<std::vector<OpenedTrace>> opened = open_traces({path}, std::nullopt);
-    if (!opened.ok()) return opened.error();
-    for (OpenedTrace& trace : *opened) DCMT_RETURN_IF_ERROR(collect_trace(trace, collected));
+    DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({path}, std::nullopt));
+    for (OpenedTrace& trace : opened) DCMT_RETURN_IF_ERROR(collect_trace(trace, collected));
     return {};
   }
   if (!folder) {
@@ -137,9 +133,8 @@ Status collect_path(const std::string& path, Collected& collected) {
     collected.add_file(path);
     return {};
   }
-  const Expected<std::vector<fs::path>> found = python_files(path);
-  if (!found.ok()) return found.error();
-  for (const fs::path& file : *found) collected.add_file(file);
+  DCMT_ASSIGN_OR_RETURN(const std::vector<fs::path> found, python_files(path));
+  for (const fs::path& file : found) collected.add_file(file);
   return {};
 }
 
@@ -147,10 +142,9 @@ Status collect_path(const std::string& path, Collected& collected) {
 Status read_candidates(const Options& options, const std::vector<std::string>& operators, Collected& collected) {
   std::vector<std::string> files;
   for (const Candidate& candidate : collected.candidates) files.push_back(candidate.file);
-  Expected<std::vector<ReadWrapper>> wrappers = undeleted_names(options.python, files, operators);
-  if (!wrappers.ok()) return wrappers.error();
-  for (std::size_t i = 0; i < wrappers->size(); ++i) {
-    ReadWrapper& wrapper = (*wrappers)[i];
+  DCMT_ASSIGN_OR_RETURN(std::vector<ReadWrapper> wrappers, undeleted_names(options.python, files, operators));
+  for (std::size_t i = 0; i < wrappers.size(); ++i) {
+    ReadWrapper& wrapper = wrappers[i];
     const Candidate& candidate = collected.candidates[i];
     if (!wrapper.generated) continue;
     collected.linted.files.push_back(

@@ -152,18 +152,16 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   run.command = {options.python.empty() ? "python3" : options.python, "-m", "dcmt_zero3.replay", file};
   for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
   const Aside aside(folder / "stderr");
-  const Expected<recorder::RunResult> result = recorder::run(run);
-  if (!result.ok()) return result.error();
-  if (result->job_exit != (plan.cut_off ? 128 + SIGKILL : 0)) {
+  DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
+  if (result.job_exit != (plan.cut_off ? 128 + SIGKILL : 0)) {
     const std::string last = aside.last_line();
     const char* next =
         last.starts_with("ModuleNotFoundError") ? "; name an interpreter that has torch with --python" : "";
     return Error{ErrorCode::kCannotRecord, fmt::format("the replay with {} failed (exit {}): {}{}", run.command.front(),
-                                                       result->job_exit, last, next)};
+                                                       result.job_exit, last, next)};
   }
-  Expected<std::vector<LoadedTrace>> traces = load_traces({run.folder}, std::nullopt);
-  if (!traces.ok()) return traces.error();
-  return std::move(traces->front());
+  DCMT_ASSIGN_OR_RETURN(std::vector<LoadedTrace> traces, load_traces({run.folder}, std::nullopt));
+  return std::move(traces.front());
 }
 
 /// The stretches to replay, each with its findings.
@@ -188,9 +186,8 @@ Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& t
     return {};
   };
   if (options.step) {
-    const Expected<ReplayRegion> region = analyzer::region_of_step(analysis, *options.step);
-    if (!region.ok()) return region.error();
-    if (const Status added = add(*region, nullptr); !added.ok()) return added.error();
+    DCMT_ASSIGN_OR_RETURN(const ReplayRegion region, analyzer::region_of_step(analysis, *options.step));
+    if (const Status added = add(region, nullptr); !added.ok()) return added.error();
     return replays;
   }
   std::vector<Error> left_out;

@@ -86,10 +86,9 @@ View of_opened(const Show& show_one) {
 /// A view of what is read as a whole.
 View of_loaded(Status (*show_one)(const LoadedTrace&, const Options&, const Style&, Shown&)) {
   return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style, Shown& shown) -> Status {
-    Expected<LoadedTrace> trace = load_trace(std::move(opened));
-    if (!trace.ok()) return trace.error();
-    DCMT_RETURN_IF_ERROR(keep_device(*trace, options.device));
-    return show_one(*trace, options, style, shown);
+    DCMT_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(std::move(opened)));
+    DCMT_RETURN_IF_ERROR(keep_device(trace, options.device));
+    return show_one(trace, options, style, shown);
   });
 }
 
@@ -106,25 +105,22 @@ Status show_releases(const LoadedTrace& trace, const Options& /*options*/, const
 }
 
 Status show_live(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
-  const Expected<model::LiveView> live =
-      model::live_view(trace.path, trace.analysis, options.at, options.device.empty());
-  if (!live.ok()) return live.error();
-  shown.add(*live, [&](const auto& view) { return live_text(view, groups_by_name().at(options.by), style); });
+  DCMT_ASSIGN_OR_RETURN(const model::LiveView live,
+                        model::live_view(trace.path, trace.analysis, options.at, options.device.empty()));
+  shown.add(live, [&](const auto& view) { return live_text(view, groups_by_name().at(options.by), style); });
   return {};
 }
 
 Status show_storage(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
-  const Expected<model::StorageView> storage =
-      model::storage_view(trace.path, trace.analysis, StorageId(options.storage));
-  if (!storage.ok()) return storage.error();
-  shown.add(*storage, [&](const auto& view) { return storage_text(view, style); });
+  DCMT_ASSIGN_OR_RETURN(const model::StorageView storage,
+                        model::storage_view(trace.path, trace.analysis, StorageId(options.storage)));
+  shown.add(storage, [&](const auto& view) { return storage_text(view, style); });
   return {};
 }
 
 Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
-  Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(trace.database, options.curve);
-  if (!curve.ok()) return curve.error();
-  shown.add(model::curve_view(trace.path, trace.rank, *curve),
+  DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
+  shown.add(model::curve_view(trace.path, trace.rank, curve),
             [&](const auto& view) { return curve_text(view, style); });
   return {};
 }

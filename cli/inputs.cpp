@@ -21,23 +21,20 @@ namespace {
 namespace fs = std::filesystem;
 
 Expected<OpenedTrace> open(const std::string& path) {
-  Expected<Database> database = open_trace(path);
-  if (!database.ok()) return database.error();
-  Expected<Statement> query = database->prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'");
-  if (!query.ok()) return query.error();
-  query->bind(1, std::string_view(meta::kRank));
-  const Expected<bool> row = query->step();
-  if (!row.ok()) return row.error();
-  const std::int64_t rank = *row ? query->integer(0) : -1;
-  query->reset();
-  return OpenedTrace{printable(path), rank, std::move(*database)};
+  DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
+  DCMT_ASSIGN_OR_RETURN(Statement query,
+                        database.prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'"));
+  query.bind(1, std::string_view(meta::kRank));
+  DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
+  const std::int64_t rank = row ? query.integer(0) : -1;
+  query.reset();
+  return OpenedTrace{printable(path), rank, std::move(database)};
 }
 
 #ifdef DCMT_HAVE_RUN
 Status check_readable(const std::string& trace) {
-  Expected<Database> database = open_trace(trace);
-  if (!database.ok()) return database.error();
-  return analyzer::TraceData::load(*database).status();
+  DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace));
+  return analyzer::TraceData::load(database).status();
 }
 #endif
 
@@ -79,15 +76,13 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
     std::vector<std::string> files{path};
     std::error_code ignored;  // a path that cannot be looked at is explained by open_trace
     if (fs::is_directory(path, ignored)) {
-      Expected<std::vector<std::string>> found = traces_in(path);
-      if (!found.ok()) return found.error();
-      files = std::move(*found);
+      DCMT_ASSIGN_OR_RETURN(std::vector<std::string> found, traces_in(path));
+      files = std::move(found);
     }
     const auto first = static_cast<std::ptrdiff_t>(traces.size());
     for (const std::string& file : files) {
-      Expected<OpenedTrace> trace = open(file);
-      if (!trace.ok()) return trace.error();
-      if (!rank || trace->rank == *rank) traces.push_back(std::move(*trace));
+      DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open(file));
+      if (!rank || trace.rank == *rank) traces.push_back(std::move(trace));
     }
     std::stable_sort(traces.begin() + first, traces.end(),
                      [](const OpenedTrace& a, const OpenedTrace& b) { return a.rank < b.rank; });
@@ -107,13 +102,11 @@ Expected<LoadedTrace> load_trace(OpenedTrace trace) {
 
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths,
                                                std::optional<std::int64_t> rank) {
-  Expected<std::vector<OpenedTrace>> opened = open_traces(paths, rank);
-  if (!opened.ok()) return opened.error();
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces(paths, rank));
   std::vector<LoadedTrace> traces;
-  for (OpenedTrace& trace : *opened) {
-    Expected<LoadedTrace> loaded = load_trace(std::move(trace));
-    if (!loaded.ok()) return loaded.error();
-    traces.push_back(std::move(*loaded));
+  for (OpenedTrace& trace : opened) {
+    DCMT_ASSIGN_OR_RETURN(LoadedTrace loaded, load_trace(std::move(trace)));
+    traces.push_back(std::move(loaded));
   }
   return traces;
 }
@@ -123,13 +116,11 @@ Status keep_device(LoadedTrace& trace, const std::string& device) {
 }
 
 Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths) {
-  Expected<std::vector<OpenedTrace>> opened = open_traces(paths, std::nullopt);
-  if (!opened.ok()) return opened.error();
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces(paths, std::nullopt));
   std::vector<analyzer::RankFacts> ranks;
-  for (OpenedTrace& trace : *opened) {
-    const Expected<LoadedTrace> loaded = load_trace(std::move(trace));
-    if (!loaded.ok()) return loaded.error();
-    ranks.push_back(analyzer::rank_facts(loaded->analysis));
+  for (OpenedTrace& trace : opened) {
+    DCMT_ASSIGN_OR_RETURN(const LoadedTrace loaded, load_trace(std::move(trace)));
+    ranks.push_back(analyzer::rank_facts(loaded.analysis));
   }
   return ranks;
 }

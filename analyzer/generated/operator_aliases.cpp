@@ -34,23 +34,20 @@ bool OperatorAliases::agrees() const {
 }
 
 Expected<std::vector<OperatorAliases>> operator_aliases(Database& database) {
-  Expected<Statement> known = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'operator_alias'");
-  if (!known.ok()) return known.error();
-  const Expected<bool> has_table = known->step();
-  if (!has_table.ok()) return has_table.error();
-  if (!*has_table) return std::vector<OperatorAliases>();
-  Expected<Statement> query = database.prepare(
-      "SELECT n.text, s.text, declared, observed FROM operator_alias JOIN string n ON n.id = name"
-      " JOIN string s ON s.id = schema ORDER BY operator_alias.id");
-  if (!query.ok()) return query.error();
+  DCMT_ASSIGN_OR_RETURN(Statement known, database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'operator_alias'"));
+  DCMT_ASSIGN_OR_RETURN(const bool has_table, known.step());
+  if (!has_table) return std::vector<OperatorAliases>();
+  DCMT_ASSIGN_OR_RETURN(
+      Statement query,
+      database.prepare("SELECT n.text, s.text, declared, observed FROM operator_alias JOIN string n ON n.id = name"
+                       " JOIN string s ON s.id = schema ORDER BY operator_alias.id"));
   std::map<std::pair<std::string, std::string>, Masks> all;
   for (;;) {
-    const Expected<bool> row = query->step();
-    if (!row.ok()) return row.error();
-    if (!*row) break;
-    Masks& masks = all[{printable(query->text(0)), printable(query->text(1))}];
-    masks.declared |= static_cast<std::uint64_t>(query->integer(2));
-    masks.observed |= static_cast<std::uint64_t>(query->integer(3));
+    DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
+    if (!row) break;
+    Masks& masks = all[{printable(query.text(0)), printable(query.text(1))}];
+    masks.declared |= static_cast<std::uint64_t>(query.integer(2));
+    masks.observed |= static_cast<std::uint64_t>(query.integer(3));
   }
   std::vector<OperatorAliases> found;
   for (const auto& [key, masks] : all) found.push_back(aliases_of(key.first, key.second, masks));

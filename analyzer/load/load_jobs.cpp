@@ -15,15 +15,13 @@ constexpr std::int64_t kMostStretches = 256;
 }  // namespace
 
 Expected<std::vector<Stretch>> stretches_of(Database& database, const std::string& table) {
-  Expected<Statement> ends =
-      database.prepare("SELECT (SELECT min(id) FROM " + table + "), (SELECT max(id) FROM " + table + ")");
-  if (!ends.ok()) return ends.error();
-  const Expected<bool> row = ends->step();
-  if (!row.ok()) return row.error();
+  DCMT_ASSIGN_OR_RETURN(Statement ends, database.prepare("SELECT (SELECT min(id) FROM " + table +
+                                                         "), (SELECT max(id) FROM " + table + ")"));
+  DCMT_RETURN_IF_ERROR(ends.step().status());
   // A damaged trace may have any ids.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max() / 2;
-  const std::int64_t first = std::clamp<std::int64_t>(ends->integer(0), 0, kLargest);
-  const std::int64_t last = std::clamp<std::int64_t>(ends->integer(1), 0, kLargest);
+  const std::int64_t first = std::clamp<std::int64_t>(ends.integer(0), 0, kLargest);
+  const std::int64_t last = std::clamp<std::int64_t>(ends.integer(1), 0, kLargest);
   const std::int64_t ids = std::max(kFewestIds, (last - first) / kMostStretches + 1);
   std::vector<Stretch> stretches{{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
   for (std::int64_t at = first + ids; at <= last; at += ids) {

@@ -143,32 +143,29 @@ class Cursor {
 
 template <class Read>
 Status read_rows(Database& database, std::string_view sql, const Read& read, std::optional<Stretch> stretch = {}) {
-  Expected<Statement> statement = database.prepare(sql);
-  if (!statement.ok()) return statement.error();
+  DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
   if (stretch) {
-    statement->bind(1, stretch->first);
-    statement->bind(2, stretch->last);
+    statement.bind(1, stretch->first);
+    statement.bind(2, stretch->last);
   }
-  for (Cursor in(*statement);;) {
-    Expected<bool> row = statement->step();
-    if (!row.ok()) return row.error();
-    if (!*row) return {};
+  for (Cursor in(statement);;) {
+    DCMT_ASSIGN_OR_RETURN(bool row, statement.step());
+    if (!row) return {};
     in.begin_row();
     read(in);
     if (!in.makes_sense()) {
       const std::string_view from = sql.substr(sql.find(" FROM ") + 6);
-      const std::string_view key = statement->text(0);
+      const std::string_view key = statement.text(0);
       return Error{ErrorCode::kBadInput,
                    database.path() + ": damaged: the row of " + std::string(from.substr(0, from.find(' '))) + " with " +
-                       std::string(statement->column_name(0)) + " " + printable(key) + " makes no sense."};
+                       std::string(statement.column_name(0)) + " " + printable(key) + " makes no sense."};
     }
   }
 }
 
 Expected<bool> has_rows(Database& database, std::string_view sql) {
-  Expected<Statement> statement = database.prepare(sql);
-  if (!statement.ok()) return statement.error();
-  return statement->step();
+  DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
+  return statement.step();
 }
 
 Expected<bool> has_column(Database& database, const std::string& table, const std::string& column) {
@@ -336,12 +333,10 @@ class Parts {
   /// Adds a job for each part, that calls read(Database&, const Stretch&, Column<Row>&). Both must outlive the jobs.
   template <class Read>
   Status plan(Database& database, const std::string& table, const Read& read, LoadJobs& jobs) {
-    const Expected<std::vector<Stretch>> stretches = stretches_of(database, table);
-    if (!stretches.ok()) return stretches.error();
-    parts_.resize(stretches->size());
+    DCMT_ASSIGN_OR_RETURN(const std::vector<Stretch> stretches, stretches_of(database, table));
+    parts_.resize(stretches.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      jobs.add(
-          [stretch = (*stretches)[i], &read, &part = parts_[i]](Database& own) { return read(own, stretch, part); });
+      jobs.add([stretch = stretches[i], &read, &part = parts_[i]](Database& own) { return read(own, stretch, part); });
     }
     return {};
   }
@@ -376,12 +371,10 @@ Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
 Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
   Devices devices{intern("cpu"), {}};
-  const Expected<bool> owners = has_column(database, "block", "owner");
-  if (!owners.ok()) return owners.error();
-  devices.has_owners = *owners;
-  const Expected<bool> streams = has_streams(database);
-  if (!streams.ok()) return streams.error();
-  devices.has_streams = *streams;
+  DCMT_ASSIGN_OR_RETURN(const bool owners, has_column(database, "block", "owner"));
+  devices.has_owners = owners;
+  DCMT_ASSIGN_OR_RETURN(const bool streams, has_streams(database));
+  devices.has_streams = streams;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
   const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
     return read_blocks(own, stretch, devices, part);
@@ -465,12 +458,11 @@ Status TraceData::load_rows(Database& database) {
     stack.frame = in.id<FrameId>();
     stacks.push_back(stack);
   }));
-  const Expected<bool> dtypes = has_column(database, "mark", "dtype");
-  if (!dtypes.ok()) return dtypes.error();
+  DCMT_ASSIGN_OR_RETURN(const bool dtypes, has_column(database, "mark", "dtype"));
   DCMT_RETURN_IF_ERROR(
       read_rows(database,
                 std::string("SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, ") +
-                    (*dtypes ? "dtype" : "NULL") +  // not before schema 5
+                    (dtypes ? "dtype" : "NULL") +  // not before schema 5
                     ", bytes, bytes_after, bytes_settled, settled_seq, settled_ns, declared, remaining, ordinal, "
                     "value, thread, operator, stack, from_seq, "
                     "to_seq, from_ns, to_ns FROM mark ORDER BY id",

@@ -85,9 +85,8 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
 Status keep_device(Analysis& analysis, const std::string& path, std::string_view name) {
   std::vector<std::string_view> names;
   for (const DeviceAnalysis& device : analysis.devices) names.push_back(analysis.data->text(device.device));
-  const Expected<std::size_t> at = device_named(path, names, name);
-  if (!at.ok()) return at.error();
-  const DeviceAnalysis kept = std::move(analysis.devices[*at]);
+  DCMT_ASSIGN_OR_RETURN(const std::size_t at, device_named(path, names, name));
+  const DeviceAnalysis kept = std::move(analysis.devices[at]);
   std::erase_if(analysis.findings, [&](const Finding& finding) { return finding.device != kept.device; });
   analysis.devices = {kept};
   return {};

@@ -385,11 +385,9 @@ class TestTrace {
 
   Status write(const std::string& path) {
     std::filesystem::remove(path);
-    Expected<Database> created = create_trace(path);
-    if (!created.ok()) return created.error();
-    Expected<TraceWriter> opened = TraceWriter::create(std::move(*created));
-    if (!opened.ok()) return opened.error();
-    TraceWriter& writer = *opened;
+    DCMT_ASSIGN_OR_RETURN(Database created, create_trace(path));
+    DCMT_ASSIGN_OR_RETURN(TraceWriter opened, TraceWriter::create(std::move(created)));
+    TraceWriter& writer = opened;
     Status failed;
     const auto note = [&](const Status& status) {
       if (failed.ok() && !status.ok()) failed = status;

@@ -27,9 +27,8 @@ Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup
   if (const auto sequence = number_in(name)) {
     if (*sequence > 0) found = {Sequence(*sequence), Sequence(*sequence)};
   } else if (const auto step = name.starts_with(kStep) ? number_in(name.substr(kStep.size())) : std::nullopt) {
-    Expected<std::optional<std::pair<Sequence, Sequence>>> ends = steps.ends_of(*step);
-    if (!ends.ok()) return ends.error();
-    found = *ends;
+    DCMT_ASSIGN_OR_RETURN(auto ends, steps.ends_of(*step));
+    found = ends;
   }
   if (found) return *found;
   return Error{ErrorCode::kUsage, database.path() + ": no moment '" + std::string(name) +
@@ -40,52 +39,44 @@ Expected<DeviceCurve> device_of(Database& database, const std::vector<DeviceCurv
   if (name.empty()) return devices.front();
   std::vector<std::string_view> names;
   for (const DeviceCurve& device : devices) names.push_back(device.device);
-  const Expected<std::size_t> at = device_named(database.path(), names, name);
-  if (!at.ok()) return at.error();
-  return devices[*at];
+  DCMT_ASSIGN_OR_RETURN(const std::size_t at, device_named(database.path(), names, name));
+  return devices[at];
 }
 
 Expected<CurveOverview> read(Database& database, const CurveQuestion& question) {
-  Expected<Pyramid> pyramid = Pyramid::open(database);
-  if (!pyramid.ok()) return pyramid.error();
+  DCMT_ASSIGN_OR_RETURN(Pyramid pyramid, Pyramid::open(database));
   CurveOverview overview;
-  overview.devices = pyramid->devices();
-  overview.stored = pyramid->stored();
-  overview.start = pyramid->start();
+  overview.devices = pyramid.devices();
+  overview.stored = pyramid.stored();
+  overview.start = pyramid.start();
   if (overview.devices.empty()) return overview;
-  Expected<DeviceCurve> device = device_of(database, overview.devices, question.device);
-  if (!device.ok()) return device.error();
-  overview.device = std::move(*device);
+  DCMT_ASSIGN_OR_RETURN(DeviceCurve device, device_of(database, overview.devices, question.device));
+  overview.device = std::move(device);
 
-  Expected<StepLookup> steps = StepLookup::open(database);
-  if (!steps.ok()) return steps.error();
+  DCMT_ASSIGN_OR_RETURN(StepLookup steps, StepLookup::open(database));
   Sequence from = overview.device.whole.from;
   Sequence to = overview.device.whole.to;
   if (!question.from.empty()) {
-    Expected<std::pair<Sequence, Sequence>> moment = moment_of(database, *steps, question.from);
-    if (!moment.ok()) return moment.error();
-    from = moment->first;
+    DCMT_ASSIGN_OR_RETURN(auto moment, moment_of(database, steps, question.from));
+    from = moment.first;
   }
   if (!question.to.empty()) {
-    Expected<std::pair<Sequence, Sequence>> moment = moment_of(database, *steps, question.to);
-    if (!moment.ok()) return moment.error();
-    to = moment->second;
+    DCMT_ASSIGN_OR_RETURN(auto moment, moment_of(database, steps, question.to));
+    to = moment.second;
   }
   if (to < from) {
     return Error{ErrorCode::kUsage, database.path() + ": --from lies after --to (sequences " +
                                         std::to_string(from.value) + " and " + std::to_string(to.value) + ")."};
   }
-  Expected<std::vector<CurveStretch>> stretches = pyramid->stretches(overview.device, from, to, question.rows);
-  if (!stretches.ok()) return stretches.error();
-  for (const CurveStretch& stretch : *stretches) {
-    Expected<std::optional<StepRange>> within = steps->between(stretch.from, Sequence(stretch.to.value - 1));
-    if (!within.ok()) return within.error();
-    overview.rows.push_back({stretch, *within});
+  DCMT_ASSIGN_OR_RETURN(std::vector<CurveStretch> stretches,
+                        pyramid.stretches(overview.device, from, to, question.rows));
+  for (const CurveStretch& stretch : stretches) {
+    DCMT_ASSIGN_OR_RETURN(std::optional<StepRange> within, steps.between(stretch.from, Sequence(stretch.to.value - 1)));
+    overview.rows.push_back({stretch, within});
   }
   const Sequence peak = overview.device.whole.highest_seq;
-  Expected<std::optional<StepRange>> at_peak = steps->between(peak, peak);
-  if (!at_peak.ok()) return at_peak.error();
-  overview.peak_steps = *at_peak;
+  DCMT_ASSIGN_OR_RETURN(std::optional<StepRange> at_peak, steps.between(peak, peak));
+  overview.peak_steps = at_peak;
   return overview;
 }
 

@@ -18,20 +18,17 @@ constexpr std::int64_t kMostLevels = 11;
 
 /// The integer that a query yields; nullopt: no row, or NULL.
 Expected<std::optional<std::int64_t>> integer_of(Statement& query) {
-  Expected<bool> row = query.step();
-  if (!row.ok()) return row.error();
-  const std::optional<std::int64_t> value = *row ? query.optional_integer(0) : std::nullopt;
+  DCMT_ASSIGN_OR_RETURN(bool row, query.step());
+  const std::optional<std::int64_t> value = row ? query.optional_integer(0) : std::nullopt;
   query.reset();
   return value;
 }
 
 Expected<std::int64_t> meta_integer(Database& database, std::string_view key) {
-  Expected<Statement> query = database.prepare("SELECT value FROM meta WHERE key = ?");
-  if (!query.ok()) return query.error();
-  query->bind(1, key);
-  Expected<std::optional<std::int64_t>> value = integer_of(*query);
-  if (!value.ok()) return value.error();
-  return std::clamp<std::int64_t>(value->value_or(0), 0, kLargest);
+  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT value FROM meta WHERE key = ?"));
+  query.bind(1, key);
+  DCMT_ASSIGN_OR_RETURN(std::optional<std::int64_t> value, integer_of(query));
+  return std::clamp<std::int64_t>(value.value_or(0), 0, kLargest);
 }
 
 bool makes_sense(const PyramidRow& row) {
@@ -61,21 +58,16 @@ CurveStretch stretch_of(const PyramidRow& row, const Moment& end) {
 
 Expected<Pyramid> Pyramid::open(Database& database) {
   Pyramid pyramid(database);
-  Expected<Statement> find = database.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'pyramid'");
-  if (!find.ok()) return find.error();
-  Expected<std::optional<std::int64_t>> found = integer_of(*find);
-  if (!found.ok()) return found.error();
-  pyramid.stored_ = found->has_value();
+  DCMT_ASSIGN_OR_RETURN(Statement find, database.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'pyramid'"));
+  DCMT_ASSIGN_OR_RETURN(std::optional<std::int64_t> found, integer_of(find));
+  pyramid.stored_ = found.has_value();
   if (!pyramid.stored_) DCMT_RETURN_IF_ERROR(build_pyramid(database, "temp"));
 
-  Expected<std::int64_t> last = meta_integer(database, meta::kLastSeq);
-  if (!last.ok()) return last.error();
-  Expected<std::int64_t> end = meta_integer(database, meta::kEndNs);
-  if (!end.ok()) return end.error();
-  Expected<std::int64_t> start = meta_integer(database, meta::kStartNs);
-  if (!start.ok()) return start.error();
-  pyramid.start_ = TimeNs(*start);
-  pyramid.end_ = {*last + 1, *end};
+  DCMT_ASSIGN_OR_RETURN(std::int64_t last, meta_integer(database, meta::kLastSeq));
+  DCMT_ASSIGN_OR_RETURN(std::int64_t end, meta_integer(database, meta::kEndNs));
+  DCMT_ASSIGN_OR_RETURN(std::int64_t start, meta_integer(database, meta::kStartNs));
+  pyramid.start_ = TimeNs(start);
+  pyramid.end_ = {last + 1, end};
   DCMT_RETURN_IF_ERROR(pyramid.load_devices());
   return pyramid;
 }
@@ -86,30 +78,26 @@ Error Pyramid::damaged() const {
 
 Status Pyramid::load_devices() {
   // Each by a search: reading all rows for their devices is what a pyramid saves.
-  Expected<Statement> next = database_->prepare("SELECT device FROM pyramid WHERE device > ? ORDER BY device LIMIT 1");
-  if (!next.ok()) return next.error();
-  Expected<Statement> top = database_->prepare("SELECT max(level) FROM pyramid WHERE device = ?");
-  if (!top.ok()) return top.error();
+  DCMT_ASSIGN_OR_RETURN(Statement next,
+                        database_->prepare("SELECT device FROM pyramid WHERE device > ? ORDER BY device LIMIT 1"));
+  DCMT_ASSIGN_OR_RETURN(Statement top, database_->prepare("SELECT max(level) FROM pyramid WHERE device = ?"));
   for (std::string after;;) {
-    next->bind(1, std::string_view(after));
-    Expected<bool> more = next->step();
-    if (!more.ok()) return more.error();
-    if (!*more) break;
+    next.bind(1, std::string_view(after));
+    DCMT_ASSIGN_OR_RETURN(bool more, next.step());
+    if (!more) break;
     DeviceCurve curve;
-    curve.device = next->text(0);
-    next->reset();
+    curve.device = next.text(0);
+    next.reset();
     // Text that is none, such as a blob, would be found again and again.
     if (curve.device <= after || printable(curve.device) != curve.device) return damaged();
     after = curve.device;
-    top->bind(1, std::string_view(curve.device));
-    Expected<std::optional<std::int64_t>> level = integer_of(*top);
-    if (!level.ok()) return level.error();
-    curve.top = level->value_or(-1);
+    top.bind(1, std::string_view(curve.device));
+    DCMT_ASSIGN_OR_RETURN(std::optional<std::int64_t> level, integer_of(top));
+    curve.top = level.value_or(-1);
     if (curve.top < 0 || curve.top > kMostLevels) return damaged();
-    Expected<Rows> whole = read(curve.device, curve.top, Sequence(1), Sequence(kLargest));
-    if (!whole.ok()) return whole.error();
-    if (whole->rows.size() != 1) return damaged();
-    curve.whole = stretch_of(whole->rows.front(), whole->end);
+    DCMT_ASSIGN_OR_RETURN(Rows whole, read(curve.device, curve.top, Sequence(1), Sequence(kLargest)));
+    if (whole.rows.size() != 1) return damaged();
+    curve.whole = stretch_of(whole.rows.front(), whole.end);
     devices_.push_back(std::move(curve));
   }
   std::stable_sort(devices_.begin(), devices_.end(), [](const DeviceCurve& a, const DeviceCurve& b) {
@@ -119,28 +107,27 @@ Status Pyramid::load_devices() {
 }
 
 Expected<Pyramid::Rows> Pyramid::read(std::string_view device, std::int64_t level, Sequence from, Sequence to) const {
-  Expected<Statement> query = database_->prepare(
-      "SELECT from_seq, from_ns, last, lowest, highest, highest_seq, highest_ns, sums_only FROM pyramid"
-      " WHERE device = ?1 AND level = ?2 AND from_seq >= coalesce("
-      "  (SELECT max(from_seq) FROM pyramid WHERE device = ?1 AND level = ?2 AND from_seq <= ?3), 0)"
-      " ORDER BY from_seq");
-  if (!query.ok()) return query.error();
-  query->bind(1, device);
-  query->bind(2, level);
-  query->bind(3, from.value);
+  DCMT_ASSIGN_OR_RETURN(
+      Statement query,
+      database_->prepare(
+          "SELECT from_seq, from_ns, last, lowest, highest, highest_seq, highest_ns, sums_only FROM pyramid"
+          " WHERE device = ?1 AND level = ?2 AND from_seq >= coalesce("
+          "  (SELECT max(from_seq) FROM pyramid WHERE device = ?1 AND level = ?2 AND from_seq <= ?3), 0)"
+          " ORDER BY from_seq"));
+  query.bind(1, device);
+  query.bind(2, level);
+  query.bind(3, from.value);
   Rows read;
   while (true) {
-    Expected<bool> more = query->step();
-    if (!more.ok()) return more.error();
-    if (!*more) {
+    DCMT_ASSIGN_OR_RETURN(bool more, query.step());
+    if (!more) {
       if (read.rows.empty()) return read;
       const Moment& latest = read.rows.back().highest_at;
       read.end = {std::max(end_.seq, latest.seq + 1), std::max(end_.ns, latest.ns)};
       return read;
     }
-    const PyramidRow row{
-        {query->integer(0), query->integer(1)}, query->integer(2), query->integer(3), query->integer(4),
-        {query->integer(5), query->integer(6)}, query->integer(7)};
+    const PyramidRow row{{query.integer(0), query.integer(1)}, query.integer(2), query.integer(3), query.integer(4),
+                         {query.integer(5), query.integer(6)}, query.integer(7)};
     if (!makes_sense(row)) return damaged();
     if (!read.rows.empty()) {
       const PyramidRow& before = read.rows.back();
@@ -159,11 +146,10 @@ Expected<std::vector<CurveStretch>> Pyramid::stretches(const DeviceCurve& device
   most = std::max<std::size_t>(most, 1);
   Rows found;
   for (std::int64_t level = device.top; level >= 0; --level) {
-    Expected<Rows> rows = read(device.device, level, from, to);
-    if (!rows.ok()) return rows.error();
+    DCMT_ASSIGN_OR_RETURN(Rows rows, read(device.device, level, from, to));
     // Every level has the same curve.
-    if (level != device.top && rows->rows.empty() != found.rows.empty()) return damaged();
-    found = std::move(*rows);
+    if (level != device.top && rows.rows.empty() != found.rows.empty()) return damaged();
+    found = std::move(rows);
     if (found.rows.size() >= most) break;
   }
   std::vector<CurveStretch> stretches;

@@ -68,24 +68,19 @@ Censuses::Censuses(Censuses&&) noexcept = default;
 Censuses& Censuses::operator=(Censuses&&) noexcept = default;
 
 Expected<Censuses> Censuses::open(pid_t pid, const std::string& layouts) {
-  Expected<ProcessMemory> source = ProcessMemory::open(pid);
-  if (!source.ok()) return source.error();
-  Mirror memory(*source);
-  Expected<RunningVersions> versions = running_versions(memory);
-  if (!versions.ok()) return versions.error();
-  Expected<PythonLayout> python = python_layout(versions->python);
-  if (!python.ok()) return python.error();
-  Expected<TorchLayout> torch = torch_layout(layouts, versions->torch);
-  if (!torch.ok()) return torch.error();
-  return Censuses(std::make_unique<State>(pid, std::move(*versions), *python, std::move(*torch)));
+  DCMT_ASSIGN_OR_RETURN(ProcessMemory source, ProcessMemory::open(pid));
+  Mirror memory(source);
+  DCMT_ASSIGN_OR_RETURN(RunningVersions versions, running_versions(memory));
+  DCMT_ASSIGN_OR_RETURN(PythonLayout python, python_layout(versions.python));
+  DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch));
+  return Censuses(std::make_unique<State>(pid, std::move(versions), python, std::move(torch)));
 }
 
 Expected<Census> Censuses::take(const CensusOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  Expected<ProcessMemory> source = ProcessMemory::open(state_->pid);
-  if (!source.ok()) return source.error();
+  DCMT_ASSIGN_OR_RETURN(ProcessMemory source, ProcessMemory::open(state_->pid));
   ProcessTypes& types = state_->types;
-  Mirror memory(*source);
+  Mirror memory(source);
   types.forget_misses();
   memory.read_ahead(state_->read_before);
   PythonObjects objects(memory, types);
@@ -103,9 +98,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   census.references = graph.edges().size();
   census.torn = objects.torn_objects();
 
-  Expected<ProcessMemory> fresh_source = ProcessMemory::open(state_->pid);
-  if (!fresh_source.ok()) return fresh_source.error();
-  Mirror fresh(*fresh_source);
+  DCMT_ASSIGN_OR_RETURN(ProcessMemory fresh_source, ProcessMemory::open(state_->pid));
+  Mirror fresh(fresh_source);
   SecondReading second(graph, fresh, types);
   Owners owners(graph, types, text);
   Paths paths(graph, memory, types, text);

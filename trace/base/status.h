@@ -72,13 +72,13 @@ class [[nodiscard]] Expected {
     if (::dcmt::Status dcmt_status_ = (expr); !dcmt_status_.ok()) return dcmt_status_.error(); \
   } while (false)
 
-/// Evaluates `expr` (an Expected): declares `target` with its value, or returns its error from the calling function.
-/// Two statements, so not for the body of an `if` without braces.
-#define DCMT_ASSIGN_OR_RETURN(target, expr) \
-  DCMT_ASSIGN_OR_RETURN_NAMED(target, expr, DCMT_JOIN_NAMES(dcmt_expected_, __LINE__))
-#define DCMT_ASSIGN_OR_RETURN_NAMED(target, expr, expected) \
-  auto expected = (expr);                                   \
-  if (!(expected).ok()) return (expected).error();          \
+/// Declares `target` with the value of the expression that follows it (an Expected), or returns its error from the
+/// calling function. Several statements, so not for the body of an `if` without braces.
+#define DCMT_ASSIGN_OR_RETURN(target, ...) \
+  DCMT_ASSIGN_OR_RETURN_NAMED(target, DCMT_JOIN_NAMES(dcmt_expected_, __LINE__), __VA_ARGS__)
+#define DCMT_ASSIGN_OR_RETURN_NAMED(target, expected, ...) \
+  auto expected = __VA_ARGS__;                             \
+  if (!(expected).ok()) return (expected).error();         \
   target = std::move(*(expected))
 #define DCMT_JOIN_NAMES(a, b) DCMT_JOIN_NAMES_NOW(a, b)
 #define DCMT_JOIN_NAMES_NOW(a, b) a##b

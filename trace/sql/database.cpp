@@ -217,13 +217,11 @@ Expected<Statement> Database::prepare(std::string_view sql) {
 }
 
 Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit) {
-  Expected<Statement> query = database.prepare(sql);
-  if (!query.ok()) return query.error();
+  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare(sql));
   while (true) {
-    Expected<bool> row = query->step();
-    if (!row.ok()) return row.error();
-    if (!*row) return {};
-    visit(*query);
+    DCMT_ASSIGN_OR_RETURN(bool row, query.step());
+    if (!row) return {};
+    visit(query);
   }
 }
 

@@ -7,12 +7,10 @@
 namespace dcmt {
 
 Status apply_migrations(Database& database, std::span<const Migration> migrations) {
-  Expected<Statement> query = database.prepare("PRAGMA user_version");
-  if (!query.ok()) return query.error();
-  Expected<bool> row = query->step();
-  if (!row.ok()) return row.error();
-  const std::int64_t current = query->integer(0);
-  query->reset();
+  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("PRAGMA user_version"));
+  DCMT_RETURN_IF_ERROR(query.step().status());
+  const std::int64_t current = query.integer(0);
+  query.reset();
 
   for (const Migration& migration : migrations) {
     if (migration.version <= current) continue;

@@ -152,9 +152,8 @@ class Merge {
   Status run() {
     DCMT_RETURN_IF_ERROR(next_interval());
     for (std::int64_t last = 0;;) {
-      Expected<bool> more = blocks_.step();
-      if (!more.ok()) return more.error();
-      if (!*more) break;
+      DCMT_ASSIGN_OR_RETURN(bool more, blocks_.step());
+      if (!more) break;
       const std::int64_t id = blocks_.integer(0);
       const std::int64_t bytes = blocks_.integer(1);
       const std::int64_t late = blocks_.integer(3);
@@ -204,9 +203,8 @@ class Merge {
   }
 
   Status next_interval() {
-    Expected<bool> more = intervals_.step();
-    if (!more.ok()) return more.error();
-    has_interval_ = *more;
+    DCMT_ASSIGN_OR_RETURN(bool more, intervals_.step());
+    has_interval_ = more;
     return {};
   }
 
@@ -263,16 +261,16 @@ Status fill(Database& database, const std::string& table) {
       "(device TEXT NOT NULL, level INTEGER NOT NULL, from_seq INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
       " last INTEGER NOT NULL, lowest INTEGER NOT NULL, highest INTEGER NOT NULL, highest_seq INTEGER NOT NULL,"
       " highest_ns INTEGER NOT NULL, sums_only INTEGER NOT NULL, PRIMARY KEY(device, level, from_seq)) WITHOUT ROWID"));
-  Expected<Statement> blocks =
-      database.prepare("SELECT id, bytes, gpu, late, seq_length, from_ns, ns_length FROM block ORDER BY id");
-  if (!blocks.ok()) return blocks.error();
-  Expected<Statement> intervals = database.prepare(
-      "SELECT id, i.from_seq, i.to_seq, i.from_ns, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, device"
-      " FROM interval i JOIN interval_curve ON interval = id WHERE kept IS NULL ORDER BY i.from_seq");
-  if (!intervals.ok()) return intervals.error();
-  Expected<Statement> insert = database.prepare("INSERT INTO " + table + " VALUES(?,?,?,?,?,?,?,?,?,?)");
-  if (!insert.ok()) return insert.error();
-  return Merge(database, std::move(*blocks), std::move(*intervals), std::move(*insert)).run();
+  DCMT_ASSIGN_OR_RETURN(
+      Statement blocks,
+      database.prepare("SELECT id, bytes, gpu, late, seq_length, from_ns, ns_length FROM block ORDER BY id"));
+  DCMT_ASSIGN_OR_RETURN(
+      Statement intervals,
+      database.prepare(
+          "SELECT id, i.from_seq, i.to_seq, i.from_ns, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, device"
+          " FROM interval i JOIN interval_curve ON interval = id WHERE kept IS NULL ORDER BY i.from_seq"));
+  DCMT_ASSIGN_OR_RETURN(Statement insert, database.prepare("INSERT INTO " + table + " VALUES(?,?,?,?,?,?,?,?,?,?)"));
+  return Merge(database, std::move(blocks), std::move(intervals), std::move(insert)).run();
 }
 
 }  // namespace

@@ -31,11 +31,9 @@ Status check_file(const std::string& path) {
 
 /// The single integer that a pragma or a query yields.
 Expected<std::int64_t> integer_of(Database& database, const char* sql) {
-  Expected<Statement> statement = database.prepare(sql);
-  if (!statement.ok()) return statement.error();
-  Expected<bool> row = statement->step();
-  if (!row.ok()) return row.error();
-  return *row ? statement->integer(0) : 0;
+  DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
+  DCMT_ASSIGN_OR_RETURN(bool row, statement.step());
+  return row ? statement.integer(0) : 0;
 }
 
 /// Damage of any kind, named as what it means for the person who has the file.
@@ -110,10 +108,9 @@ Status make_empty_trace(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return {ErrorCode::kIo, path + ": cannot create: " + std::strerror(errno) + "."};
   ::close(fd);
-  Expected<Database> database = Database::open(path, OpenMode::kCreate);
-  if (!database.ok()) return database.error();
-  DCMT_RETURN_IF_ERROR(database->execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
-  return apply_migrations(*database, embedded_migrations());
+  DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kCreate));
+  DCMT_RETURN_IF_ERROR(database.execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
+  return apply_migrations(database, embedded_migrations());
 }
 
 /// Never over a file that is there. Returns errno, 0 if it is done.

@@ -157,9 +157,8 @@ Expected<TraceWriter> TraceWriter::create(Database database) {
 Status TraceWriter::prepare() {
   static_assert(kSql.size() == kTables);
   for (const std::string_view sql : kSql) {
-    Expected<Statement> statement = database_.prepare(sql);
-    if (!statement.ok()) return statement.error();
-    statements_.push_back(std::move(*statement));
+    DCMT_ASSIGN_OR_RETURN(Statement statement, database_.prepare(sql));
+    statements_.push_back(std::move(statement));
   }
   return {};
 }
@@ -461,8 +460,7 @@ Status TraceWriter::forget_steps() {
 
 Expected<std::int64_t> TraceWriter::used_bytes() {
   Statement& query = statements_[kUsed];
-  Expected<bool> row = query.step();
-  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(query.step().status());
   const std::int64_t bytes = query.integer(0);
   query.reset();
   return bytes;

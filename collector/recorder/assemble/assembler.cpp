@@ -176,11 +176,10 @@ Status Assembler::Impl::start() {
 
 Status Assembler::Impl::resume() {
   Database& database = journal_.writer.database();
-  Expected<std::map<std::string, std::int64_t, std::less<>>> values = journal_.state.values();
-  if (!values.ok()) return values.error();
+  DCMT_ASSIGN_OR_RETURN(auto values, journal_.state.values());
   visit([&](const char* name, auto& value) {
-    const auto saved = values->find(std::string_view(name));
-    if (saved != values->end()) value = static_cast<std::remove_reference_t<decltype(value)>>(saved->second);
+    const auto saved = values.find(std::string_view(name));
+    if (saved != values.end()) value = static_cast<std::remove_reference_t<decltype(value)>>(saved->second);
   });
   DCMT_RETURN_IF_ERROR(each_row(database, "SELECT key, value FROM meta", [this](const Statement& row) {
     if (row.text(0) == kDrained) drained_ = row.text(1);
@@ -295,9 +294,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                      [&](const auto& r) { return lifetimes_.block_alloc(r); });
     case RecordType::kSmallBlocks:
       return with<wire::SmallBlocksRecord>(bytes, "a sum of small blocks", [&](const auto& r) -> Status {
-        const Expected<bool> more = lifetimes_.small_blocks(r);
-        if (!more.ok()) return more.error();
-        return *more ? memory_taken() : Status{};
+        DCMT_ASSIGN_OR_RETURN(const bool more, lifetimes_.small_blocks(r));
+        return more ? memory_taken() : Status{};
       });
     case RecordType::kBlockFree:
       return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
@@ -418,9 +416,8 @@ Status Assembler::Impl::note_clock_change(ClockFit::Outcome outcome) {
 }
 
 Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
-  Expected<RowId> old_storage = lifetimes_.repoint(record);
-  if (!old_storage.ok()) return old_storage.error();
-  marks_.repointed(*old_storage);
+  DCMT_ASSIGN_OR_RETURN(RowId old_storage, lifetimes_.repoint(record));
+  marks_.repointed(old_storage);
   return {};
 }
 
@@ -460,13 +457,12 @@ Status Assembler::Impl::note_left_out() {
 Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
   const std::string_view code = diagnostic_text(record.header.aux);
   if (code.empty()) return journal_.bad_record("a diagnostic");
-  Expected<RowId> text = dictionary_.string(record.text);
-  if (!text.ok()) return text.error();
+  DCMT_ASSIGN_OR_RETURN(RowId text, dictionary_.string(record.text));
   DiagnosticRow row;
   row.id = journal_.ids.diagnostic++;
   row.at = journal_.now;
   row.code = code;
-  row.text = *text != 0 ? *text : dictionary_.unknown();
+  row.text = text != 0 ? text : dictionary_.unknown();
   return journal_.writer.write(row);
 }
 
@@ -566,17 +562,15 @@ Assembler::~Assembler() = default;
 
 Expected<std::unique_ptr<Assembler>> Assembler::start(TraceWriter& writer, const ClockOrigin& origin,
                                                       RetentionOptions retention) {
-  Expected<PrivateState> state = PrivateState::create(writer.database());
-  if (!state.ok()) return state.error();
-  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, std::move(retention));
+  DCMT_ASSIGN_OR_RETURN(PrivateState state, PrivateState::create(writer.database()));
+  auto impl = std::make_unique<Impl>(writer, std::move(state), origin, std::move(retention));
   DCMT_RETURN_IF_ERROR(impl->start());
   return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
 }
 
 Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, const ClockOrigin& origin) {
-  Expected<PrivateState> state = PrivateState::create(writer.database());
-  if (!state.ok()) return state.error();
-  auto impl = std::make_unique<Impl>(writer, std::move(*state), origin, RetentionOptions{});
+  DCMT_ASSIGN_OR_RETURN(PrivateState state, PrivateState::create(writer.database()));
+  auto impl = std::make_unique<Impl>(writer, std::move(state), origin, RetentionOptions{});
   DCMT_RETURN_IF_ERROR(impl->resume());
   return std::unique_ptr<Assembler>(new Assembler(std::move(impl)));
 }

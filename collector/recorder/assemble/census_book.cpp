@@ -198,9 +198,8 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     mark.parent = context_.latest_release(begin->graph, begin->key);
   }
   mark.operator_id = context_.running_operator();
-  Expected<RowId> stack = dictionary_.stack(begin->stack);
-  if (!stack.ok()) return stack.error();
-  mark.stack = *stack;
+  DCMT_ASSIGN_OR_RETURN(RowId stack, dictionary_.stack(begin->stack));
+  mark.stack = stack;
   mark.span = {first.at, journal_.now};
 
   bool too_many = false;
@@ -267,9 +266,8 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     OpenEdge named = edge("object", holder_text(local.header.aux), tensor, local.object);
     named.row.thread = context_.thread(local.tid);
     named.row.current_line = positive(local.line);
-    Expected<RowId> name = dictionary_.string(local.name);
-    if (!name.ok()) return name.error();
-    named.row.name = *name;
+    DCMT_ASSIGN_OR_RETURN(RowId name, dictionary_.string(local.name));
+    named.row.name = name;
     named.local = *piece;
     named.resolved = false;
     DCMT_RETURN_IF_ERROR(resolve(named));
@@ -343,9 +341,8 @@ Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& l
   edge.row.assignment = 0;
   if (!edge.row.line) return {};
   if (const auto text = sources_.line(code.file, *edge.row.line)) {
-    Expected<RowId> assignment = journal_.writer.intern(*text);
-    if (!assignment.ok()) return assignment.error();
-    edge.row.assignment = *assignment;
+    DCMT_ASSIGN_OR_RETURN(RowId assignment, journal_.writer.intern(*text));
+    edge.row.assignment = assignment;
   }
   if (const auto model = sources_.model_of(code.file, *edge.row.line)) {
     edge.row.model_file = model->file;
@@ -391,13 +388,11 @@ void CensusBook::learn_body(const wire::CodeBodyRecord& record, std::string_view
 Status CensusBook::source_line(std::string_view bytes) {
   const auto record = view_as<wire::SourceLineRecord>(bytes);
   if (!record) return journal_.bad_record("a source line");
-  Expected<RowId> file = dictionary_.string(record->file);
-  if (!file.ok()) return file.error();
-  Expected<RowId> text = dictionary_.string(record->text);
-  if (!text.ok()) return text.error();
-  if (*file == 0 || *text == 0) return journal_.bad_record("a source line");
-  new_lines_.insert(*file);
-  return sources_.map_line(*file, record->header.aux, *text, dictionary_.text(record->text));
+  DCMT_ASSIGN_OR_RETURN(RowId file, dictionary_.string(record->file));
+  DCMT_ASSIGN_OR_RETURN(RowId text, dictionary_.string(record->text));
+  if (file == 0 || text == 0) return journal_.bad_record("a source line");
+  new_lines_.insert(file);
+  return sources_.map_line(file, record->header.aux, text, dictionary_.text(record->text));
 }
 
 Status CensusBook::look_again() {

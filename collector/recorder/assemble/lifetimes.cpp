@@ -105,9 +105,8 @@ Status Lifetimes::resume_streams() {
 }
 
 Expected<Place> Lifetimes::place(std::uint64_t stack) {
-  Expected<RowId> id = dictionary_.stack(stack);
-  if (!id.ok()) return id.error();
-  return Place{journal_.thread, operators_.running(), *id};
+  DCMT_ASSIGN_OR_RETURN(RowId id, dictionary_.stack(stack));
+  return Place{journal_.thread, operators_.running(), id};
 }
 
 Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
@@ -173,14 +172,13 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
   if (address == 0) return RowId{0};
   auto* live = storages_.find(address);
   if (live == nullptr) {
-    Expected<Place> where = place(stack);
-    if (!where.ok()) return where.error();
+    DCMT_ASSIGN_OR_RETURN(Place where, place(stack));
     StorageRow row;
     row.id = journal_.now.seq;
     row.address = as_signed(address);
     row.bytes = as_signed(bytes);
     row.first_seen = true;
-    row.birth = *where;
+    row.birth = where;
     row.span.from = journal_.now;
     live = &storages_.begin(address, row);
     ++journal_.rows.sums().row.storages;
@@ -242,12 +240,10 @@ Status Lifetimes::tensor_birth(const wire::TensorRecord& record) {
     DCMT_RETURN_IF_ERROR(lost_death("tensor", record.tensor));
     DCMT_RETURN_IF_ERROR(end_tensor(record.tensor));
   }
-  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-  if (!row.ok()) return row.error();
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
+  DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   ++journal_.rows.sums().row.tensors;
-  return begin_tensor(record.tensor, 0, *row, *where);
+  return begin_tensor(record.tensor, 0, row, where);
 }
 
 Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
@@ -255,19 +251,16 @@ Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
   const TensorRow old = live->row;
   if (old.storage == 0) {
     // It was being made when it was seen first.
-    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-    if (!row.ok()) return row.error();
-    live->row.storage = *row;
+    DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
+    live->row.storage = row;
     return {};
   }
-  Expected<Moment> left = journal_.rows.end_of_storage(old.storage);
-  if (!left.ok()) return left.error();
-  const Moment moved = left->set() ? *left : journal_.now;
+  DCMT_ASSIGN_OR_RETURN(Moment left, journal_.rows.end_of_storage(old.storage));
+  const Moment moved = left.set() ? left : journal_.now;
   DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, record.tensor, moved));
   DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
-  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-  if (!row.ok()) return row.error();
-  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, old.object, *row, old.birth));
+  DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, old.object, row, old.birth));
   tensors_.find(record.tensor)->row.span.from = moved;
   return {};
 }
@@ -292,8 +285,7 @@ Expected<RowId> Lifetimes::repoint(const wire::RepointRecord& record) {
     DCMT_RETURN_IF_ERROR(journal_.bad_record("a tensor's change of storage"));
     return RowId{0};
   }
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   RowId object = 0;
   RowId old_tensor = 0;
   RowId old_storage = storage(record.old_storage);
@@ -303,18 +295,17 @@ Expected<RowId> Lifetimes::repoint(const wire::RepointRecord& record) {
     if (old_storage == 0) old_storage = live->row.storage;
     DCMT_RETURN_IF_ERROR(end_tensor(record.tensor));
   }
-  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-  if (!row.ok()) return row.error();
-  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, object, *row, *where));
+  DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
+  DCMT_RETURN_IF_ERROR(begin_tensor(record.tensor, object, row, where));
 
   MarkRow mark;
   mark.id = journal_.ids.mark++;
   mark.kind = "repoint";
-  mark.thread = where->thread;
+  mark.thread = where.thread;
   mark.tensor = old_tensor != 0 ? old_tensor : tensor(record.tensor);
   mark.storage = old_storage;
-  mark.operator_id = where->operator_id;
-  mark.stack = where->stack;
+  mark.operator_id = where.operator_id;
+  mark.stack = where.stack;
   mark.span = {journal_.now, journal_.now};
   DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
   return old_storage;
@@ -331,8 +322,7 @@ Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
     DCMT_RETURN_IF_ERROR(lost_death("storage", record.storage));
     DCMT_RETURN_IF_ERROR(end_storage(record.storage));
   }
-  Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-  if (!row.ok()) return row.error();
+  DCMT_RETURN_IF_ERROR(see_storage(record.storage, record.data, record.bytes, record.stack).status());
   storages_.find(record.storage)->row.first_seen = false;
   return {};
 }
@@ -353,19 +343,17 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
     if (is_death && released_storages_.erase(record.storage) != 0) return {};
     // Without bytes it is nothing that anyone asks for, and in `lifetimes` there are many whose birth was too small.
     if (record.bytes == 0) return {};
-    Expected<RowId> row = see_storage(record.storage, record.data, record.bytes, record.stack);
-    if (!row.ok()) return row.error();
+    DCMT_RETURN_IF_ERROR(see_storage(record.storage, record.data, record.bytes, record.stack).status());
     live = storages_.find(record.storage);
   } else {
     link_block(record.data, live->row.id);
   }
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   if (bytes_now(live->row) != as_signed(record.bytes)) {
     DCMT_RETURN_IF_ERROR(unseen_change("the size of the storage", record.storage));
-    DCMT_RETURN_IF_ERROR(write_resize(live->row.id, record.bytes, *where));
+    DCMT_RETURN_IF_ERROR(write_resize(live->row.id, record.bytes, where));
   }
-  live->row.end = *where;
+  live->row.end = where;
   live->row.end_ordinal = record.header.aux;
   if (!is_death) released_storages_.insert(record.storage);
   return end_storage(record.storage);
@@ -373,12 +361,10 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
 
 Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
   if (record.storage == 0) return journal_.bad_record("a storage's change of size");
-  Expected<RowId> row = see_storage(record.storage, 0, record.old_bytes, record.stack);
-  if (!row.ok()) return row.error();
-  link_block(record.data, *row);
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
-  return write_resize(*row, record.bytes, *where);
+  DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, 0, record.old_bytes, record.stack));
+  link_block(record.data, row);
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
+  return write_resize(row, record.bytes, where);
 }
 
 Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& where) {
@@ -420,15 +406,14 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
     DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
   }
   DCMT_RETURN_IF_ERROR(end_waiting(record.address));  // or it could not be handed out
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   BlockRow row;
   row.id = journal_.now.seq;
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
   row.gpu = device->gpu();
   if (traced_.contains(device->name())) row.stream = 0;
-  row.birth = *where;
+  row.birth = where;
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
   if (row.gpu) gpu_blocks_[record.address] = row.bytes;
@@ -451,15 +436,14 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
   }
   const std::int64_t more = as_signed(record.bytes) - before;
   if (record.bytes != 0) {
-    Expected<RowId> owner = journal_.writer.intern(kSmallBlocks);
-    if (!owner.ok()) return owner.error();
+    DCMT_ASSIGN_OR_RETURN(RowId owner, journal_.writer.intern(kSmallBlocks));
     BlockRow row;
     // A thread that allocates is at work; one that only gives back may be on an error's way out.
     if (more > 0) row.birth.thread = journal_.thread;
     row.id = journal_.now.seq;
     row.bytes = as_signed(record.bytes);
     row.gpu = device->gpu();
-    row.owner = *owner;
+    row.owner = owner;
     row.span.from = journal_.now;
     blocks_.begin(key, row);
   }
@@ -473,9 +457,8 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
     ++unseen_births_;
     return {};
   }
-  Expected<Place> where = place(record.stack);
-  if (!where.ok()) return where.error();
-  return end_block(record.address, *where, record.bytes == wire::kFreeAwaitsStream);
+  DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
+  return end_block(record.address, where, record.bytes == wire::kFreeAwaitsStream);
 }
 
 Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
@@ -491,9 +474,8 @@ Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
 Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
   auto* live = blocks_.find(record.address);
   if (live == nullptr) return {};
-  Expected<RowId> owner = dictionary_.string(record.owner);
-  if (!owner.ok()) return owner.error();
-  live->row.owner = *owner;
+  DCMT_ASSIGN_OR_RETURN(RowId owner, dictionary_.string(record.owner));
+  live->row.owner = owner;
   blocks_.touch(record.address, *live);
   return {};
 }

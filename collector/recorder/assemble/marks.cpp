@@ -136,16 +136,14 @@ Status Marks::resume() {
 }
 
 Expected<MarkRow> Marks::row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack) {
-  Expected<RowId> name_row = dictionary_.string(name);
-  if (!name_row.ok()) return name_row.error();
-  Expected<Place> place = lifetimes_.place(stack);
-  if (!place.ok()) return place.error();
+  DCMT_ASSIGN_OR_RETURN(RowId name_row, dictionary_.string(name));
+  DCMT_ASSIGN_OR_RETURN(Place place, lifetimes_.place(stack));
   MarkRow row;
   row.kind = kind;
-  row.name = *name_row;
-  row.thread = place->thread;
-  row.operator_id = place->operator_id;
-  row.stack = place->stack;
+  row.name = name_row;
+  row.thread = place.thread;
+  row.operator_id = place.operator_id;
+  row.stack = place.stack;
   row.span.from = journal_.now;
   return row;
 }
@@ -167,10 +165,9 @@ Status Marks::begin(const wire::MarkRecord& record) {
     DCMT_RETURN_IF_ERROR(phases_.explicit_steps_only());
     DCMT_RETURN_IF_ERROR(journal_.rows.end_interval(std::nullopt, journal_.now));
   }
-  Expected<MarkRow> row = mark_row(record);
-  if (!row.ok()) return row.error();
-  row->id = journal_.ids.mark++;
-  marks_.emplace(record.id, Open{std::move(*row), false, false});
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, mark_row(record));
+  row.id = journal_.ids.mark++;
+  marks_.emplace(record.id, Open{std::move(row), false, false});
   return {};
 }
 
@@ -188,14 +185,13 @@ Status Marks::end(const wire::MarkRecord& record) {
 
 Status Marks::point(const wire::MarkRecord& record) {
   if (kind_text(record.header.aux).empty()) return journal_.bad_record("a mark");
-  Expected<MarkRow> row = mark_row(record);
-  if (!row.ok()) return row.error();
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, mark_row(record));
   if (static_cast<wire::MarkKind>(record.header.aux) == wire::MarkKind::kStep) {
-    return phases_.explicit_step(record.value, row->name, row->stack, row->operator_id);
+    return phases_.explicit_step(record.value, row.name, row.stack, row.operator_id);
   }
-  row->id = journal_.ids.mark++;
-  row->span.to = journal_.now;
-  return journal_.rows.write(*row);
+  row.id = journal_.ids.mark++;
+  row.span.to = journal_.now;
+  return journal_.rows.write(row);
 }
 
 Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
@@ -209,20 +205,19 @@ Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
   const bool gone = (record.header.aux & (wire::kKeyStorageDead | wire::kKeyUntracked)) != 0;
-  Expected<RowId> storage = lifetimes_.see_storage(gone ? 0 : record.storage, record.data, record.bytes, record.stack);
-  if (!storage.ok()) return storage.error();
+  DCMT_ASSIGN_OR_RETURN(RowId storage,
+                        lifetimes_.see_storage(gone ? 0 : record.storage, record.data, record.bytes, record.stack));
   Expected<MarkRow> row = row_here(kind, record.op, record.stack);
   if (!row.ok()) return row;
   row->graph = record.graph;
   row->key = record.key;
   row->cycle = static_cast<std::int64_t>(record.cycle);
-  row->storage = *storage;
+  row->storage = storage;
   row->tensor = lifetimes_.tensor(record.tensor);
   row->bytes = bytes_now(record);
   if (const std::string_view dtype = dtype_of(record); !dtype.empty()) {
-    Expected<RowId> name = journal_.writer.intern(dtype);
-    if (!name.ok()) return name.error();
-    row->dtype = *name;
+    DCMT_ASSIGN_OR_RETURN(RowId name, journal_.writer.intern(dtype));
+    row->dtype = name;
   }
   row->flags = flags_text(record.header.aux, false);
   row->ordinal = static_cast<std::int64_t>(record.ordinal);
@@ -230,29 +225,24 @@ Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& r
 }
 
 Status Marks::key_point(std::string_view kind, const wire::KeyRecord& record) {
-  Expected<MarkRow> row = key_row(kind, record);
-  if (!row.ok()) return row.error();
-  row->id = journal_.ids.mark++;
-  row->span.to = journal_.now;
-  return journal_.rows.write(*row);
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, key_row(kind, record));
+  row.id = journal_.ids.mark++;
+  row.span.to = journal_.now;
+  return journal_.rows.write(row);
 }
 
 Status Marks::parameter(const wire::ParameterRecord& record) {
   if (record.mechanism == 0) return journal_.bad_record("a parameter");
-  Expected<RowId> name = dictionary_.string(record.name);
-  if (!name.ok()) return name.error();
-  Expected<RowId> mechanism = dictionary_.string(record.mechanism);
-  if (!mechanism.ok()) return mechanism.error();
-  return journal_.writer.write(ParameterRow{record.graph, record.key, *name, *mechanism});
+  DCMT_ASSIGN_OR_RETURN(RowId name, dictionary_.string(record.name));
+  DCMT_ASSIGN_OR_RETURN(RowId mechanism, dictionary_.string(record.mechanism));
+  return journal_.writer.write(ParameterRow{record.graph, record.key, name, mechanism});
 }
 
 Status Marks::operator_alias(const wire::OperatorAliasRecord& record) {
   if (record.name == 0 || record.schema == 0) return journal_.bad_record("an operator's aliases");
-  Expected<RowId> name = dictionary_.string(record.name);
-  if (!name.ok()) return name.error();
-  Expected<RowId> schema = dictionary_.string(record.schema);
-  if (!schema.ok()) return schema.error();
-  return journal_.writer.write(OperatorAliasRow{static_cast<RowId>(record.header.seq), *name, *schema,
+  DCMT_ASSIGN_OR_RETURN(RowId name, dictionary_.string(record.name));
+  DCMT_ASSIGN_OR_RETURN(RowId schema, dictionary_.string(record.schema));
+  return journal_.writer.write(OperatorAliasRow{static_cast<RowId>(record.header.seq), name, schema,
                                                 static_cast<std::int64_t>(record.declared),
                                                 static_cast<std::int64_t>(record.observed)});
 }
@@ -284,12 +274,11 @@ Status Marks::release_begin(const wire::KeyRecord& record) {
     before->second.stored = false;
     DCMT_RETURN_IF_ERROR(drop(running_, before));
   }
-  Expected<MarkRow> row = key_row("release", record);
-  if (!row.ok()) return row.error();
-  row->id = journal_.ids.mark++;
-  row->declared = record.declared;
-  latest_[{record.graph, record.key}] = row->id;
-  running_.emplace(release_key(record), Open{std::move(*row), false, false});
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, key_row("release", record));
+  row.id = journal_.ids.mark++;
+  row.declared = record.declared;
+  latest_[{record.graph, record.key}] = row.id;
+  running_.emplace(release_key(record), Open{std::move(row), false, false});
   return {};
 }
 
@@ -347,35 +336,33 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
 }
 
 Status Marks::read(const wire::ReadRecord& record) {
-  Expected<MarkRow> row = row_here("read", record.op, record.stack);
-  if (!row.ok()) return row.error();
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, row_here("read", record.op, record.stack));
   const bool by_kernel = (record.header.aux & wire::kReadByKernel) != 0;
   const bool overwrites = (record.header.aux & wire::kReadOverwrites) != 0;
   KeySumRow& sum = key_sums_.of(record.graph, record.key);
   if (by_kernel) {
-    const Expected<RowId> name = kernel_name(record.op);
-    if (!name.ok()) return name.error();
-    row->name = *name;
-    row->flags = "kernel";
+    DCMT_ASSIGN_OR_RETURN(const RowId name, kernel_name(record.op));
+    row.name = name;
+    row.flags = "kernel";
     ++sum.kernel_reads;
   } else if (overwrites) {
-    row->kind = "write";
+    row.kind = "write";
   } else {
     ++sum.reads;
     if (record.bytes == 0) ++sum.empty_reads;
   }
   residual_.erase({record.graph, record.key});
   if (!overwrites) journal_.rows.see_finding(FindingKind::kReadAfterRelease, record.graph, record.key);
-  row->id = journal_.ids.mark++;
-  row->graph = record.graph;
-  row->key = record.key;
-  row->storage = lifetimes_.storage(record.storage);
-  row->tensor = lifetimes_.tensor(record.tensor);
-  row->bytes = static_cast<std::int64_t>(record.bytes);
-  row->ordinal = static_cast<std::int64_t>(record.ordinal);
-  row->parent = latest_release(record.graph, record.key);
-  row->span.to = journal_.now;
-  return journal_.rows.write(*row);
+  row.id = journal_.ids.mark++;
+  row.graph = record.graph;
+  row.key = record.key;
+  row.storage = lifetimes_.storage(record.storage);
+  row.tensor = lifetimes_.tensor(record.tensor);
+  row.bytes = static_cast<std::int64_t>(record.bytes);
+  row.ordinal = static_cast<std::int64_t>(record.ordinal);
+  row.parent = latest_release(record.graph, record.key);
+  row.span.to = journal_.now;
+  return journal_.rows.write(row);
 }
 
 Status Marks::launches(const wire::LaunchesRecord& record) {
@@ -391,19 +378,17 @@ Status Marks::launches(const wire::LaunchesRecord& record) {
 
 Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
   if (record.touches > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a last touch");
-  Expected<MarkRow> row = row_here("touch", record.op, 0);
-  if (!row.ok()) return row.error();
-  const Expected<RowId> name = kernel_name(record.op);
-  if (!name.ok()) return name.error();
-  row->id = journal_.ids.mark++;
-  row->name = *name;
-  row->graph = record.graph;
-  row->key = record.key;
-  row->storage = lifetimes_.storage(record.storage);
-  row->value = static_cast<std::int64_t>(record.touches);
-  row->span.from.ns = std::clamp<std::int64_t>(ns, 0, journal_.now.ns);
-  row->span.to = journal_.now;
-  return journal_.rows.write(*row);
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, row_here("touch", record.op, 0));
+  DCMT_ASSIGN_OR_RETURN(const RowId name, kernel_name(record.op));
+  row.id = journal_.ids.mark++;
+  row.name = name;
+  row.graph = record.graph;
+  row.key = record.key;
+  row.storage = lifetimes_.storage(record.storage);
+  row.value = static_cast<std::int64_t>(record.touches);
+  row.span.from.ns = std::clamp<std::int64_t>(ns, 0, journal_.now.ns);
+  row.span.to = journal_.now;
+  return journal_.rows.write(row);
 }
 
 void Marks::repointed(RowId old_storage) {

@@ -53,13 +53,12 @@ Status Operators::begin(const wire::OpRecord& record) {
   while (!stack.empty() && stack.back().row.ordinal >= ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
   if (stack.size() >= kMaxDepth) return journal_.bad_record("an operator nested too deep");
 
-  Expected<RowId> name = dictionary_.string(record.name);
-  if (!name.ok()) return name.error();
+  DCMT_ASSIGN_OR_RETURN(RowId name, dictionary_.string(record.name));
   Open open;
   open.row.id = journal_.now.seq;
   open.row.thread = journal_.thread;
   open.row.parent = stack.empty() ? 0 : stack.back().row.id;
-  open.row.name = *name != 0 ? *name : dictionary_.unknown();
+  open.row.name = name != 0 ? name : dictionary_.unknown();
   open.row.scope = scope_text(scope);
   open.row.ordinal = ordinal;
   open.row.span.from = journal_.now;

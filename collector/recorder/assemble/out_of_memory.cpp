@@ -39,8 +39,7 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
     return journal_.bad_record("an out-of-memory error");
   }
   if (++count_ > kMostRows) return {};
-  Expected<Place> where = lifetimes_.place(record.stack);
-  if (!where.ok()) return where.error();
+  DCMT_ASSIGN_OR_RETURN(Place where, lifetimes_.place(record.stack));
   OutOfMemoryRow row;
   row.id = journal_.now.seq;
   row.gpu = device->gpu();
@@ -51,7 +50,7 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
   }
   if (record.total != 0) row.free = static_cast<std::int64_t>(record.free);
   row.total = known(record.total);
-  row.where = *where;
+  row.where = where;
   row.ns = journal_.now.ns;
   DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
   journal_.rows.see_finding(FindingKind::kOutOfMemory, record.header.aux, 0);
@@ -66,12 +65,10 @@ Status OutOfMemory::look(const OutOfMemoryRow& row) {
   facts.number = count_;
   facts.figures = {row.requested, row.allocated, row.reserved, row.free};
   facts.total = row.total;
-  Expected<std::string> name = text(operators_.running_name());
-  if (!name.ok()) return name.error();
-  facts.operator_name = std::move(*name);
-  Expected<std::string> place = site(row.where.stack);
-  if (!place.ok()) return place.error();
-  facts.site = std::move(*place);
+  DCMT_ASSIGN_OR_RETURN(std::string name, text(operators_.running_name()));
+  facts.operator_name = std::move(name);
+  DCMT_ASSIGN_OR_RETURN(std::string place, site(row.where.stack));
+  facts.site = std::move(place);
   DCMT_RETURN_IF_ERROR(find_alive(row, error));
   if (error.held.empty() || operators_.running() == 0) return complete(error);
   pending_.push_back(std::move(error));
@@ -118,9 +115,8 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
   std::map<std::string, OomGroup> by_site;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& [stack, part] = stacks[i];
-    Expected<std::string> name = i < kMostStacks ? site(stack) : std::string("other places");
-    if (!name.ok()) return name.error();
-    OomGroup& group = by_site[*name];
+    DCMT_ASSIGN_OR_RETURN(std::string name, i < kMostStacks ? site(stack) : std::string("other places"));
+    OomGroup& group = by_site[name];
     group.bytes += part.bytes;
     group.blocks += part.blocks;
   }
@@ -146,22 +142,18 @@ Status OutOfMemory::complete(Pending& error) {
     holder.bytes += bytes;
     ++holder.storages;
     if (names.empty() || !holder.names.empty()) continue;
-    Expected<std::string> function = text(first.function);
-    if (!function.ok()) return function.error();
-    holder.function = function->empty() ? "a frame" : std::move(*function);
+    DCMT_ASSIGN_OR_RETURN(std::string function, text(first.function));
+    holder.function = function.empty() ? "a frame" : std::move(function);
     for (const EdgeRow& name : names) {
       if (name.function != first.function || name.file != first.file) continue;
-      Expected<std::string> variable = text(name.name);
-      if (!variable.ok()) return variable.error();
-      holder.names.push_back(variable->empty() ? "(evaluation stack)" : std::move(*variable));
+      DCMT_ASSIGN_OR_RETURN(std::string variable, text(name.name));
+      holder.names.push_back(variable.empty() ? "(evaluation stack)" : std::move(variable));
       if (!holder.place.empty() || !name.line) continue;
-      Expected<std::string> file = text(name.file);
-      if (!file.ok()) return file.error();
-      Expected<std::string> assignment = text(name.assignment);
-      if (!assignment.ok()) return assignment.error();
-      holder.place = std::string(short_path(*file)) + ":" + std::to_string(*name.line);
-      holder.assignment = std::move(*assignment);
-      holder.kept_by_generated_code = !name.delete_line && is_compiler_output(*file);
+      DCMT_ASSIGN_OR_RETURN(std::string file, text(name.file));
+      DCMT_ASSIGN_OR_RETURN(std::string assignment, text(name.assignment));
+      holder.place = std::string(short_path(file)) + ":" + std::to_string(*name.line);
+      holder.assignment = std::move(assignment);
+      holder.kept_by_generated_code = !name.delete_line && is_compiler_output(file);
     }
   }
   for (auto& [function, holder] : by_function) facts.holders.push_back(std::move(holder));

@@ -19,9 +19,8 @@ OpRole role_of(wire::OpScope scope, std::string_view name) {
 Status Phases::start() {
   for (const auto& [kind, text] :
        {std::pair{kForward, "forward"}, {kBackward, "backward"}, {kOptimizer, "optimizer"}}) {
-    Expected<RowId> name = journal_.writer.intern(text);
-    if (!name.ok()) return name.error();
-    names_[kind] = *name;
+    DCMT_ASSIGN_OR_RETURN(RowId name, journal_.writer.intern(text));
+    names_[kind] = name;
   }
   return {};
 }

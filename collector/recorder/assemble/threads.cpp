@@ -25,11 +25,10 @@ Status Threads::resume() {
 }
 
 Status Threads::begins(const wire::ThreadRecord& record) {
-  Expected<RowId> name = journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)});
-  if (!name.ok()) return name.error();
+  DCMT_ASSIGN_OR_RETURN(RowId name, journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)}));
   note(journal_.thread);
   asked_.erase(record.tid);  // the kernel has given it to a new thread
-  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), *name, journal_.now});
+  return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), name, journal_.now});
 }
 
 Status Threads::see() {

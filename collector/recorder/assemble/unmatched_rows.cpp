@@ -24,12 +24,11 @@ constexpr char kMarks[] =
 constexpr char kObserved[] = "SELECT DISTINCT s.text FROM operator_alias a JOIN string s ON s.id = a.name";
 
 Status add_seen(const std::string& trace, std::set<Seen>& seen) {
-  Expected<Database> database = Database::open(trace, OpenMode::kRead);
-  if (!database.ok()) return database.error();
-  DCMT_RETURN_IF_ERROR(each_row(*database, kMarks, [&](const Statement& row) {
+  DCMT_ASSIGN_OR_RETURN(Database database, Database::open(trace, OpenMode::kRead));
+  DCMT_RETURN_IF_ERROR(each_row(database, kMarks, [&](const Statement& row) {
     seen.insert({row.integer(2) != 0, std::string(row.text(0)), std::string(row.text(1))});
   }));
-  return each_row(*database, kObserved, [&](const Statement& row) {
+  return each_row(database, kObserved, [&](const Statement& row) {
     seen.insert({false, "observe", std::string(row.text(0))});
   });
 }

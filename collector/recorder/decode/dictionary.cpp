@@ -9,12 +9,10 @@ namespace dcmt::recorder {
 
 Status Dictionary::start() {
   // First of all, so that no placeholder's id is ever taken for the text itself.
-  Expected<RowId> unknown = journal_.writer.intern("(unknown)");
-  if (!unknown.ok()) return unknown.error();
-  unknown_ = *unknown;
-  Expected<RowId> frame = journal_.writer.frame(unknown_, unknown_, 0);
-  if (!frame.ok()) return frame.error();
-  unknown_frame_ = *frame;
+  DCMT_ASSIGN_OR_RETURN(RowId unknown, journal_.writer.intern("(unknown)"));
+  unknown_ = unknown;
+  DCMT_ASSIGN_OR_RETURN(RowId frame, journal_.writer.frame(unknown_, unknown_, 0));
+  unknown_frame_ = frame;
   return {};
 }
 
@@ -74,9 +72,8 @@ Status Dictionary::define_string(std::uint64_t wire, std::string_view text) {
     DCMT_RETURN_IF_ERROR(journal_.writer.define_string(entry.id, text));
     DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMissingString, wire, entry.id));
   } else {
-    Expected<RowId> id = journal_.writer.intern(text);
-    if (!id.ok()) return id.error();
-    entry.id = *id;
+    DCMT_ASSIGN_OR_RETURN(RowId id, journal_.writer.intern(text));
+    entry.id = id;
   }
   return journal_.state.add_id(WireIdKind::kString, wire, entry.id);
 }
@@ -94,9 +91,8 @@ Status Dictionary::learn_code(const wire::CodeRecord& record) {
   code.file_wire = record.file;
   code.first_line = static_cast<int>(record.header.aux & 0x7fffffff);
   for (const auto& [wire, out] : {std::pair{record.file, &code.file}, std::pair{record.function, &code.function}}) {
-    Expected<RowId> id = string(wire);
-    if (!id.ok()) return id.error();
-    *out = *id != 0 ? *id : unknown_;
+    DCMT_ASSIGN_OR_RETURN(RowId id, string(wire));
+    *out = id != 0 ? id : unknown_;
   }
   if (const auto waiting = waiting_frames_.find(record.id); waiting != waiting_frames_.end()) {
     for (const WaitingFrame& frame : waiting->second) {
@@ -132,9 +128,8 @@ Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
     StackEntry& entry = stacks_[wire];
     entry.defined = true;
     if (entry.id != 0) return journal_.writer.define_stack(entry.id, 0, unknown_frame_);
-    const Expected<RowId> unknown = journal_.writer.stack(0, unknown_frame_);
-    if (!unknown.ok()) return unknown.error();
-    entry.id = *unknown;
+    DCMT_ASSIGN_OR_RETURN(const RowId unknown, journal_.writer.stack(0, unknown_frame_));
+    entry.id = unknown;
     return {};
   }
 
@@ -145,16 +140,14 @@ Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
   for (std::size_t i = count; i-- > 0;) {
     wire::StackFrame entry;
     std::memcpy(&entry, frames.data() + i * sizeof entry, sizeof entry);
-    Expected<RowId> frame_id = frame(entry);
-    if (!frame_id.ok()) return frame_id.error();
+    DCMT_ASSIGN_OR_RETURN(RowId frame_id, frame(entry));
     if (i == 0) {
       leaf_parent = parent;
-      leaf_frame = *frame_id;
+      leaf_frame = frame_id;
       break;
     }
-    Expected<RowId> id = journal_.writer.stack(parent, *frame_id);
-    if (!id.ok()) return id.error();
-    parent = *id;
+    DCMT_ASSIGN_OR_RETURN(RowId id, journal_.writer.stack(parent, frame_id));
+    parent = id;
   }
   StackEntry& entry = stacks_[wire];
   entry.defined = true;
@@ -162,9 +155,8 @@ Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
     DCMT_RETURN_IF_ERROR(journal_.writer.define_stack(entry.id, leaf_parent, leaf_frame));
     DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMissingStack, wire, entry.id));
   } else {
-    Expected<RowId> id = journal_.writer.stack(leaf_parent, leaf_frame);
-    if (!id.ok()) return id.error();
-    entry.id = *id;
+    DCMT_ASSIGN_OR_RETURN(RowId id, journal_.writer.stack(leaf_parent, leaf_frame));
+    entry.id = id;
   }
   return journal_.state.add_id(WireIdKind::kStack, wire, entry.id);
 }

@@ -131,14 +131,12 @@ Status Sources::map_line(RowId path, std::int64_t line, RowId stack_text_row, st
   row.line = line;
   row.stack_text = stack_text_row;
   if (const auto model = innermost_model_line(stack_text)) {
-    Expected<RowId> file = journal_.writer.intern(model->file);
-    if (!file.ok()) return file.error();
-    Expected<RowId> code = journal_.writer.intern(model->code);
-    if (!code.ok()) return code.error();
-    entry->second = ModelRow{*file, model->line, *code};
-    row.model_file = *file;
+    DCMT_ASSIGN_OR_RETURN(RowId file, journal_.writer.intern(model->file));
+    DCMT_ASSIGN_OR_RETURN(RowId code, journal_.writer.intern(model->code));
+    entry->second = ModelRow{file, model->line, code};
+    row.model_file = file;
     row.model_line = model->line;
-    row.model_text = *code;
+    row.model_text = code;
   }
   return journal_.writer.write(row);
 }

@@ -27,11 +27,10 @@ namespace {
 
 /// The run, if it waits to be finished: nobody records it any more.
 Expected<std::optional<RunState>> interrupted_run(const std::string& folder, const std::string& file) {
-  Expected<RunState> run = load_run(folder, file);
-  if (!run.ok()) return run.error();
-  if (run->state != "recording") return std::optional<RunState>();
-  if (is_recording(*run)) return std::optional<RunState>();  // readers read the trace as it grows
-  return std::optional(std::move(*run));
+  DCMT_ASSIGN_OR_RETURN(RunState run, load_run(folder, file));
+  if (run.state != "recording") return std::optional<RunState>();
+  if (is_recording(run)) return std::optional<RunState>();  // readers read the trace as it grows
+  return std::optional(std::move(run));
 }
 
 /// A trace that is written to must be a file of the folder: a link could lead anywhere.
@@ -138,25 +137,23 @@ class Recovery {
   Status recover(const std::string& spool) {
     std::string& name = run_.traces[spool_stem(spool)];
     if (name.empty()) {
-      const Expected<spool::SpoolReader> peek = spool::SpoolReader::open(spool, spool::Purpose::kInspect);
-      if (!peek.ok()) return peek.error();
-      name = unused_trace_name(peek->facts().rank, peek->facts().pid, [&](const std::string& each) {
+      DCMT_ASSIGN_OR_RETURN(const spool::SpoolReader peek, spool::SpoolReader::open(spool, spool::Purpose::kInspect));
+      name = unused_trace_name(peek.facts().rank, peek.facts().pid, [&](const std::string& each) {
         std::error_code error;
         return fs::exists(fs::symlink_status(trace_path(each), error));
       });
       DCMT_RETURN_IF_ERROR(save_run(folder_, run_));  // another report goes on with this name
     }
     const std::string trace = trace_path(name);
-    Expected<std::unique_ptr<ProcessRecorder>> process =
-        ProcessRecorder::resume(spool, trace, {run_.command, {}, -1, -1});
-    if (!process.ok()) return process.error();
-    DCMT_RETURN_IF_ERROR((*process)->finish((*process)->unseen_exit(), "recovered"));
-    if (const std::uint64_t damaged = (*process)->spool().damaged_chunks(); damaged != 0) {
+    DCMT_ASSIGN_OR_RETURN(std::unique_ptr<ProcessRecorder> process,
+                          ProcessRecorder::resume(spool, trace, {run_.command, {}, -1, -1}));
+    DCMT_RETURN_IF_ERROR(process->finish(process->unseen_exit(), "recovered"));
+    if (const std::uint64_t damaged = process->spool().damaged_chunks(); damaged != 0) {
       notes_.push_back(
           fmt::format("{}: {} of its spool's {} chunks could not be read to their end; what they had is missing", trace,
-                      damaged, (*process)->spool().chunks()));
+                      damaged, process->spool().chunks()));
     }
-    process->reset();
+    process.reset();
     std::error_code error;
     if (const Status readable = check_(trace); !readable.ok()) {
       fs::rename(trace, trace + ".damaged", error);
@@ -188,9 +185,8 @@ Expected<std::vector<std::string>> finish_interrupted_run(const std::string& fol
     run = interrupted_run(folder, file);  // another one may have finished it meanwhile
     if (!run.ok()) return run.error();
     if (!*run) continue;
-    Expected<std::vector<std::string>> more = Recovery(folder, std::move(**run), check).finish();
-    if (!more.ok()) return more.error();
-    notes.insert(notes.end(), more->begin(), more->end());
+    DCMT_ASSIGN_OR_RETURN(std::vector<std::string> more, Recovery(folder, std::move(**run), check).finish());
+    notes.insert(notes.end(), more.begin(), more.end());
   }
   return notes;
 }

@@ -58,12 +58,10 @@ Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string&
 
 /// Whether the trace has a state that meets the condition.
 Expected<bool> has_state(const std::string& trace_path, const std::string& condition) {
-  Expected<Database> database = open_trace(trace_path);
-  if (!database.ok()) return database.error();
-  Expected<Statement> query = database->prepare("SELECT 1 FROM meta WHERE key = ? AND " + condition);
-  if (!query.ok()) return query.error();
-  query->bind(1, std::string_view(meta::kState));
-  return query->step();
+  DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace_path));
+  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT 1 FROM meta WHERE key = ? AND " + condition));
+  query.bind(1, std::string_view(meta::kState));
+  return query.step();
 }
 
 Expected<bool> is_unfinished(const std::string& trace_path) { return has_state(trace_path, "value = 'recording'"); }
@@ -93,30 +91,26 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::stri
                                                                  const std::string& trace_path, const RunFacts& run,
                                                                  const RetentionOptions& retention,
                                                                  spool::Purpose purpose) {
-  Expected<spool::SpoolReader> reader = spool::SpoolReader::open(spool_path, purpose);
-  if (!reader.ok()) return reader.error();
+  DCMT_ASSIGN_OR_RETURN(spool::SpoolReader reader, spool::SpoolReader::open(spool_path, purpose));
   bool resume = purpose == spool::Purpose::kInspect && std::filesystem::exists(trace_path);
   if (resume) {
-    const Expected<bool> begun = has_begun(trace_path);
-    if (!begun.ok()) return begun.error();
+    DCMT_ASSIGN_OR_RETURN(const bool begun, has_begun(trace_path));
     // Its recorder was killed between making it and saying whose it is.
     for (const char* suffix : {"", "-wal", "-shm"}) {
-      if (!*begun) std::filesystem::remove(trace_path + suffix);
+      if (!begun) std::filesystem::remove(trace_path + suffix);
     }
-    resume = *begun;
+    resume = begun;
   }
-  Expected<Database> database = resume ? reopen_trace(trace_path) : create_trace(trace_path);
-  if (!database.ok()) return database.error();
-  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-  if (!writer.ok()) return writer.error();
+  DCMT_ASSIGN_OR_RETURN(Database database, resume ? reopen_trace(trace_path) : create_trace(trace_path));
+  DCMT_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::create(std::move(database)));
 
-  std::unique_ptr<ProcessRecorder> recorder(new ProcessRecorder(std::move(*reader), std::move(*writer), trace_path));
+  std::unique_ptr<ProcessRecorder> recorder(new ProcessRecorder(std::move(reader), std::move(writer), trace_path));
   const spool::ProcessFacts& facts = recorder->reader_.facts();
   const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
-  Expected<std::unique_ptr<Assembler>> assembler =
-      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin, retention);
-  if (!assembler.ok()) return assembler.error();
-  recorder->assembler_ = std::move(*assembler);
+  DCMT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Assembler> assembler,
+      resume ? Assembler::resume(recorder->writer_, origin) : Assembler::start(recorder->writer_, origin, retention));
+  recorder->assembler_ = std::move(assembler);
   if (resume) {
     recorder->reader_.skip_to(recorder->assembler_->last_seq());
   } else {
@@ -220,17 +214,13 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
 }
 
 Status ProcessRecorder::finish_without_spool(const std::string& trace_path, const std::string& state) {
-  Expected<bool> unfinished = is_unfinished(trace_path);
-  if (!unfinished.ok()) return unfinished.error();
-  if (!*unfinished) return {};
-  Expected<Database> database = reopen_trace(trace_path);
-  if (!database.ok()) return database.error();
-  Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-  if (!writer.ok()) return writer.error();
+  DCMT_ASSIGN_OR_RETURN(bool unfinished, is_unfinished(trace_path));
+  if (!unfinished) return {};
+  DCMT_ASSIGN_OR_RETURN(Database database, reopen_trace(trace_path));
+  DCMT_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::create(std::move(database)));
   // The clock goes on from what the trace has kept.
-  Expected<std::unique_ptr<Assembler>> assembler = Assembler::resume(*writer, ClockOrigin{});
-  if (!assembler.ok()) return assembler.error();
-  return finish_with(*writer, **assembler, "unseen", state);
+  DCMT_ASSIGN_OR_RETURN(std::unique_ptr<Assembler> assembler, Assembler::resume(writer, ClockOrigin{}));
+  return finish_with(writer, *assembler, "unseen", state);
 }
 
 std::string ProcessRecorder::unseen_exit() const {

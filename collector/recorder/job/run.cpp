@@ -143,45 +143,42 @@ Expected<RunResult> run(const RunOptions& options) {
   }
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
-  Expected<OperatorTables> operators = compile_operator_tables(tables);
-  if (!operators.ok()) return operators.error();
+  DCMT_ASSIGN_OR_RETURN(OperatorTables operators, compile_operator_tables(tables));
   if (const int code = check_executable(options.command.front()); code != 0) {
     return RunResult{code, {}, {not_started_line(options.command.front(), code)}};
   }
   DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
   const std::uint32_t chunks = options.spool_mib * 16;
-  Expected<std::string> spool_folder = make_spool_folder(options.folder, 2 * spool::file_bytes(chunks));
-  if (!spool_folder.ok()) return spool_folder.error();
-  const std::string operators_file = *spool_folder + "/operators";
+  DCMT_ASSIGN_OR_RETURN(std::string spool_folder, make_spool_folder(options.folder, 2 * spool::file_bytes(chunks)));
+  const std::string operators_file = spool_folder + "/operators";
   std::ofstream operators_out(operators_file);
-  operators_out << operators->agent;
+  operators_out << operators.agent;
   operators_out.close();
   if (!operators_out) {
-    remove_spool_folder(options.folder, *spool_folder);
+    remove_spool_folder(options.folder, spool_folder);
     return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
   }
 
   const Launch launch = launch_of_environment();
-  RunState state = state_at_start(options, *spool_folder);
+  RunState state = state_at_start(options, spool_folder);
   if (const Status claimed = claim_run_folder(options.folder, options.replace, launch, state); !claimed.ok()) {
-    remove_spool_folder(options.folder, *spool_folder);
+    remove_spool_folder(options.folder, spool_folder);
     return claimed.error();
   }
 
-  Expected<pid_t> pid = start_child(options.command,
-                                    {{"LD_PRELOAD", preload_value(agent)},
-                                     {"ASAN_OPTIONS", sanitizer_value()},
-                                     {agent::kEnvSpool, *spool_folder},
-                                     {agent::kEnvLibraries, options.libraries},
-                                     {agent::kEnvDetail, text_of(options.detail)},
-                                     {agent::kEnvChunks, std::to_string(chunks)},
-                                     {agent::kEnvOperators, operators_file}},
-                                    signals);
-  if (!pid.ok()) return pid.error();
+  DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command,
+                                               {{"LD_PRELOAD", preload_value(agent)},
+                                                {"ASAN_OPTIONS", sanitizer_value()},
+                                                {agent::kEnvSpool, spool_folder},
+                                                {agent::kEnvLibraries, options.libraries},
+                                                {agent::kEnvDetail, text_of(options.detail)},
+                                                {agent::kEnvChunks, std::to_string(chunks)},
+                                                {agent::kEnvOperators, operators_file}},
+                                               signals));
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
-  Session session(options.folder, *spool_folder, options.retention, operators->origins, launch, state, show);
-  JobState job{*pid, std::nullopt};
+  Session session(options.folder, spool_folder, options.retention, operators.origins, launch, state, show);
+  JobState job{pid, std::nullopt};
   try {
     record(session, signals, job, options, show);
     session.abandon_rest();
@@ -202,11 +199,11 @@ Expected<RunResult> run(const RunOptions& options) {
   result.traces = session.finished();
   result.notes = session.notes();
   // Of the shipped rows most are of other programs.
-  std::erase_if(operators->rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
-  const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators->rows, result.traces);
+  std::erase_if(operators.rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
+  const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators.rows, result.traces);
   if (unmatched.ok()) result.notes.insert(result.notes.end(), unmatched->begin(), unmatched->end());
   if (!session.unfinished()) {
-    remove_spool_folder(options.folder, *spool_folder);
+    remove_spool_folder(options.folder, spool_folder);
     state.state = "finished";
     state.spool_folder.clear();
   } else {

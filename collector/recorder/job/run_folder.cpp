@@ -131,25 +131,23 @@ std::vector<std::string> run_files(const std::string& folder) {
 }
 
 Status create_run(const std::string& folder, RunState& run) {
-  Expected<std::string> hidden = write_hidden(folder, run);
-  if (!hidden.ok()) return hidden.error();
+  DCMT_ASSIGN_OR_RETURN(std::string hidden, write_hidden(folder, run));
   int why = EEXIST;
   for (int number = 1; why == EEXIST; ++number) {
     run.file = number == 1 ? "run.json" : "run-" + std::to_string(number) + ".json";
-    why = rename_to_new(*hidden, folder + "/" + run.file);
+    why = rename_to_new(hidden, folder + "/" + run.file);
   }
   if (why == 0) return {};
-  unlink(hidden->c_str());
+  unlink(hidden.c_str());
   return {ErrorCode::kIo, folder + "/" + run.file + ": cannot be written: " + std::strerror(why)};
 }
 
 Status save_run(const std::string& folder, const RunState& run) {
-  Expected<std::string> hidden = write_hidden(folder, run);
-  if (!hidden.ok()) return hidden.error();
+  DCMT_ASSIGN_OR_RETURN(std::string hidden, write_hidden(folder, run));
   const std::string path = folder + "/" + run.file;
-  if (rename(hidden->c_str(), path.c_str()) == 0) return {};
+  if (rename(hidden.c_str(), path.c_str()) == 0) return {};
   const int why = errno;
-  unlink(hidden->c_str());
+  unlink(hidden.c_str());
   return {ErrorCode::kIo, path + ": cannot be written: " + std::strerror(why)};
 }
 

@@ -10,13 +10,12 @@ constexpr std::uint64_t kMaxBadRecords = 1000;
 }  // namespace
 
 Status Journal::diagnose(std::string_view code, std::string_view text) {
-  Expected<RowId> id = writer.intern(text);
-  if (!id.ok()) return id.error();
+  DCMT_ASSIGN_OR_RETURN(RowId id, writer.intern(text));
   DiagnosticRow row;
   row.id = ids.diagnostic++;
   row.at = now;
   row.code = code;
-  row.text = *id;
+  row.text = id;
   return writer.write(row);
 }
 

@@ -16,9 +16,8 @@ Expected<PrivateState> PrivateState::create(Database& database) {
        {"INSERT OR IGNORE INTO wire_id VALUES(?,?,?)", "DELETE FROM wire_id WHERE kind = ? AND wire = ? AND id = ?",
         "INSERT OR REPLACE INTO wire_record VALUES(?,?,?,?,?)", "DELETE FROM wire_record WHERE seq = ?",
         "INSERT OR REPLACE INTO recorder_state VALUES(?,?)"}) {
-    Expected<Statement> statement = database.prepare(sql);
-    if (!statement.ok()) return statement.error();
-    statements.push_back(std::move(*statement));
+    DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
+    statements.push_back(std::move(statement));
   }
   return PrivateState(database, std::move(statements[0]), std::move(statements[1]), std::move(statements[2]),
                       std::move(statements[3]), std::move(statements[4]));

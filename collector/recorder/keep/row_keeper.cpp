@@ -159,9 +159,8 @@ Status RowKeeper::flush() {
     // Stable: the last state of a row comes last.
     std::stable_sort(kind.rows.begin(), kind.rows.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
     for (const Row& row : kind.rows) {
-      const Expected<bool> room = has_room(row);
-      if (!room.ok()) return room.error();
-      if (*room) DCMT_RETURN_IF_ERROR(writer_.write(row));
+      DCMT_ASSIGN_OR_RETURN(const bool room, has_room(row));
+      if (room) DCMT_RETURN_IF_ERROR(writer_.write(row));
     }
     kind.rows.clear();
     return {};
@@ -261,9 +260,8 @@ Status RowKeeper::write(const StorageRow& row) { return lifetime(row); }
 Status RowKeeper::write(const TensorRow& row) { return lifetime(row); }
 
 Status RowKeeper::look_at_size() {
-  Expected<std::int64_t> used = writer_.used_bytes();
-  if (!used.ok()) return used.error();
-  policy_.set_used(*used);
+  DCMT_ASSIGN_OR_RETURN(std::int64_t used, writer_.used_bytes());
+  policy_.set_used(used);
   return {};
 }
 
