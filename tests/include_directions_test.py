@@ -38,6 +38,11 @@ WITHOUT_TORCH = (
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 
+# What shows a result computes none: these files see what the analyzer may say, and nothing that it was made of.
+FACE = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
+SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "trace/base", "cli")
+NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
+
 # Rooms whose sub-folders depend on each other in one direction only.
 WITH_SUB_FOLDERS = ("analyzer", "collector/recorder", "collector/scan")
 
@@ -64,6 +69,9 @@ def violations_in(root: pathlib.Path, path: str) -> list[str]:
     for quote, included in INCLUDE.findall(text):
         if any(below(path, room) for room in WITHOUT_TORCH) and FOREIGN.match(included):
             found.append(f"{path}: includes {included}, but {rule} builds without torch, CUDA and Python")
+        elif FACE.match(path) and any(below(included, room) for room in ROOMS) and (
+                included in NOT_SHOWN or not any(below(included, shown) for shown in SHOWN)):
+            found.append(f"{path}: includes {included}, but a face may see the report model only")
         elif any(below(included, room) for room in ROOMS):
             if not any(below(included, allowed) for allowed in (rule, *ALLOWED[rule])):
                 others = ", ".join(ALLOWED[rule]) or "itself"
@@ -153,6 +161,8 @@ def test_a_planted_violation_is_found(tmp_path):
         "collector/recorder/back.cpp": '#include "cli/main.h"\n',
         "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
         "trace/base/near.h": '#include "up.h"\n',
+        "cli/sums_text.cpp": '#include "analyzer/releases/releases.h"\n',
+        "cli/loads_text.cpp": '#include "analyzer/model/analysis.h"\n',
     }
     for path, text in planted.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -166,6 +176,7 @@ def test_allowed_includes_pass(tmp_path):
     allowed = {
         "trace/base/a.h": '#include "trace/base/status.h"\n#include <vector>\n',
         "analyzer/a.cpp": '#include "analyzer/a.h"\n#include "trace/base/status.h"\n#include <fmt/format.h>\n',
+        "cli/a_text.cpp": '#include "analyzer/model/report.h"\n#include "trace/base/code_path.h"\n',
         "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/job/run.h"\n#include "trace/base/status.h"\n',
         "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
         "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
