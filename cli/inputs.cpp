@@ -10,6 +10,7 @@
 #include "cli/long_work.h"
 #ifdef DCMT_HAVE_RUN
 #include "collector/recorder/job/interrupted_run.h"
+#include "collector/recorder/job/run_folder.h"
 #endif
 #include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
@@ -32,6 +33,17 @@ Expected<OpenedTrace> open(const std::string& path) {
 }
 
 #ifdef DCMT_HAVE_RUN
+/// What the runs into the folder said at their end: why nothing is there.
+std::string notes_of_runs(const std::string& folder) {
+  std::string text;
+  for (const std::string& file : recorder::run_files(folder)) {
+    const Expected<recorder::RunState> run = recorder::load_run(folder, file);
+    if (!run.ok()) continue;
+    for (const std::string& note : run->notes) text += (text.empty() ? "" : "; ") + note;
+  }
+  return text;
+}
+
 Status check_readable(const std::string& trace) {
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace));
   return analyzer::TraceData::load(database).status();
@@ -50,6 +62,11 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 #endif
   Expected<std::vector<std::string>> files = trace_files_in(folder);
   if (files.ok() && files->empty()) {
+#ifdef DCMT_HAVE_RUN
+    if (const std::string notes = notes_of_runs(folder); !notes.empty()) {
+      return Error{ErrorCode::kBadInput, folder + ": this run recorded nothing: " + notes};
+    }
+#endif
     return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
                                            folder + " -- <command>"};
   }

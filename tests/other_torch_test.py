@@ -27,6 +27,8 @@ def refusal_of(result: subprocess.CompletedProcess, folder: pathlib.Path) -> str
     (line,) = result.stderr.splitlines()
     assert "nothing is recorded" in line and "DCMT_PYTHON" in line
     assert recorded.traces(folder) == []
+    report = recorded.tool("report", folder)
+    assert report.returncode == 3 and line.removeprefix("dc-memtrace: ") in report.stderr, "the folder says why, too"
     return line
 
 

@@ -185,12 +185,12 @@ Expected<RunResult> run(const RunOptions& options) {
   } catch (const std::exception& error) {  // such as no memory: the job and its exit code do not depend on recording
     wait_for_job(signals, job);
     state.recorder_pid = 0;
+    state.notes = {
+        fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers what "
+                    "was recorded before.",
+                    error.what(), options.folder)};
     (void)save_run(options.folder, state);
-    return RunResult{shell_exit_code(*job.wait_status),
-                     {},
-                     {fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers "
-                                  "what was recorded before.",
-                                  error.what(), options.folder)}};
+    return RunResult{shell_exit_code(*job.wait_status), {}, state.notes};
   }
   if (show) clear_status();
 
@@ -209,12 +209,14 @@ Expected<RunResult> run(const RunOptions& options) {
   } else {
     state.recorder_pid = 0;
   }
-  // Where a trace could not be finished for want of room, what is saved already tells a later report all it needs.
-  Status saved = save_run(options.folder, state);
-  if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   if (result.traces.empty() && result.notes.empty()) {
     result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
   }
+  state.notes = result.notes;
+  // Where a trace could not be finished for want of room, a later report finds all that it needs in what is saved
+  // already.
+  const Status saved = save_run(options.folder, state);
+  if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   return result;
 }
 

@@ -91,6 +91,7 @@ std::string text_of(const RunState& run) {
   json["spool_folder"] = run.spool_folder;
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
+  json["notes"] = run.notes;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -168,6 +169,7 @@ Expected<RunState> load_run(const std::string& folder, const std::string& run_fi
     run.boot = json.value("boot", "");
     run.launch = json.value("launch", "");
     run.member = json.value("member", "");
+    run.notes = json.value("notes", std::vector<std::string>());
     for (const auto& [spool, name] : json.at("traces").items()) {
       if (!is_trace_name(name.get<std::string>())) return bad;
       run.traces[spool] = name.get<std::string>();

@@ -23,6 +23,7 @@ struct RunState {
   std::vector<std::string> command;
   std::string state;                          ///< "recording" | "finished" | "recovered"
   std::map<std::string, std::string> traces;  ///< spool's file name without its suffix -> file name in the folder
+  std::vector<std::string> notes;             ///< what `run` printed at its end, such as why a process is not recorded
 };
 
 /// The files of runs in the folder, by name: run.json, run-2.json. What is no plain file is none.

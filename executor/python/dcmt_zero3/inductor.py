@@ -67,16 +67,29 @@ def _lower_gather(op: torch._ops.OpOverload, source: ir.TensorBox, *rest: object
     """What is handed out belongs to the executor: no other result may have its memory, which the release takes.
 
     Its name is deleted after the last use; with the switch wrapper_keeps_aliases not before the code returns, which is
-    what never_reuse_buffers means up to torch 2.14.
+    what never_reuse_buffers means.
     """
     gathered = _lower(op, source, *rest)
     if ops.switch_is_on("wrapper_keeps_aliases"):
         V.graph.never_reuse_buffers.add(gathered.get_name())
     elif op is ops.allgather_param.default:
-        # An alias is deleted and not reused. Inductor itself makes two names of a call's result, `buf1 = buf0`.
-        result = gathered.data.data
-        result.get_inputs_that_alias_output = lambda: [result.inputs[0].get_name()]
+        _delete_without_reuse(gathered)
     return gathered
+
+
+def _delete_without_reuse(gathered: ir.TensorBox) -> None:
+    result = gathered.data.data
+    if hasattr(V.graph, "never_reuse_but_free_buffers"):  # from torch 2.15
+        V.graph.never_reuse_but_free_buffers.add(result.get_name())
+    elif isinstance(result, ir.MultiOutput):
+        # Up to torch 2.13 Inductor makes two names of a call's result, `buf1 = buf0`. The second becomes an alias of
+        # the first: an alias is deleted and not reused.
+        result.get_inputs_that_alias_output = lambda: [result.inputs[0].get_name()]
+    else:
+        raise NotImplementedError(
+            f"Inductor of torch {torch.__version__} has no way to delete a buffer without using it again: run the "
+            'executor with inner="eager", or with torch up to 2.13 or from 2.15'
+        )
 
 
 def _register(lower: Callable, *overloads: torch._ops.OpOverload) -> None:
