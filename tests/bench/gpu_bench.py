@@ -11,6 +11,8 @@ A recorded process is compared with itself, too, its gate closed for every other
 the hooks' way to the gate, wherever the process lies. What begins in one step and ends in another is not followed then, so
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
+With --base, the plain process is recorded by another installation of the tool: what a change costs beside an earlier commit.
+
 On each GPU one part is measured, always on the same cores. Those of the next ones start meanwhile on the others, unless
 the GPU itself is what a step waits for.
 """
@@ -103,10 +105,12 @@ class Place:
         self.cores = ",".join(map(str, cores))
         self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu.name}
 
-    def start(self, tool: pathlib.Path, trace: pathlib.Path, model: str, mode: str) -> Training:
+    def start(self, arguments: argparse.Namespace, trace: pathlib.Path, model: str, mode: str) -> Training:
         program = [sys.executable, PROGRAM, model]
         if mode in DETAILS:
-            program = [tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
+            program = [arguments.tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
+        elif mode == "plain" and arguments.base:
+            program = [arguments.base, "run", "--force", "-o", trace, "--detail", arguments.modes[0], "--", *program]
         elif mode in RIVALS:
             program.append(mode)
         return Training(["taskset", "-c", self.cores, *program], env=self.environment)
@@ -164,7 +168,7 @@ def measure(places: SimpleQueue[Place], folder: pathlib.Path, row: Row, modes: l
         place = places.get()
         try:
             traces = {mode: folder / f"{row.model}_{mode}_{number}" for mode in modes}
-            trainings = {mode: place.start(arguments.tool, trace, row.model, mode) for mode, trace in traces.items()}
+            trainings = {mode: place.start(arguments, trace, row.model, mode) for mode, trace in traces.items()}
             for training in trainings.values():
                 training.turn(row.steps)
             with place.gpu.turn:
@@ -204,11 +208,14 @@ def main() -> None:
     models = [row.model for row in ROWS]
     parser.add_argument("--models", nargs="+", default=models, choices=models, help="(all)")
     parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="beside plain (all)")
+    parser.add_argument("--base", type=pathlib.Path, help="a dc-memtrace of an earlier commit, which records instead of nothing")
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
     if arguments.parts < PARTS_FOR_AN_INTERVAL:
         parser.error("fewer than 6 parts give no interval")
+    if arguments.base and (len(arguments.modes) != 1 or arguments.modes[0] not in DETAILS):
+        parser.error("--base needs one of --modes lifetimes and --modes full")
     visible = gpus()
     modes = ["plain", *dict.fromkeys(arguments.modes)]
     print(f"{', '.join(visible.values())}; parts of {arguments.rounds} rounds", flush=True)
@@ -219,7 +226,8 @@ def main() -> None:
         result = measure(places_on(visible, row, len(modes)), folder, row, modes, arguments)
         results.append(result)
         losses = "equal" if result["losses_equal"] else "DIFFER"
-        print(f"{row.model}: {result['plain_ms']:.1f} ms plain, {len(result['parts'])} parts, losses {losses}")
+        beside = "recorded by the base" if arguments.base else "plain"
+        print(f"{row.model}: {result['plain_ms']:.1f} ms {beside}, {len(result['parts'])} parts, losses {losses}")
         for mode, ratio in result["to_plain"].items():
             alone = f"   recording alone {percent(result['to_itself'][mode])}" if mode in DETAILS else ""
             print(f"  {mode:15} {percent(ratio)}{alone}", flush=True)

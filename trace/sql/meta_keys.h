@@ -21,11 +21,13 @@ inline constexpr char kRealOffsetNs[] = "real_offset_ns";  // wall clock less mo
 inline constexpr char kLastSeq[] = "last_seq";             // every record up to here is in the trace
 inline constexpr char kRecords[] = "records";
 inline constexpr char kUnseenBirths[] = "unseen_births";  // ends without a begin; in detail 'full' there is none
+inline constexpr char kLostDeaths[] = "lost_deaths";      // births at an address where something lived
 inline constexpr char kUnseenChanges[] =
     "unseen_changes";  // of a tensor's storage or a storage's bytes, seen at the end
 inline constexpr char kExit[] =
     "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown': not in order | 'exec' |
              // 'still running' | 'unseen': its spool was gone
-inline constexpr char kOrigins[] = "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
+inline constexpr char kOrigins[] =
+    "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

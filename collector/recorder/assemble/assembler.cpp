@@ -522,6 +522,7 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kRealOffsetNs, real_offset_ns_));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenBirths, lifetimes_.unseen_births()));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenChanges, lifetimes_.unseen_changes()));
+  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLostDeaths, lifetimes_.lost_deaths()));
   return journal_.writer.set_meta(meta::kRecords, records_);
 }
 

@@ -67,6 +67,8 @@ class Lifetimes {
   [[nodiscard]] std::int64_t peak() const { return peak_; }
   /// Ends of what had not been seen to begin: in detail `full` there is none.
   [[nodiscard]] std::int64_t unseen_births() const { return unseen_births_; }
+  /// Births at an address where something lived. The first one is a diagnostic, too.
+  [[nodiscard]] std::int64_t lost_deaths() const { return lost_deaths_; }
   /// Tensors that ended on another storage, and storages that ended with other bytes, than had been seen last.
   [[nodiscard]] std::int64_t unseen_changes() const { return unseen_changes_; }
 
@@ -75,6 +77,7 @@ class Lifetimes {
     visit("blocks.peak", peak_);
     visit("unseen.births", unseen_births_);
     visit("unseen.changes", unseen_changes_);
+    visit("lost.deaths", lost_deaths_);
   }
 
  private:
@@ -118,6 +121,7 @@ class Lifetimes {
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same
   std::int64_t unseen_births_ = 0;
   std::int64_t unseen_changes_ = 0;
+  std::int64_t lost_deaths_ = 0;
   std::int64_t peak_ = 0;
 };
 
