@@ -111,6 +111,18 @@ TEST(AwaitsStream, LittleIsNoFinding) {
   }
 }
 
+TEST(AwaitsStream, TheStepOfThePeakIsNamed) {
+  Gpu trace;
+  trace.step(1);
+  gathers(trace, 8 * kMiB, false, 0);
+  trace.step(2);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  ASSERT_NE(analysis.findings[0].waits->step, nullptr);
+  EXPECT_EQ(analysis.findings[0].waits->step->number, 2);
+}
+
 TEST(AwaitsStream, PlacesAndStreamsOfTheAllocationAreApart) {
   Gpu trace;
   std::vector<TestTrace::Handle> freed;

@@ -131,6 +131,8 @@ TEST(Releases, NeverWithoutStepsMeansToTheEndOfTheTrace) {
   const Releases releases = analyze_releases(data);
   EXPECT_EQ(releases.rows[0].verdict, Verdict::kNever);
   EXPECT_FALSE(releases.rows[0].gone);
+  EXPECT_EQ(releases.rows[0].operators_held.at_least, 2) << "the other release, and the addition";
+  EXPECT_TRUE(releases.rows[0].operators_held.exact()) << "all operators to the end are rows of the trace";
   EXPECT_EQ(releases.rows[1].verdict, Verdict::kLate);
 }
 
@@ -204,6 +206,22 @@ TEST(Releases, CountdownPersistentAndGatherlessAreRowsOfTheirOwn) {
   EXPECT_EQ(releases.cycles[0].releases[1]->mark->remaining, 0);
   EXPECT_FALSE(releases.cycles[0].persistent);
   EXPECT_TRUE(releases.cycles[1].persistent);
+}
+
+TEST(Releases, PersistenceLastsFromWhereItIsGiven) {
+  TestTrace trace;
+  for (int round = 0; round < 3; ++round) {
+    const auto a = gathered(trace, 7);
+    if (round == 1) trace.persist(7);
+    trace.release(7, a, {}, [&] { trace.resize_to_zero(a); });
+    trace.drop(a);
+  }
+  const TraceData data = trace.load();
+  const Releases releases = analyze_releases(data);
+  ASSERT_EQ(releases.cycles.size(), 3u);
+  EXPECT_FALSE(releases.cycles[0].persistent);
+  EXPECT_TRUE(releases.cycles[1].persistent);
+  EXPECT_TRUE(releases.cycles[2].persistent);
 }
 
 TEST(Releases, CyclesOfAKeyEndAtItsNextGather) {

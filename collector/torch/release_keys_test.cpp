@@ -13,6 +13,7 @@
 
 #include "collector/agent/hot_path.h"
 #include "collector/agent/testing/test_spool.h"
+#include "collector/torch/key_reads.h"
 #include "collector/torch/storage_watch.h"
 #include "collector/torch/testing/without_torch.h"
 #include "collector/torch/torch_thread.h"
@@ -44,6 +45,7 @@ class ReleaseKeys : public testing::Test {
     published_ = {};
     records_.clear();
     touches_.clear();
+    reads_.clear();
   }
 
   void drain() {
@@ -60,6 +62,7 @@ class ReleaseKeys : public testing::Test {
     if (header.type == RecordType::kLastTouch) {
       touches_.push_back(reinterpret_cast<const wire::LastTouchRecord&>(header));
     }
+    if (header.type == RecordType::kRead) reads_.push_back(reinterpret_cast<const wire::ReadRecord&>(header));
     const bool of_key = header.type == RecordType::kGather || header.type == RecordType::kRelease ||
                         header.type == RecordType::kReleaseSettled || header.type == RecordType::kPersist;
     if (!of_key) return;
@@ -96,6 +99,7 @@ class ReleaseKeys : public testing::Test {
   Published published_;
   std::vector<wire::KeyRecord> records_;  ///< the first of them
   std::vector<wire::LastTouchRecord> touches_;
+  std::vector<wire::ReadRecord> reads_;
 };
 
 TEST_F(ReleaseKeys, ARecordSaysWhatItIsOf) {
@@ -162,6 +166,50 @@ TEST_F(ReleaseKeys, TheLastTouchIsOneOfItsOwnCycle) {
   const agent::Inside inside;
   watched_storage_ends(own);
   watched_storage_ends(other);
+}
+
+TEST_F(ReleaseKeys, ReadsAfterAReleaseAreRecordedUpToABound) {
+  constexpr std::size_t kMost = 64;
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  const auto released = [&] {
+    for_keys(1, [&](KeyName key, int) {
+      key_gathered(key, {nullptr, storage}, 0, 0);
+      kernel_touches(storage, kBytes, nullptr, 1, false);  // a kernel without a name
+      release(key);
+    });
+    ASSERT_FALSE(touches_.empty());
+    EXPECT_EQ(touches_.back().op, 0u);
+    EXPECT_EQ(touches_.back().touches, 1u);
+  };
+  const auto read = [&](std::size_t times) {
+    for_keys(1, [&](KeyName name, int) {
+      const ReleasedKey key{find_key(name), storage, 100};
+      for (std::size_t i = 0; i < times; ++i) {
+        write_read(key, nullptr, "aten::mm", 7, 0);
+        kernel_touches(storage, 200, "kernel", 8, false);
+        kernel_touches(storage, 200, "kernel", 8, true);  // an address that is left over tells nothing
+      }
+    });
+  };
+  released();
+  read(kMost + 6);
+  EXPECT_EQ(reads_.size(), 2 * kMost);
+  EXPECT_EQ(reads_[0].graph, graph_);
+  EXPECT_EQ(reads_[0].bytes, 100u);
+  EXPECT_EQ(reads_[0].ordinal, 7u);
+  EXPECT_EQ(reads_[0].storage, reinterpret_cast<std::uint64_t>(storage));
+  EXPECT_EQ(reads_[0].header.aux & wire::kReadByKernel, 0u);
+  EXPECT_EQ(reads_[1].bytes, 200u);
+  EXPECT_EQ(reads_[1].ordinal, 8u);
+  EXPECT_NE(reads_[1].header.aux & wire::kReadByKernel, 0u);
+  // Of the next release they are counted anew.
+  reads_.clear();
+  released();
+  read(1);
+  EXPECT_EQ(reads_.size(), 2u);
+  const agent::Inside inside;
+  watched_storage_ends(storage);
 }
 
 TEST_F(ReleaseKeys, AKeyIsOwnedByOneAtATime) {

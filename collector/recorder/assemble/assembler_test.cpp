@@ -831,6 +831,17 @@ TEST_F(CensusTest, EdgesEndWithWhatTheyHold) {
   }
 }
 
+TEST_F(CensusTest, EdgesEndWhereTheirTensorMoves) {
+  TestStream s;
+  census(s, write_source(), true);
+  const auto moved = s.repoint(0xA0, 0xB0, 0xB1);
+  for (const bool commits : {false, true}) {
+    Database db = record(s, commits);
+    EXPECT_EQ(rows(db, "SELECT DISTINCT tensor, to_seq FROM edge ORDER BY tensor"),
+              (Rows{"2|" + std::to_string(moved), "3|-"}));
+  }
+}
+
 TEST_F(CensusTest, ACensusMakesNoStorageAndEndsNoDeath) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
