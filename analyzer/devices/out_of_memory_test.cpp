@@ -120,6 +120,9 @@ TEST(OutOfMemory, AlikeErrorsAreOneFindingAndComeFirst) {
   ASSERT_EQ(analysis.findings.size(), 3u);
   const Finding& first = analysis.findings[0];
   EXPECT_EQ(first.rule, "out_of_memory");
+  EXPECT_EQ(first.title, "out of memory");
+  EXPECT_FALSE(first.why.empty());
+  EXPECT_FALSE(first.fix.empty());
   EXPECT_EQ(first.out_of_memory.size(), 3u);
   EXPECT_EQ(first.items.size(), 2u) << "the releases whose storages were held";
   EXPECT_EQ(first.bytes, Bytes(128 * kMiB));

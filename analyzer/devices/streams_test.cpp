@@ -62,6 +62,9 @@ TEST(AwaitsStream, WhatStoodInTheWayAtThePeakIsFound) {
   ASSERT_EQ(analysis.findings.size(), 1u);
   const Finding& finding = analysis.findings.front();
   EXPECT_EQ(finding.rule, "awaits_stream");
+  EXPECT_EQ(finding.title, "freed, waits for a stream");
+  EXPECT_FALSE(finding.why.empty());
+  EXPECT_FALSE(finding.fix.empty());
   EXPECT_EQ(finding.classes, (std::vector<std::string>{"D08"}));
   EXPECT_EQ(finding.bytes, Bytes(8 * kMiB));
   ASSERT_TRUE(finding.waits);
@@ -204,6 +207,9 @@ TEST(ReservedBeyondActive, PoolsOfStreamsAreFound) {
   ASSERT_EQ(analysis.findings.size(), 1u);
   const Finding& finding = analysis.findings.front();
   EXPECT_EQ(finding.rule, "reserved_beyond_active");
+  EXPECT_EQ(finding.title, "reserved far beyond what is active");
+  EXPECT_FALSE(finding.why.empty());
+  EXPECT_FALSE(finding.fix.empty());
   EXPECT_EQ(finding.classes, (std::vector<std::string>{"D09"}));
   EXPECT_EQ(finding.bytes, Bytes(7 * 256 * kMiB));
   ASSERT_TRUE(finding.pools);

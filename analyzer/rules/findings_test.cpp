@@ -27,6 +27,9 @@ TEST(Findings, TheDefectIsOneFindingWithTwelveStorages) {
   ASSERT_EQ(analysis.findings.size(), 1u);
   const Finding& finding = analysis.findings.front();
   EXPECT_EQ(finding.classes, (std::vector<std::string>{"D19", "D20"}));
+  EXPECT_EQ(finding.title, "release keeps storage");
+  EXPECT_FALSE(finding.why.empty());
+  EXPECT_FALSE(finding.fix.empty());
   EXPECT_EQ(finding.items.size(), 12u);
   EXPECT_EQ(finding.keys(), 12);
   EXPECT_EQ(finding.bytes, Bytes(12'000));
@@ -149,6 +152,24 @@ TEST(Findings, OneCensusMakesNoOtherReleaseCertain) {
   }
 }
 
+TEST(Findings, AHolderThatIsNotProvenIsNotCertain) {
+  for (const bool unproven : {false, true}) {
+    TestTrace trace;
+    const auto a = gathered(trace, 0);
+    LocalOf local{"w", "forward", "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1};
+    LocalOf other = local;
+    other.name = "v";
+    local.unproven = unproven;
+    trace.census(trace.release(0, a), a, {local, other});
+    trace.op("aten::add");
+    const TraceData data = trace.load();
+    const Analysis analysis = analyze(data);
+    ASSERT_EQ(analysis.findings.size(), 1u);
+    EXPECT_EQ(analysis.findings[0].unexplained, 0);
+    EXPECT_EQ(analysis.findings[0].confidence, unproven ? Confidence::kPartial : Confidence::kCertain);
+  }
+}
+
 TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   TestTrace trace;
   trace.stack = {{"/home/user/gather.py", "gather_all", 3}};
@@ -164,6 +185,8 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   ASSERT_EQ(analysis.findings.size(), 1u);
   const Finding& finding = analysis.findings.front();
   EXPECT_EQ(finding.classes, (std::vector<std::string>{"D24"}));
+  EXPECT_EQ(finding.title, "use after release");
+  EXPECT_FALSE(finding.fix.empty());
   EXPECT_EQ(finding.reads, 2);
   const FindingItem& item = finding.items.front();
   EXPECT_EQ(item.key, (Key{0, 5}));

@@ -34,6 +34,7 @@ struct LocalOf {
   std::string model_file, model_text;
   std::int64_t model_line = 0;
   std::int64_t object = 0x7000;
+  bool unproven = false;
 };
 
 /// An allocator gives up a request.
@@ -539,6 +540,7 @@ class TestTrace {
         row.assignment = text(local.assignment);
         row.current_line = 0;
         row.delete_line = local.delete_line;
+        if (local.unproven) row.confidence = "unproven";
         row.return_line = local.return_line;
         row.model_file = text(local.model_file);
         if (!local.model_file.empty()) row.model_line = local.model_line;

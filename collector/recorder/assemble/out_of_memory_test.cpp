@@ -141,6 +141,19 @@ TEST_F(OutOfMemoryTest, SmallBlocksAreAGroupOfTheirOwn) {
   EXPECT_EQ(groups[0].bytes + groups[1].bytes, static_cast<std::int64_t>(160 * kMiB));
 }
 
+TEST_F(OutOfMemoryTest, TheOperatorIsTheOneBelowTheNodeThatRuns) {
+  TestStream s;
+  s.op_begin("my::trains_itself", 1);
+  s.op_begin("AddmmBackward0", 2, wire::OpScope::kBackward);
+  s.op_begin("aten::mm", 3);
+  s.out_of_memory(kGpu, 512 * kMiB, 163 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB);
+  for (const std::uint64_t ordinal : {3, 2, 1}) s.op_end(ordinal);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen.front().operator_name, "aten::mm");
+}
+
 TEST_F(OutOfMemoryTest, WhoHoldsItThenIsToldOnceTheOperatorHasEnded) {
   TestStream s;
   two_held(s);
