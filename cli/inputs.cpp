@@ -64,7 +64,7 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
   if (files.ok() && files->empty()) {
 #ifdef DCMT_HAVE_RUN
     if (const std::string notes = notes_of_runs(folder); !notes.empty()) {
-      return Error{ErrorCode::kBadInput, folder + ": this run recorded nothing: " + notes};
+      return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Its run said: " + notes};
     }
 #endif
     return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
