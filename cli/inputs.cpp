@@ -63,8 +63,8 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
   Expected<std::vector<std::string>> files = trace_files_in(folder);
   if (files.ok() && files->empty()) {
 #ifdef DCMT_HAVE_RUN
-    if (const std::string notes = notes_of_runs(folder); !notes.empty()) {
-      return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Its run said: " + notes};
+    if (const std::string said = notes_of_runs(folder); !said.empty()) {
+      return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Its run said: " + said};
     }
 #endif
     return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
