@@ -8,6 +8,7 @@ import collections
 import contextvars
 import dataclasses
 import functools
+import gc
 import json
 import os
 import sys
@@ -195,6 +196,7 @@ def make_cycle():
     lost.kept = kept("cycle", "cycle Cyclic.me → Cyclic (Python's collector can free it)")
 
 
+gc.disable()  # or it may free what the next line makes, before anybody has seen it
 make_cycle()
 
 # What autograd and modules keep.
