@@ -19,20 +19,31 @@ role = "gather"
 graph = "graph"
 key = "key"
 """
+# The machine's clock may jump.
+NOTES = "SELECT text FROM string WHERE id IN (SELECT text FROM diagnostic WHERE code != 'clock')"
+GAVE_UP = "an event of a parameter was not recorded: another thread was busy with its storage"
 
 
 def test_every_call_is_seen_and_none_crashes(tmp_path):
     table = tmp_path / "operators.toml"
     table.write_text(TABLE)
+    gave_up = 0
     for run in range(RUNS):
         folder = tmp_path / str(run)
         done = recorded.tool("run", "-o", folder, "--operators", table, "--", recorded.BUILD / "bin" / "wrapped_operators", OPERATORS)
         assert done.returncode == 0, f"run {run}: {done.stderr}"
         (trace,) = recorded.traces(folder)
-        seen = recorded.query(trace, "SELECT count(*), count(DISTINCT graph) FROM mark WHERE kind = 'gather' AND key < 10")
-        assert seen == [(json.loads(done.stdout)["calls"], OPERATORS)], f"run {run}"
-        # The machine's clock may jump.
-        assert recorded.query(trace, "SELECT code FROM diagnostic WHERE code != 'clock'") == []
+        ((seen, operators),) = recorded.query(
+            trace, "SELECT count(*), count(DISTINCT graph) FROM mark WHERE kind = 'gather' AND key < 10"
+        )
+        notes = [text for (text,) in recorded.query(trace, NOTES)]
+        calls = json.loads(done.stdout)["calls"]
+        if notes == [GAVE_UP]:  # a thread that was not scheduled for long kept the other one's event out
+            gave_up += 1
+            assert 0 <= calls - seen <= 10, f"run {run}"
+        else:
+            assert (seen, operators, notes) == (calls, OPERATORS, []), f"run {run}"
         for file in folder.iterdir():
             file.unlink()
-    print(f"{RUNS} runs of {OPERATORS} operators")
+    assert gave_up <= max(1, RUNS // 100)
+    print(f"{RUNS} runs of {OPERATORS} operators; in {gave_up} an event was given up and said")
