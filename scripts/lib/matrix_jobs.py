@@ -23,7 +23,11 @@ JOBS = {
     "DataLoader workers": [PROGRAMS / "supported.py", "workers"],
 }
 #: Jobs whose peak is not the same with every torch, or in every run, and why.
-VARIES = {"compiled step": "each torch compiles other code", "FSDP2, 2 ranks": "it depends on which rank is ahead"}
+VARIES = {
+    "compiled step": "each torch compiles other code",
+    "FSDP2, 2 ranks": "it depends on which rank is ahead",
+    "DataLoader workers": "a batch of the next worker, 4,160 B, has arrived by then or not",
+}
 #: How often a job that failed is run alone, to see whether it fails without the tool, and recorded again.
 TRIES = 10
 #: Needs nothing of the project, uses what the hooks sit on, and has an exit code that no tool would make up.
