@@ -226,8 +226,7 @@ void Lifetimes::note_unseen_birth(std::unordered_set<std::uint64_t>& released, s
 }
 
 Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
-  constexpr std::int64_t kMostTold = 10;
-  if (++unseen_changes_ > kMostTold) return {};
+  if (++unseen_changes_ > 1) return {};
   char text[128];
   std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown moment: it was seen at its end only", what,
                 static_cast<unsigned long long>(address));
