@@ -266,12 +266,13 @@ def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
 def interrupted_run(tmp_path_factory):
     """A run whose recorder was killed, and then its job: the folder as it was left, and the bytes of the spool."""
     folder = tmp_path_factory.mktemp("interrupted") / "out"
-    with start(folder, "--spool-mib", "2", "--detail", "full") as run:
+    # On a fast machine the job fills 2 MiB before it is killed.
+    with start(folder, "--spool-mib", "8", "--detail", "full") as run:
         job = job_of(run)
         time.sleep(0.7)
         run.kill()
         run.wait()
-        time.sleep(0.2)
+        time.sleep(0.1)
         os.kill(job, signal.SIGKILL)
         while process_is_alive(job):
             time.sleep(0.02)

@@ -226,7 +226,9 @@ void Lifetimes::note_unseen_birth(std::unordered_set<std::uint64_t>& released, s
 }
 
 Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
-  if (++unseen_changes_ > 1) return {};
+  // Where records were lost, the loss explains the change: one is enough.
+  const std::int64_t most_shown = journal_.ids.loss > 1 ? 1 : 10;
+  if (++unseen_changes_ > most_shown) return {};
   char text[128];
   std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown moment: it was seen at its end only", what,
                 static_cast<unsigned long long>(address));
