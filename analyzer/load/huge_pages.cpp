@@ -2,8 +2,22 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
+
 namespace dcmt::analyzer {
 
-void ask_for_huge_pages(void* memory, std::size_t bytes) { static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE)); }
+void* map_huge_pages(std::size_t bytes) {
+  // As much more as makes sure that a multiple of kHugePage is within; the rest is given back.
+  void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  auto* const begin = static_cast<char*>(mapped);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(mapped) % kHugePage) % kHugePage;
+  if (before != 0) munmap(begin, before);
+  munmap(begin + before + bytes, kHugePage - before);
+  madvise(begin + before, bytes, MADV_HUGEPAGE);
+  return begin + before;
+}
+
+void unmap_huge_pages(void* memory, std::size_t bytes) noexcept { munmap(memory, bytes); }
 
 }  // namespace dcmt::analyzer

@@ -8,8 +8,11 @@ namespace dcmt::analyzer {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Asks for huge pages. Only a hint; `memory` and `bytes` are multiples of kHugePage.
-void ask_for_huge_pages(void* memory, std::size_t bytes);
+/// Memory of its own, which goes back to the system as soon as it is unmapped: on the heap, freed memory of such a size
+/// stays with the process between what was allocated later. Both begin at a multiple of kHugePage; `bytes` is one. Huge
+/// pages are a hint. Throws std::bad_alloc.
+[[nodiscard]] void* map_huge_pages(std::size_t bytes);
+void unmap_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 /// An allocator that puts what fills a huge page on huge pages.
 template <class Value>
@@ -23,19 +26,20 @@ struct HugePages {
   [[nodiscard]] Value* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(Value);
     if (bytes < kHugePage) return static_cast<Value*>(::operator new(bytes));
-    const std::size_t pages = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* const memory = ::operator new(pages, std::align_val_t(kHugePage));
-    ask_for_huge_pages(memory, pages);
-    return static_cast<Value*>(memory);
+    return static_cast<Value*>(map_huge_pages(pages_for(bytes)));
   }
-  void deallocate(Value* memory, std::size_t count) {
-    if (count * sizeof(Value) < kHugePage) {
+  void deallocate(Value* memory, std::size_t count) noexcept {
+    const std::size_t bytes = count * sizeof(Value);
+    if (bytes < kHugePage) {
       ::operator delete(memory);
     } else {
-      ::operator delete(memory, std::align_val_t(kHugePage));
+      unmap_huge_pages(memory, pages_for(bytes));
     }
   }
   friend bool operator==(const HugePages&, const HugePages&) { return true; }
+
+ private:
+  static std::size_t pages_for(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 };
 
 }  // namespace dcmt::analyzer

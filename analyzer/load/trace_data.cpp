@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <tuple>
 
 namespace dcmt::analyzer {
 
@@ -12,6 +13,7 @@ void TraceData::build_indexes() {
   stacks.cut_circles();
   tensors_by_storage.reserve(tensors.size());
   marks_by_storage.reserve(marks.size());
+  std::ranges::stable_sort(resizes, {}, [](const Resize& resize) { return std::tie(resize.storage, resize.seq); });
   for (const Tensor& tensor : tensors) {
     if (tensor.storage.valid()) tensors_by_storage.add(tensor.storage, &tensor);
   }
@@ -43,6 +45,11 @@ void TraceData::index_blocks() {
   blocks_by_end.build();
   blocks_by_storage.build();
   lifetimes = LifetimeIndex({blocks_by_begin.begin(), blocks_by_begin.end()});
+}
+
+std::span<const Resize> TraceData::resizes_of(StorageId storage) const {
+  const auto found = std::ranges::equal_range(resizes, storage, {}, &Resize::storage);
+  return {found.begin(), found.end()};
 }
 
 const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {

@@ -7,14 +7,18 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/load/column.h"
+#include "analyzer/load/huge_pages.h"
 #include "analyzer/load/lifetime_index.h"
+#include "analyzer/load/maybe.h"
 #include "analyzer/load/storage_changes.h"
 #include "analyzer/load/watch.h"
 #include "trace/base/status.h"
@@ -103,7 +107,7 @@ struct Storage {
   Bytes bytes;  ///< at birth
   bool first_seen = false;
   Actor birth, end;
-  std::optional<std::int64_t> end_ordinal;  ///< operators begun on the ending thread by then
+  Maybe<std::int64_t> end_ordinal;  ///< operators begun on the ending thread by then
   Span span;
 };
 
@@ -126,15 +130,17 @@ enum class MarkKind : std::uint8_t {
   kWrite,  ///< an operator gave a released storage other data
   kTouch,
   kCensus,
-  kResize,
+  kResize,  ///< these are rows of their own: Resize
   kRepoint,
   kOther,
 };
 
 struct MarkFlags {
-  bool final = false, persistent = false, mismatch = false, no_gather = false, explicit_mark = false, unwound = false;
-  bool metadata_only = false, unstable = false, other_threads_unseen = false, sharing_lossy = false;
-  bool kernel = false, function = false, shared = false, not_settled = false, untracked = false;
+  bool final : 1 = false, persistent : 1 = false, mismatch : 1 = false, no_gather : 1 = false,
+               explicit_mark : 1 = false;
+  bool unwound : 1 = false, metadata_only : 1 = false, unstable : 1 = false, other_threads_unseen : 1 = false;
+  bool sharing_lossy : 1 = false, kernel : 1 = false, function : 1 = false, shared : 1 = false, not_settled : 1 = false;
+  bool untracked : 1 = false;
 };
 
 /// A parameter: its number within its graph.
@@ -149,25 +155,38 @@ struct Key {
   }
 };
 
+/// Graphs and keys are any numbers. This pair is read as no key.
+template <>
+inline constexpr Key kAbsent<Key>{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min()};
+
 struct Mark {
   MarkId id, parent;
   MarkKind kind = MarkKind::kOther;
   MarkFlags flags;
   StringId name, trigger;
-  std::optional<Key> key;
+  StringId dtype;  ///< of a gather's or wait's tensor, where known
+  Maybe<Key> key;
   std::int64_t cycle = 0;
   StorageId storage;
   TensorId tensor;
-  StringId dtype;  ///< of a gather's or wait's tensor, where known
-  std::optional<Bytes> bytes, bytes_after, bytes_settled;
+  Maybe<Bytes> bytes, bytes_after, bytes_settled;
   Sequence settled_seq;
   TimeNs settled_ns;
-  std::optional<std::int64_t> declared, remaining, ordinal, value;
+  Maybe<std::int64_t> declared, remaining, ordinal, value;
   Actor by;
   Span span;
 
   /// A key's storage is the one that its latest gather or wait gave.
   [[nodiscard]] bool gives_storage() const { return kind == MarkKind::kGather || kind == MarkKind::kWait; }
+};
+
+/// A mark of its own type: a storage of FSDP2 is resized twice a step.
+struct Resize {
+  StorageId storage;
+  Sequence seq;
+  TimeNs ns;
+  Maybe<Bytes> bytes;  ///< afterwards
+  Actor by;
 };
 
 enum class Subject : std::uint8_t { kStorage, kTensor, kObject };
@@ -310,6 +329,7 @@ class TraceData {
   Column<Storage> storages;
   Column<Tensor> tensors;
   Column<Mark> marks;
+  std::vector<Resize, HugePages<Resize>> resizes;  ///< by storage, then in order
   Column<Sample> samples;
   Column<Edge> edges;
   Column<Diagnostic> diagnostics;
@@ -334,6 +354,8 @@ class TraceData {
   RowIndex<MarkId, Sample> samples_by_census;
   StorageChanges storage_changes;
   LifetimeIndex lifetimes;  ///< of the blocks
+
+  [[nodiscard]] std::span<const Resize> resizes_of(StorageId storage) const;
 
   /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;

@@ -202,24 +202,24 @@ constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"pyth
 
 struct FlagName {
   std::string_view text;
-  bool MarkFlags::*flag;
+  void (*set)(MarkFlags&);
 };
 constexpr FlagName kFlags[] = {
-    {"final", &MarkFlags::final},
-    {"persistent", &MarkFlags::persistent},
-    {"mismatch", &MarkFlags::mismatch},
-    {"no_gather", &MarkFlags::no_gather},
-    {"function", &MarkFlags::function},
-    {"shared", &MarkFlags::shared},
-    {"explicit", &MarkFlags::explicit_mark},
-    {"unwound", &MarkFlags::unwound},
-    {"not_settled", &MarkFlags::not_settled},
-    {"untracked", &MarkFlags::untracked},
-    {"metadata_only", &MarkFlags::metadata_only},
-    {"unstable", &MarkFlags::unstable},
-    {"other_threads_unseen", &MarkFlags::other_threads_unseen},
-    {"sharing_lossy", &MarkFlags::sharing_lossy},
-    {"kernel", &MarkFlags::kernel},
+    {"final", [](MarkFlags& flags) { flags.final = true; }},
+    {"persistent", [](MarkFlags& flags) { flags.persistent = true; }},
+    {"mismatch", [](MarkFlags& flags) { flags.mismatch = true; }},
+    {"no_gather", [](MarkFlags& flags) { flags.no_gather = true; }},
+    {"function", [](MarkFlags& flags) { flags.function = true; }},
+    {"shared", [](MarkFlags& flags) { flags.shared = true; }},
+    {"explicit", [](MarkFlags& flags) { flags.explicit_mark = true; }},
+    {"unwound", [](MarkFlags& flags) { flags.unwound = true; }},
+    {"not_settled", [](MarkFlags& flags) { flags.not_settled = true; }},
+    {"untracked", [](MarkFlags& flags) { flags.untracked = true; }},
+    {"metadata_only", [](MarkFlags& flags) { flags.metadata_only = true; }},
+    {"unstable", [](MarkFlags& flags) { flags.unstable = true; }},
+    {"other_threads_unseen", [](MarkFlags& flags) { flags.other_threads_unseen = true; }},
+    {"sharing_lossy", [](MarkFlags& flags) { flags.sharing_lossy = true; }},
+    {"kernel", [](MarkFlags& flags) { flags.kernel = true; }},
 };
 
 MarkFlags parse_flags(std::string_view text) {
@@ -228,7 +228,7 @@ MarkFlags parse_flags(std::string_view text) {
     const std::size_t comma = text.find(',');
     const std::string_view word = text.substr(0, comma);
     for (const FlagName& name : kFlags) {
-      if (name.text == word) flags.*name.flag = true;
+      if (name.text == word) name.set(flags);
     }
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
@@ -492,7 +492,11 @@ Status TraceData::load_rows(Database& database) {
                   mark.value = in.optional_integer();
                   mark.by = in.actor();
                   mark.span = in.span();
-                  marks.push_back(mark);
+                  if (mark.kind != MarkKind::kResize) {
+                    marks.push_back(mark);
+                  } else if (mark.storage.valid()) {
+                    resizes.push_back({mark.storage, mark.span.from_seq, mark.span.from_ns, mark.bytes, mark.by});
+                  }
                 }));
   DCMT_RETURN_IF_ERROR(read_rows(
       database, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches ORDER BY id", [&](Cursor& in) {

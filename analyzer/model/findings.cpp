@@ -60,8 +60,8 @@ std::optional<HeldFor> held_for(const TraceData& data, const analyzer::Finding& 
     const analyzer::OperatorCount& operators = item.row->operators_held;
     const TimeNs time(item.until_ns.value - item.since_ns.value);
     if (!held) {
-      const analyzer::Holders* holders = item.row->holders ? &*item.row->holders : nullptr;
-      held = HeldFor{*gone_of(data, item.gone, holders), true, operators.at_least, operators.at_least, time, time};
+      held = HeldFor{
+          *gone_of(data, item.gone, item.row->holders()), true, operators.at_least, operators.at_least, time, time};
     }
     held->exact = held->exact && operators.exact();
     held->least_operators = std::min(held->least_operators, operators.at_least);
@@ -76,7 +76,7 @@ void add_residual(const TraceData& data, const analyzer::Finding& from, Finding&
   finding.only_tensor_cleared =
       std::ranges::all_of(from.items, [](const auto& item) { return item.row->metadata_only; });
   finding.certain_where_inspected = std::ranges::all_of(from.items, [](const auto& item) {
-    return !item.row->holders || item.confidence == analyzer::Confidence::kCertain;
+    return item.row->holders() == nullptr || item.confidence == analyzer::Confidence::kCertain;
   });
   finding.held_for = held_for(data, from);
 }
@@ -103,7 +103,7 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   finding.confidence = from.confidence;
   finding.why = from.why;
   finding.fix = from.fix;
-  finding.holders = holders_of(data, from.holders);
+  finding.holders = holders_of(data, from.holders ? &*from.holders : nullptr);
   finding.more_alike = from.more_alike;
   finding.censuses = from.censuses;
   finding.explained = from.explained;

@@ -55,7 +55,7 @@ bool goes_at_return(const TraceData& data, const analyzer::Gone& gone, const ana
   const auto is_holders = [&](const FrameText& frame) {
     return frame.function == data.text(path.function) && frame.file == data.text(path.file);
   };
-  const std::vector<FrameText> now = analyzer::frames_of(data, gone.actor.stack);
+  const std::vector<FrameText> now = analyzer::frames_of(data, gone.actor().stack);
   if (const auto frame = std::find_if(now.begin(), now.end(), is_holders); frame != now.end()) {
     return frame->line == path.return_line;
   }
@@ -90,14 +90,14 @@ Holders holders_of(const TraceData& data, const analyzer::Holders& holders) {
   return result;
 }
 
-std::optional<Holders> holders_of(const TraceData& data, const std::optional<analyzer::Holders>& holders) {
-  return holders ? std::optional(holders_of(data, *holders)) : std::nullopt;
+std::optional<Holders> holders_of(const TraceData& data, const analyzer::Holders* holders) {
+  return holders != nullptr ? std::optional(holders_of(data, *holders)) : std::nullopt;
 }
 
-std::optional<Gone> gone_of(const TraceData& data, const std::optional<analyzer::Gone>& gone,
+std::optional<Gone> gone_of(const TraceData& data, const analyzer::Maybe<analyzer::Gone>& gone,
                             const analyzer::Holders* holders) {
   if (!gone) return std::nullopt;
-  Gone result{gone->by, {gone->seq, gone->ns}, actor_of(data, gone->actor), std::nullopt};
+  Gone result{gone->by(), {gone->seq(), gone->ns()}, actor_of(data, gone->actor()), std::nullopt};
   if (holders != nullptr && !holders->paths.empty() && !result.by.stack.empty() &&
       goes_at_return(data, *gone, *holders)) {
     result.at_return_of = data.text(holders->paths.front().function);

@@ -105,10 +105,11 @@ struct Holders {
 };
 
 [[nodiscard]] Holders holders_of(const TraceData& data, const analyzer::Holders& holders);
-[[nodiscard]] std::optional<Holders> holders_of(const TraceData& data, const std::optional<analyzer::Holders>& holders);
+/// nullopt for nullptr.
+[[nodiscard]] std::optional<Holders> holders_of(const TraceData& data, const analyzer::Holders* holders);
 
 /// `holders`: of the storage, found at its release; nullptr: not known.
-[[nodiscard]] std::optional<Gone> gone_of(const TraceData& data, const std::optional<analyzer::Gone>& gone,
+[[nodiscard]] std::optional<Gone> gone_of(const TraceData& data, const analyzer::Maybe<analyzer::Gone>& gone,
                                           const analyzer::Holders* holders = nullptr);
 
 }  // namespace dcmt::model

@@ -8,20 +8,21 @@ using analyzer::ReleaseRow;
 using analyzer::Verdict;
 
 std::optional<LastTouch> Release::last_touch() const {
-  const analyzer::Mark* touch = row_->last_touch;
+  const analyzer::Mark* touch = row_->last_touch();
   if (touch == nullptr) return std::nullopt;
   return LastTouch{text_of(*data_, touch->name), touch->value,
                    TimeNs(touch->span.to_ns.value - touch->span.from_ns.value)};
 }
 
 std::string Release::graph_name() const {
-  return row_->key.graph < 0 ? analyzer::describe_graph(*data_, row_->key.graph) : std::to_string(row_->key.graph);
+  return row_->key().graph < 0 ? analyzer::describe_graph(*data_, row_->key().graph)
+                               : std::to_string(row_->key().graph);
 }
 
 GoneWhen Release::gone_when() const {
   if (!final() || persistent()) return GoneWhen::kNotAsked;
   if (!row_->gone) return row_->mark->bytes_after == Bytes(0) ? GoneWhen::kAtOnce : GoneWhen::kNotToTheEnd;
-  return row_->gone->seq <= row_->at() ? GoneWhen::kAtOnce : GoneWhen::kLater;
+  return row_->gone->seq() <= row_->at() ? GoneWhen::kAtOnce : GoneWhen::kLater;
 }
 
 void VerdictCounts::add(Verdict verdict) {
@@ -69,7 +70,7 @@ Range<Release> releases_of(const TraceData& data, const analyzer::Releases& rele
 Range<Cycle> cycles_of(const TraceData& data, const analyzer::Releases& releases) {
   return {releases.cycles.size(), [&data, &cycles = releases.cycles](std::size_t at) {
             const analyzer::Cycle& cycle = cycles[at];
-            Cycle result{cycle.key,
+            Cycle result{cycle.key(),
                          cycle.number,
                          mark_of(data, *cycle.gather),
                          static_cast<std::int64_t>(cycle.waits.size()),

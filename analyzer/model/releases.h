@@ -40,7 +40,7 @@ class Release {
 
   [[nodiscard]] Mark release() const { return mark_of(*data_, *row_->mark); }
   [[nodiscard]] std::optional<Mark> gather() const { return mark_of(*data_, row_->gather); }
-  [[nodiscard]] analyzer::Key key() const { return row_->key; }
+  [[nodiscard]] analyzer::Key key() const { return row_->key(); }
   [[nodiscard]] std::int64_t cycle() const { return row_->mark->cycle; }
   [[nodiscard]] std::optional<std::int64_t> step() const { return number_of(row_->step); }
   [[nodiscard]] analyzer::Verdict verdict() const { return row_->verdict; }
@@ -65,10 +65,10 @@ class Release {
   }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, row_->gone); }
   [[nodiscard]] analyzer::OperatorCount operators_held() const { return row_->operators_held; }
-  [[nodiscard]] std::optional<analyzer::LaunchCoverage> launches() const { return row_->launches; }
+  [[nodiscard]] std::optional<analyzer::LaunchCoverage> launches() const { return row_->launches(); }
   [[nodiscard]] std::optional<LastTouch> last_touch() const;
-  [[nodiscard]] std::vector<Read> reads() const { return reads_of(*data_, row_->reads); }
-  [[nodiscard]] std::optional<Holders> holders() const { return holders_of(*data_, row_->holders); }
+  [[nodiscard]] std::vector<Read> reads() const { return reads_of(*data_, row_->reads()); }
+  [[nodiscard]] std::optional<Holders> holders() const { return holders_of(*data_, row_->holders()); }
 
   static constexpr std::string_view kShape = "release";
   static void describe(auto&& field) {
@@ -112,7 +112,7 @@ class Release {
   [[nodiscard]] std::string graph_name() const;
   [[nodiscard]] GoneWhen gone_when() const;
   /// From the release to the end of the bytes.
-  [[nodiscard]] TimeNs held() const { return TimeNs(row_->gone->ns.value - row_->at_ns().value); }
+  [[nodiscard]] TimeNs held() const { return TimeNs(row_->gone->ns().value - row_->at_ns().value); }
 
  private:
   const TraceData* data_;

@@ -67,7 +67,7 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
     if (!row.mark->flags.final || row.mark->flags.persistent || row.mark->flags.no_gather) continue;
     if (row.mark->bytes_after.value_or(Bytes(0)).value == 0) continue;
     ++facts.releases_with_bytes;
-    facts.censuses += row.holders ? 1 : 0;
+    facts.censuses += row.holders() != nullptr ? 1 : 0;
   }
   for (const Sample& sample : data.samples) facts.unexplained += sample.unexplained;
 

@@ -45,6 +45,10 @@ std::vector<StoryEvent> events_of(const TraceData& data, const analyzer::Storage
   events.push_back(event_of(data, storage.first_seen ? What::kFirstSeen : What::kBorn, begin_of(storage.span),
                             storage.birth, storage.bytes));
   for (const analyzer::Mark* mark : story.marks) events.push_back(event_of_mark(data, *mark));
+  for (const analyzer::Resize& resize : story.resizes) {
+    events.push_back(event_of(data, What::kMark, {resize.seq, resize.ns}, resize.by, resize.bytes));
+    events.back().kind = analyzer::MarkKind::kResize;
+  }
   if (const auto end = end_of(storage.span)) {
     events.push_back(event_of(data, What::kLastReference, *end, storage.end, std::nullopt));
   }
@@ -94,8 +98,8 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
   view.gathered = analyzer::is_gathered(data, storage.id);
   view.events = events_of(data, *story);
   const analyzer::ReleaseRow* final = story->final_release;
-  if (story->ended_by == EndedBy::kLastReference && final != nullptr && story->gone->seq > final->at()) {
-    view.held_for = TimeNs(story->gone->ns.value - final->at_ns().value);
+  if (story->ended_by == EndedBy::kLastReference && final != nullptr && story->gone->seq() > final->at()) {
+    view.held_for = TimeNs(story->gone->ns().value - final->at_ns().value);
   }
   return view;
 }

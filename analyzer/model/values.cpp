@@ -50,7 +50,7 @@ Read read_of(const TraceData& data, const analyzer::Mark& mark) {
   return read;
 }
 
-std::vector<Read> reads_of(const TraceData& data, const std::vector<const analyzer::Mark*>& marks) {
+std::vector<Read> reads_of(const TraceData& data, std::span<const analyzer::Mark* const> marks) {
   std::vector<Read> reads;
   for (const analyzer::Mark* mark : marks) reads.push_back(read_of(data, *mark));
   return reads;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -131,6 +132,6 @@ template <class Id>
 [[nodiscard]] Mark mark_of(const TraceData& data, const analyzer::Mark& mark);
 [[nodiscard]] std::optional<Mark> mark_of(const TraceData& data, const analyzer::Mark* mark);
 [[nodiscard]] Read read_of(const TraceData& data, const analyzer::Mark& read);
-[[nodiscard]] std::vector<Read> reads_of(const TraceData& data, const std::vector<const analyzer::Mark*>& reads);
+[[nodiscard]] std::vector<Read> reads_of(const TraceData& data, std::span<const analyzer::Mark* const> reads);
 
 }  // namespace dcmt::model

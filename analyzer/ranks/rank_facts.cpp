@@ -13,14 +13,14 @@ namespace {
 std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
   std::map<Key, RankParameter> parameters;
   for (const Cycle& cycle : analysis.releases.cycles) {
-    RankParameter& parameter = parameters[cycle.key];
+    RankParameter& parameter = parameters[cycle.key()];
     ++parameter.gathers;
     parameter.persistent = parameter.persistent || cycle.persistent;
   }
   for (const ReleaseRow& row : analysis.releases.rows) {
     const Mark& mark = *row.mark;
     if (!mark.flags.final || mark.flags.persistent || mark.flags.no_gather) continue;
-    RankParameter& parameter = parameters[row.key];
+    RankParameter& parameter = parameters[row.key()];
     ++parameter.final_releases;
     if (!row.residual) continue;
     ++parameter.residual;
@@ -89,7 +89,7 @@ class StepGathers {
   void add(const Cycle& cycle, const Step* step) {
     const Mark& mark = *cycle.gather;
     RankGather gather;
-    gather.key = cycle.key;
+    gather.key = cycle.key();
     gather.bytes = mark.bytes;
     if (!cycle.releases.empty()) gather.declared = cycle.releases.front()->mark->declared;
     if (cycle.persistent || !cycle.releases.empty()) gather.persistent = cycle.persistent;

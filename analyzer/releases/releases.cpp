@@ -14,6 +14,10 @@ namespace {
 class OrdinalIndex {
  public:
   explicit OrdinalIndex(const TraceData& data) {
+    std::map<ThreadId, std::size_t> counts;
+    for (const Operator& op : data.operators) ++counts[op.thread];
+    for (const Mark& mark : data.marks) counts[mark.by.thread] += mark.ordinal ? 1 : 0;
+    for (const auto& [thread, count] : counts) points_[thread].reserve(count);
     for (const Operator& op : data.operators) points_[op.thread].push_back({op.span.from_seq, op.ordinal, 1});
     for (const Mark& mark : data.marks) {
       if (mark.ordinal) points_[mark.by.thread].push_back({mark.span.from_seq, *mark.ordinal, 0});
@@ -34,7 +38,7 @@ class OrdinalIndex {
     OperatorCount count;
     const auto found = points_.find(thread);
     if (found == points_.end()) return count;
-    const std::vector<Point>& points = found->second;
+    const Points& points = found->second;
     const auto begin = std::ranges::upper_bound(points, from, {}, &Point::seq);
     const auto end = until.valid() ? std::ranges::lower_bound(points, until, {}, &Point::seq) : points.end();
     const std::int64_t base =
@@ -66,7 +70,7 @@ class OrdinalIndex {
     std::int64_t ordinal;    ///< of the latest operator begun by then
     std::int64_t operators;  ///< rows of the trace among the points up to here
   };
-  using Points = std::vector<Point>;
+  using Points = std::vector<Point, HugePages<Point>>;
 
   static std::int64_t operators_before(const Points& points, Points::const_iterator at) {
     return at == points.begin() ? 0 : std::prev(at)->operators;
@@ -80,8 +84,14 @@ struct KeyMarks {
   std::vector<const ReleaseRow*> releases;
 };
 
-std::vector<const Mark*> in_order(const TraceData& data) {
-  std::vector<const Mark*> marks;
+/// As many as there are, only while releases are judged: the memory goes back before cycles are made.
+using Marks = std::vector<const Mark*, HugePages<const Mark*>>;
+
+/// Those of keys.
+Marks in_order(const TraceData& data) {
+  Marks marks;
+  marks.reserve(static_cast<std::size_t>(
+      std::count_if(data.marks.begin(), data.marks.end(), [](const Mark& mark) { return mark.key.has_value(); })));
   for (const Mark& mark : data.marks) {
     if (mark.key) marks.push_back(&mark);
   }
@@ -126,7 +136,7 @@ bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
 }
 
 /// Splits what came after the release: reads of what it released, and of what an operator put there instead.
-void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row) {
+void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row, SeenOfRelease& seen) {
   Sequence written;
   for (const Mark* use : uses) {
     if (use->kind == MarkKind::kWrite && (!written.valid() || use->span.from_seq < written)) {
@@ -138,12 +148,12 @@ void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row) {
     if (written.valid() && use->span.from_seq > written) {
       row.overwritten_and_read = true;
     } else {
-      row.reads.push_back(use);
+      seen.reads.push_back(use);
     }
   }
 }
 
-void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
+void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease& seen, ReleaseRow& row) {
   const Mark& mark = *row.mark;
   if (mark.flags.no_gather) {
     row.verdict = Verdict::kNoGather;
@@ -172,8 +182,9 @@ void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
   // looked is not known.
   const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
   const bool in_time =
-      row.gone && (moment.valid() ? row.gone->seq <= moment : !memory_taken(data, row.at(), row.gone->seq));
-  const bool within_step = row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq <= row.step->to);
+      row.gone && (moment.valid() ? row.gone->seq() <= moment : !memory_taken(data, row.at(), row.gone->seq()));
+  const bool within_step =
+      row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq() <= row.step->to);
   const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
   if (read_zero || (in_time && within_step)) {
     row.verdict = Verdict::kFreed;
@@ -186,7 +197,7 @@ void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
     row.verdict = within_step ? Verdict::kLate : Verdict::kNever;
     row.residual = bytes_settled || row.verdict == Verdict::kNever || !moment.valid();
   }
-  const Sequence by = row.gone ? row.gone->seq : row.step != nullptr ? row.step->to : Sequence();
+  const Sequence by = row.gone ? row.gone->seq() : row.step != nullptr ? row.step->to : Sequence();
   if (row.residual && lost.touch(row.at(), by)) {
     // Its end may be among what was lost, or that it was gathered again.
     row.verdict = Verdict::kUnknown;
@@ -194,7 +205,107 @@ void judge(const TraceData& data, const LostStretches& lost, ReleaseRow& row) {
     row.lost = true;
   }
   row.metadata_only = mark.flags.metadata_only;
-  if (!row.reads.empty()) row.verdict = Verdict::kEarly;
+  if (!seen.reads.empty()) row.verdict = Verdict::kEarly;
+}
+
+/// Makes a row for each release, and puts the marks of each key beside each other.
+void judge_all(const TraceData& data, std::map<Key, KeyMarks>& keys, Releases& result) {
+  const Marks marks = in_order(data);
+  std::size_t releases = 0;
+  for (const Mark* mark : marks) {
+    KeyMarks& of_key = keys[*mark->key];
+    if (mark->kind == MarkKind::kGather) of_key.gathers.push_back(mark);
+    if (mark->kind == MarkKind::kWait) of_key.waits.push_back(mark);
+    if (mark->kind == MarkKind::kPersist) of_key.persists.push_back(mark);
+    if (mark->kind == MarkKind::kTouch) of_key.touches.push_back(mark);
+    if (mark->kind == MarkKind::kRelease) ++releases;
+  }
+  if (keys.empty()) return;
+  const OrdinalIndex ordinals(data);
+  const LostStretches lost(data);
+  result.rows.reserve(releases);  // cycles point into it
+  for (const Mark* mark : marks) {
+    if (mark->kind != MarkKind::kRelease) continue;
+    KeyMarks& of_key = keys[*mark->key];
+    ReleaseRow row;
+    SeenOfRelease seen;
+    row.mark = mark;
+    if (!mark->flags.no_gather) row.gather = last_before(of_key.gathers, mark->span.from_seq);
+    // The record of its own gather may be lost.
+    if (row.gather != nullptr && row.gather->cycle < mark->cycle) row.gather = nullptr;
+    row.step = step_at(result.steps, row.at());
+    const Mark* touch = first_after(of_key.touches, mark->span.from_seq);
+    if (touch != nullptr && touch->span.from_seq <= row.at()) seen.last_touch = touch;
+    const Mark* next_gather = first_after(of_key.gathers, mark->span.from_seq);
+    std::vector<const Mark*> uses;
+    for (const Mark* use : data.marks_by_parent.of(mark->id)) {
+      if (happens_inside(data, *use, next_gather)) continue;
+      if (next_gather == nullptr || use->span.from_seq < next_gather->span.from_seq) uses.push_back(use);
+    }
+    take_reads(uses, row, seen);
+    judge(data, lost, seen, row);
+    if (mark->flags.final) {
+      seen.holders = holders_of_release(data, *mark);
+      const Sequence until = row.gone ? row.gone->seq() : Sequence();
+      const bool same_thread = row.gone && row.gone->actor().thread == mark->by.thread;
+      if (mark->ordinal) {
+        row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
+                                              same_thread ? row.gone->ordinal() : std::nullopt);
+      }
+      const bool again = next_gather != nullptr && (!until.valid() || next_gather->span.from_seq < until);
+      seen.launches = launch_coverage(data, mark->storage, row.at(), again ? next_gather->span.from_seq : until);
+    }
+    if (!seen.reads.empty() || seen.holders || seen.launches || seen.last_touch != nullptr) {
+      row.seen = std::make_unique<SeenOfRelease>(std::move(seen));
+    }
+    result.rows.push_back(std::move(row));
+    of_key.releases.push_back(&result.rows.back());
+  }
+}
+
+void make_cycles(const std::map<Key, KeyMarks>& keys, Releases& result) {
+  std::size_t cycles = 0, waits = 0;
+  for (const auto& [key, of_key] : keys) {
+    cycles += of_key.gathers.size();
+    waits += of_key.waits.size();
+  }
+  result.cycles.reserve(cycles);
+  // Cycles point into both.
+  result.waits.reserve(waits);
+  result.rows_by_key.reserve(result.rows.size());
+  const auto append = [](const auto& of_key, auto& all) {
+    all.insert(all.end(), of_key.begin(), of_key.end());
+    return std::span(all).last(of_key.size());
+  };
+  for (const auto& [key, of_key] : keys) {
+    const std::span<const Mark* const> own_waits = append(of_key.waits, result.waits);
+    const std::span<const ReleaseRow* const> own_releases = append(of_key.releases, result.rows_by_key);
+    auto wait = own_waits.begin();
+    auto release = own_releases.begin();
+    for (std::size_t i = 0; i < of_key.gathers.size(); ++i) {
+      Cycle cycle;
+      cycle.gather = of_key.gathers[i];
+      cycle.number = cycle.gather->cycle != 0 ? cycle.gather->cycle : static_cast<std::int64_t>(i) + 1;
+      cycle.next_gather = i + 1 < of_key.gathers.size() ? of_key.gathers[i + 1] : nullptr;
+      const auto before_next = [&](const Mark* mark) {
+        return cycle.next_gather == nullptr || mark->span.from_seq < cycle.next_gather->span.from_seq;
+      };
+      const auto too_early = [&](const Mark* mark) { return mark->span.from_seq < cycle.gather->span.from_seq; };
+      while (wait != own_waits.end() && too_early(*wait)) ++wait;
+      const auto first_wait = wait;
+      while (wait != own_waits.end() && before_next(*wait)) ++wait;
+      cycle.waits = {first_wait, wait};
+      while (release != own_releases.end() && too_early((*release)->mark)) ++release;
+      const auto first_release = release;
+      for (; release != own_releases.end() && before_next((*release)->mark); ++release) {
+        cycle.persistent = cycle.persistent || (*release)->mark->flags.persistent;
+      }
+      cycle.releases = {first_release, release};
+      // Persistence, once given, lasts.
+      cycle.persistent = cycle.persistent || (!of_key.persists.empty() && before_next(of_key.persists.front()));
+      result.cycles.push_back(cycle);
+    }
+  }
 }
 
 }  // namespace
@@ -210,83 +321,10 @@ std::vector<const ReleaseRow*> Releases::residual() const {
 Releases analyze_releases(const TraceData& data) {
   Releases result;
   result.steps = steps_of(data);
-  const std::vector<const Mark*> marks = in_order(data);
   std::map<Key, KeyMarks> keys;
-  std::vector<const Mark*> releases;
-  for (const Mark* mark : marks) {
-    KeyMarks& of_key = keys[*mark->key];
-    if (mark->kind == MarkKind::kGather) of_key.gathers.push_back(mark);
-    if (mark->kind == MarkKind::kWait) of_key.waits.push_back(mark);
-    if (mark->kind == MarkKind::kPersist) of_key.persists.push_back(mark);
-    if (mark->kind == MarkKind::kTouch) of_key.touches.push_back(mark);
-    if (mark->kind == MarkKind::kRelease) releases.push_back(mark);
-  }
-
-  if (releases.empty() && keys.empty()) return result;
-  const OrdinalIndex ordinals(data);
-  const LostStretches lost(data);
-  result.rows.reserve(releases.size());  // cycles point into it
-  for (const Mark* mark : releases) {
-    const KeyMarks& of_key = keys[*mark->key];
-    ReleaseRow row;
-    row.mark = mark;
-    row.key = *mark->key;
-    if (!mark->flags.no_gather) row.gather = last_before(of_key.gathers, mark->span.from_seq);
-    // The record of its own gather may be lost.
-    if (row.gather != nullptr && row.gather->cycle < mark->cycle) row.gather = nullptr;
-    row.step = step_at(result.steps, row.at());
-    const Mark* touch = first_after(of_key.touches, mark->span.from_seq);
-    if (touch != nullptr && touch->span.from_seq <= row.at()) row.last_touch = touch;
-    const Mark* next_gather = first_after(of_key.gathers, mark->span.from_seq);
-    std::vector<const Mark*> uses;
-    for (const Mark* use : data.marks_by_parent.of(mark->id)) {
-      if (happens_inside(data, *use, next_gather)) continue;
-      if (next_gather == nullptr || use->span.from_seq < next_gather->span.from_seq) uses.push_back(use);
-    }
-    take_reads(uses, row);
-    judge(data, lost, row);
-    if (mark->flags.final) {
-      row.holders = holders_of_release(data, *mark);
-      const Sequence until = row.gone ? row.gone->seq : Sequence();
-      const bool same_thread = row.gone && row.gone->actor.thread == mark->by.thread;
-      if (mark->ordinal) {
-        row.operators_held = ordinals.between(mark->by.thread, row.at(), *mark->ordinal, until,
-                                              same_thread ? row.gone->ordinal : std::nullopt);
-      }
-      const bool again = next_gather != nullptr && (!until.valid() || next_gather->span.from_seq < until);
-      row.launches = launch_coverage(data, mark->storage, row.at(), again ? next_gather->span.from_seq : until);
-    }
-    result.rows.push_back(std::move(row));
-  }
-
+  judge_all(data, keys, result);
   judge_reuse(data, result);
-
-  for (const ReleaseRow& row : result.rows) keys[row.key].releases.push_back(&row);
-  for (const auto& [key, of_key] : keys) {
-    auto wait = of_key.waits.begin();
-    auto release = of_key.releases.begin();
-    for (std::size_t i = 0; i < of_key.gathers.size(); ++i) {
-      Cycle cycle;
-      cycle.key = key;
-      cycle.gather = of_key.gathers[i];
-      cycle.number = cycle.gather->cycle != 0 ? cycle.gather->cycle : static_cast<std::int64_t>(i) + 1;
-      cycle.next_gather = i + 1 < of_key.gathers.size() ? of_key.gathers[i + 1] : nullptr;
-      const auto before_next = [&](const Mark* mark) {
-        return cycle.next_gather == nullptr || mark->span.from_seq < cycle.next_gather->span.from_seq;
-      };
-      const auto too_early = [&](const Mark* mark) { return mark->span.from_seq < cycle.gather->span.from_seq; };
-      while (wait != of_key.waits.end() && too_early(*wait)) ++wait;
-      for (; wait != of_key.waits.end() && before_next(*wait); ++wait) cycle.waits.push_back(*wait);
-      while (release != of_key.releases.end() && too_early((*release)->mark)) ++release;
-      for (; release != of_key.releases.end() && before_next((*release)->mark); ++release) {
-        cycle.releases.push_back(*release);
-        cycle.persistent = cycle.persistent || (*release)->mark->flags.persistent;
-      }
-      // Persistence, once given, lasts.
-      cycle.persistent = cycle.persistent || (!of_key.persists.empty() && before_next(of_key.persists.front()));
-      result.cycles.push_back(std::move(cycle));
-    }
-  }
+  make_cycles(keys, result);
   return result;
 }
 

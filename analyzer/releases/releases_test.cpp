@@ -33,10 +33,10 @@ TEST(Releases, FreedWhenTheReleaseResizes) {
   EXPECT_EQ(row.verdict, Verdict::kFreed);
   EXPECT_FALSE(row.residual);
   ASSERT_TRUE(row.gone);
-  EXPECT_EQ(row.gone->by, GoneBy::kBlockFree);
-  EXPECT_LE(row.gone->seq, row.at());
+  EXPECT_EQ(row.gone->by(), GoneBy::kBlockFree);
+  EXPECT_LE(row.gone->seq(), row.at());
   ASSERT_NE(row.gather, nullptr);
-  EXPECT_EQ(row.key, (Key{0, 3}));
+  EXPECT_EQ(row.key(), (Key{0, 3}));
 
   const auto story = storage_story(data, releases, trace.storage_id(a));
   ASSERT_TRUE(story);
@@ -89,7 +89,7 @@ TEST(Releases, LateWithinTheStepCountsItsOperators) {
   ASSERT_TRUE(story);
   EXPECT_EQ(story->ended_by, EndedBy::kLastReference);
   ASSERT_NE(story->final_release, nullptr);
-  EXPECT_GT(story->gone->seq, story->final_release->at());
+  EXPECT_GT(story->gone->seq(), story->final_release->at());
 }
 
 TEST(Releases, OperatorsInsideTheReleaseAreNotCountedAsHeld) {
@@ -148,9 +148,9 @@ TEST(Releases, EarlyWhenReadBeforeTheNextGatherButNotAfterIt) {
   const TraceData data = trace.load();
   const Releases releases = analyze_releases(data);
   EXPECT_EQ(releases.rows[0].verdict, Verdict::kEarly);
-  EXPECT_EQ(releases.rows[0].reads.size(), 1u);
+  EXPECT_EQ(releases.rows[0].reads().size(), 1u);
   EXPECT_EQ(releases.rows[1].verdict, Verdict::kFreed);
-  EXPECT_TRUE(releases.rows[1].reads.empty());
+  EXPECT_TRUE(releases.rows[1].reads().empty());
 }
 
 TEST(Releases, TheLastTouchIsThatOfTheRelease) {
@@ -162,10 +162,10 @@ TEST(Releases, TheLastTouchIsThatOfTheRelease) {
   const TraceData data = trace.load();
   const Releases releases = analyze_releases(data);
   ASSERT_EQ(releases.rows.size(), 2u);
-  ASSERT_NE(releases.rows[0].last_touch, nullptr);
-  EXPECT_EQ(data.text(releases.rows[0].last_touch->name), "gemm");
-  EXPECT_EQ(releases.rows[0].last_touch->value, 3);
-  EXPECT_EQ(releases.rows[1].last_touch, nullptr);
+  ASSERT_NE(releases.rows[0].last_touch(), nullptr);
+  EXPECT_EQ(data.text(releases.rows[0].last_touch()->name), "gemm");
+  EXPECT_EQ(releases.rows[0].last_touch()->value, 3);
+  EXPECT_EQ(releases.rows[1].last_touch(), nullptr);
 }
 
 TEST(Releases, AReadInsideTheNextGatherIsTheGathersOwn) {

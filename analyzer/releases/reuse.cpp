@@ -56,7 +56,7 @@ class Gathers {
 };
 
 bool before_it_went(const ReleaseRow& row, const Mark* mark) {
-  return mark != nullptr && (!row.gone || mark->span.from_seq < row.gone->seq);
+  return mark != nullptr && (!row.gone || mark->span.from_seq < row.gone->seq());
 }
 
 void recycle(ReleaseRow& row, Pool& pool) {
@@ -69,12 +69,12 @@ void recycle(ReleaseRow& row, Pool& pool) {
 }  // namespace
 
 void judge_reuse(const TraceData& data, Releases& releases) {
-  const auto may_be_reused = [](const ReleaseRow& row) { return row.residual && row.reads.empty(); };
+  const auto may_be_reused = [](const ReleaseRow& row) { return row.residual && row.reads().empty(); };
   if (std::none_of(releases.rows.begin(), releases.rows.end(), may_be_reused)) return;
   const Gathers gathers(data);
   std::map<PoolKey, Pool> pools;
   const auto pool = [&](const ReleaseRow& row) -> Pool& {
-    const PoolKey key = row.gather != nullptr ? pool_of(*row.gather) : PoolKey{row.key.graph, {}, row.bytes_left()};
+    const PoolKey key = row.gather != nullptr ? pool_of(*row.gather) : PoolKey{row.key().graph, {}, row.bytes_left()};
     Pool& found = pools[key];
     found.bytes_each = key.bytes;
     found.example = row.mark;

@@ -77,7 +77,7 @@ TEST(Reuse, WhatIsOverwrittenAndReadIsRecycledAndItsReadsAreOfOtherData) {
   const TraceData data = trace.load();
   const Releases releases = analyze_releases(data);
   EXPECT_EQ(releases.rows[0].verdict, Verdict::kRecycled);
-  EXPECT_TRUE(releases.rows[0].reads.empty());
+  EXPECT_TRUE(releases.rows[0].reads().empty());
 }
 
 TEST(Reuse, WhatIsOverwrittenAndLeftAloneIsStillKept) {

@@ -6,25 +6,25 @@ namespace dcmt::analyzer {
 namespace {
 
 /// The last time that bytes went, with none afterwards.
-std::optional<Gone> gone_for_good(const TraceData& data, const Storage& storage) {
-  std::optional<Gone> last;
+Maybe<Gone> gone_for_good(const TraceData& data, const Storage& storage) {
+  Maybe<Gone> last;
   Sequence from = storage.span.from_seq;
-  while (const std::optional<Gone> gone = first_gone(data, storage, from)) {
+  while (const Maybe<Gone> gone = first_gone(data, storage, from)) {
     // The end of a storage that was empty already took no bytes.
-    if (!last || bytes_at(data, storage, last->seq).value > 0) last = gone;
-    from = gone->seq;
+    if (!last || bytes_at(data, storage, last->seq()).value > 0) last = gone;
+    from = gone->seq();
   }
-  if (last && bytes_at(data, storage, last->seq).value > 0) return std::nullopt;
+  if (last && bytes_at(data, storage, last->seq()).value > 0) return std::nullopt;
   return last;
 }
 
 EndedBy ended_by(const StorageStory& story) {
   if (!story.gone) return EndedBy::kAlive;
-  if (story.final_release != nullptr && story.gone->seq >= story.final_release->mark->span.from_seq &&
-      story.gone->seq <= story.final_release->at()) {
+  if (story.final_release != nullptr && story.gone->seq() >= story.final_release->mark->span.from_seq &&
+      story.gone->seq() <= story.final_release->at()) {
     return EndedBy::kRelease;
   }
-  const bool with_references = story.storage->span.ended() && story.storage->span.to_seq <= story.gone->seq;
+  const bool with_references = story.storage->span.ended() && story.storage->span.to_seq <= story.gone->seq();
   return with_references ? EndedBy::kLastReference : EndedBy::kOther;
 }
 
@@ -37,6 +37,7 @@ std::optional<StorageStory> storage_story(const TraceData& data, const Releases&
   for (const Block* block : data.blocks_by_storage.of(id)) story.blocks.push_back(block);
   for (const Tensor* tensor : data.tensors_by_storage.of(id)) story.tensors.push_back(tensor);
   for (const Mark* mark : data.marks_by_storage.of(id)) story.marks.push_back(mark);
+  story.resizes = data.resizes_of(id);
   std::sort(story.marks.begin(), story.marks.end(),
             [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
   for (const Mark* mark : story.marks) {

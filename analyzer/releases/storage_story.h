@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -23,10 +24,11 @@ struct StorageStory {
   std::vector<const Block*> blocks;
   std::vector<const Tensor*> tensors;
   std::vector<const Mark*> marks;             ///< that name the storage, in order
+  std::span<const Resize> resizes;            ///< in order
   std::vector<const ReleaseRow*> releases;    ///< of it, in order
   std::vector<Holders> censuses;              ///< of it, in order
   const ReleaseRow* final_release = nullptr;  ///< the last final one
-  std::optional<Gone> gone;                   ///< when its bytes went for good
+  Maybe<Gone> gone;                           ///< when its bytes went for good
   EndedBy ended_by = EndedBy::kAlive;
 };
 

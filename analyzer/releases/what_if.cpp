@@ -38,14 +38,14 @@ std::vector<Gap> gaps_of_all(const std::vector<const ReleaseRow*>& releases, Gap
 }  // namespace
 
 std::vector<Gap> gaps_at_release(const TraceData& data, const ReleaseRow& release) {
-  if (!release.residual || !release.reads.empty()) return {};
+  if (!release.residual || !release.reads().empty()) return {};
   return gaps_from(data, release, release.at());
 }
 
 std::vector<Gap> gaps_at_last_use(const TraceData& data, const ReleaseRow& release) {
   if (!release.residual) return {};
   Sequence last = release.at();
-  for (const Mark* read : release.reads) {
+  for (const Mark* read : release.reads()) {
     last = std::max({last, read->span.from_seq, read->span.to_seq});
     if (const Operator* op = data.operators.find(read->by.op)) last = std::max(last, op->span.to_seq);
   }
@@ -86,7 +86,7 @@ WhatIf what_if(const TraceData& data, StringId device, const std::vector<const R
   result.predicted = without(gaps);
   result.predicted_last_use = without(gaps_on(device, gaps_at_last_use(data, releases)));
   result.last_use_known = std::any_of(releases.begin(), releases.end(), [&](const ReleaseRow* row) {
-    return row->residual && !row->reads.empty() && device_of(data, row->mark->storage) == device;
+    return row->residual && !row->reads().empty() && device_of(data, row->mark->storage) == device;
   });
   return result;
 }

@@ -51,7 +51,7 @@ ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, S
   for (const ReleaseRow& row : analysis.releases.rows) {
     if (!in(row.mark->span.from_seq) || !replayable(row)) continue;
     ReleaseFacts release;
-    release.key = row.key;
+    release.key = row.key();
     release.storage = row.mark->storage;
     release.verdict = row.verdict;
     release.residual = row.residual;
@@ -59,8 +59,8 @@ ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, S
     release.bytes_after = row.mark->bytes_after;
     release.bytes_settled = row.mark->bytes_settled;
     release.allocated = less(height_at(curve, row.at()));
-    release.reads = static_cast<std::int64_t>(row.reads.size());
-    if (row.holders) release.holder_kinds = kinds_of(*row.holders);
+    release.reads = static_cast<std::int64_t>(row.reads().size());
+    if (const Holders* holders = row.holders()) release.holder_kinds = kinds_of(*holders);
     facts.releases.push_back(std::move(release));
   }
   for (const Finding& finding : analysis.findings) {

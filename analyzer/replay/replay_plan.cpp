@@ -130,8 +130,8 @@ class PlanBuilder {
   void find_pools() {
     std::map<StorageId, Key> first;
     for (const Cycle& cycle : analysis_.releases.cycles) {
-      const auto [key, fresh] = first.try_emplace(cycle.gather->storage, cycle.key);
-      if (!fresh && key->second != cycle.key) pools_.insert(pool_of(*cycle.gather));
+      const auto [key, fresh] = first.try_emplace(cycle.gather->storage, cycle.key());
+      if (!fresh && key->second != cycle.key()) pools_.insert(pool_of(*cycle.gather));
     }
   }
 
@@ -153,7 +153,7 @@ class PlanBuilder {
       return true;
     }
     return std::any_of(cycle.releases.begin(), cycle.releases.end(), [&](const ReleaseRow* row) {
-      return in(row->mark->span.from_seq) || std::any_of(row->reads.begin(), row->reads.end(),
+      return in(row->mark->span.from_seq) || std::any_of(row->reads().begin(), row->reads().end(),
                                                          [&](const Mark* read) { return in(read->span.from_seq); });
     });
   }
@@ -189,7 +189,7 @@ class PlanBuilder {
     if (bytes.value == 0 || (block != nullptr && block->device != plan_.device)) return;
     if (block != nullptr && bytes.value < block->bytes.value && alone_in(*block, given)) bytes = block->bytes;
 
-    Current& now = current_[cycle.key];
+    Current& now = current_[cycle.key()];
     const bool known = now.gathered && plan_.buffers[now.buffer].storage == given.storage && now.block == block;
     const bool again = known && !now.released;
     const Sequence begin = begin_of(cycle, given, known ? nullptr : block, now.last);
@@ -233,15 +233,15 @@ class PlanBuilder {
   /// How and when the bytes go.
   void find_end(const Cycle& cycle, const Mark& given, Current& now) const {
     const Storage* storage = data_.storages.find(given.storage);
-    std::optional<Gone> gone;
+    Maybe<Gone> gone;
     if (storage != nullptr) gone = first_gone(data_, *storage, given.span.from_seq);
     now.ending = cycle.gather->by.thread;
     if (gone) {
-      now.end = gone->seq;
-      now.ending = gone->actor.thread;
+      now.end = gone->seq();
+      now.ending = gone->actor().thread;
     }
     if (now.block != nullptr && now.block->span.ended()) now.end = now.block->span.to_seq;
-    now.ends_with_storage = !gone || gone->by == GoneBy::kStorageEnd;
+    now.ends_with_storage = !gone || gone->by() == GoneBy::kStorageEnd;
     now.storage_end = now.ends_with_storage ? now.end : storage->span.to_seq;
   }
 
@@ -317,7 +317,7 @@ class PlanBuilder {
 
   void add_buffer(const Cycle& cycle, const Mark& given, Bytes bytes, const Block* block) {
     ReplayBuffer buffer;
-    buffer.key = cycle.key;
+    buffer.key = cycle.key();
     buffer.storage = given.storage;
     buffer.bytes = bytes;
     buffer.rounding = Bytes(bytes.value - given.bytes.value_or(bytes).value);
@@ -328,7 +328,7 @@ class PlanBuilder {
       const auto [first, fresh] = first_in_.try_emplace(block, plan_.buffers.size());
       ReplayBuffer* other = fresh ? nullptr : &plan_.buffers[first->second];
       const bool pooled = pools_.contains(pool_of(*cycle.gather));
-      if (other != nullptr && (other->shares || other->key != cycle.key)) {
+      if (other != nullptr && (other->shares || other->key != cycle.key())) {
         buffer.shares = other->shares = first->second;
       } else {
         first->second = plan_.buffers.size();
@@ -336,14 +336,15 @@ class PlanBuilder {
       }
     }
     for (const ReleaseRow* row : cycle.releases) {
-      if (!row->holders) continue;
-      for (const HolderPath& path : row->holders->paths) {
+      const Holders* holders = row->holders();
+      if (holders == nullptr) continue;
+      for (const HolderPath& path : holders->paths) {
         for (const HolderName& name : path.names) {
           buffer.holders.push_back(
               {name.kind, std::string(data_.text(name.name)), std::string(data_.text(path.function))});
         }
       }
-      buffer.unnamed = row->holders->unexplained() > 0 || buffer.holders.empty();
+      buffer.unnamed = holders->unexplained() > 0 || buffer.holders.empty();
     }
     plan_.buffers.push_back(std::move(buffer));
   }
@@ -386,7 +387,7 @@ class PlanBuilder {
         events_.back().clears_tensor_only = !frees || now.ends_with_storage;
         if (mark.settled_seq.valid()) add(ReplayDo::kOperator, mark.settled_seq, mark.by.thread, now.buffer);
       }
-      for (const Mark* read : row->reads) {
+      for (const Mark* read : row->reads()) {
         const Sequence at = read->span.from_seq;
         const bool later = in(from) && completes(at, cycle);
         if (!in(at) && !later) continue;

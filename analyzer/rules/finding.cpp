@@ -58,7 +58,7 @@ void add_launches(const std::optional<LaunchCoverage>& of_item, std::optional<La
 
 FindingItem item_of_release(const ReleaseRow& row) {
   FindingItem item;
-  item.key = row.key;
+  item.key = row.key();
   item.storage = row.mark->storage;
   item.since = row.at();
   item.since_ns = row.at_ns();
@@ -68,8 +68,8 @@ FindingItem item_of_release(const ReleaseRow& row) {
   item.row = &row;
   item.gone = row.gone;
   if (row.gone) {
-    item.until = row.gone->seq;
-    item.until_ns = row.gone->ns;
+    item.until = row.gone->seq();
+    item.until_ns = row.gone->ns();
   }
   return item;
 }
@@ -100,7 +100,7 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     for (const Mark* read : item.reads) finding.evidence.marks.push_back(read->id);
     if (item.row == nullptr) continue;
     if (item.row->operators_held.at_least >= finding.coverage.at_least) finding.coverage = item.row->operators_held;
-    add_launches(item.row->launches, finding.launches);
+    add_launches(item.row->launches(), finding.launches);
   }
   finding.origins.assign(gathered_by.begin(), gathered_by.end());
   for (const auto& [key, bytes] : largest) finding.bytes.value += bytes.value;

@@ -33,7 +33,7 @@ struct FindingItem {
   const Mark* gather = nullptr;
   const Mark* release = nullptr;    ///< nullptr: there was none
   const ReleaseRow* row = nullptr;  ///< of that release
-  std::optional<Gone> gone;
+  Maybe<Gone> gone;
   std::vector<const Mark*> reads;  ///< after the release
   /// Of the item alone: for a residual release of who holds it.
   Confidence confidence = Confidence::kUnknown;

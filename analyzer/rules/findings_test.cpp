@@ -245,14 +245,14 @@ TEST(Findings, LaunchesAfterTheReleaseAreCountedUpToTheEndOfTheStorage) {
   trace.drop(b);
   const TraceData data = trace.load();
   const Releases releases = analyze_releases(data);
-  ASSERT_TRUE(releases.rows[0].launches);
-  EXPECT_TRUE(releases.rows[0].launches->whole);
-  EXPECT_EQ(releases.rows[0].launches->counts.calls, 40);
-  EXPECT_EQ(releases.rows[0].launches->counts.graphs, 2);
-  EXPECT_EQ(releases.rows[0].launches->counts.nccl, 4);
-  EXPECT_EQ(releases.rows[0].launches->counts.opaque(), 6);
-  ASSERT_TRUE(releases.rows[1].launches);
-  EXPECT_EQ(releases.rows[1].launches->counts.calls, 70) << "up to the next gather";
+  ASSERT_TRUE(releases.rows[0].launches());
+  EXPECT_TRUE(releases.rows[0].launches()->whole);
+  EXPECT_EQ(releases.rows[0].launches()->counts.calls, 40);
+  EXPECT_EQ(releases.rows[0].launches()->counts.graphs, 2);
+  EXPECT_EQ(releases.rows[0].launches()->counts.nccl, 4);
+  EXPECT_EQ(releases.rows[0].launches()->counts.opaque(), 6);
+  ASSERT_TRUE(releases.rows[1].launches());
+  EXPECT_EQ(releases.rows[1].launches()->counts.calls, 70) << "up to the next gather";
 }
 
 TEST(Findings, LaunchesOfATimeInWhichNobodyLookedAreNotTheWhole) {
@@ -269,9 +269,9 @@ TEST(Findings, LaunchesOfATimeInWhichNobodyLookedAreNotTheWhole) {
     trace.drop(a);
     const TraceData data = trace.load();
     const Releases releases = analyze_releases(data);
-    ASSERT_TRUE(releases.rows[0].launches);
-    EXPECT_FALSE(releases.rows[0].launches->whole);
-    EXPECT_EQ(releases.rows[0].launches->counts.calls, from_the_begin ? 9 : 5);
+    ASSERT_TRUE(releases.rows[0].launches());
+    EXPECT_FALSE(releases.rows[0].launches()->whole);
+    EXPECT_EQ(releases.rows[0].launches()->counts.calls, from_the_begin ? 9 : 5);
   }
 }
 
@@ -284,7 +284,7 @@ TEST(Findings, LaunchesSayNothingOfStoragesOnTheCpu) {
   trace.launches(true, 4);
   trace.drop(a);
   const TraceData data = trace.load();
-  EXPECT_FALSE(analyze_releases(data).rows[0].launches);
+  EXPECT_FALSE(analyze_releases(data).rows[0].launches());
 }
 
 TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {

@@ -45,9 +45,9 @@ class Judge {
     work_end_ = last != nullptr ? end_of(*last) : last_sequence(data);
     for (const Cycle& cycle : releases.cycles) {
       if (!finally_released(cycle)) continue;
-      released_.insert(cycle.key);
+      released_.insert(cycle.key());
       const auto final = std::find_if(cycle.releases.begin(), cycle.releases.end(), is_final);
-      if (!backwards_.between(cycle.gather->span.from_seq, (*final)->at())) without_backward_.insert(cycle.key);
+      if (!backwards_.between(cycle.gather->span.from_seq, (*final)->at())) without_backward_.insert(cycle.key());
     }
   }
 
@@ -58,8 +58,8 @@ class Judge {
     const std::optional<Sequence> end = due(cycle);
     if (storage == nullptr || !end) return std::nullopt;
     const Bytes bytes = bytes_at(data_, *storage, given->span.from_seq);
-    const std::optional<Gone> gone = first_gone(data_, *storage, given->span.from_seq);
-    if (bytes.value == 0 || (gone && gone->seq <= *end)) return std::nullopt;
+    const Maybe<Gone> gone = first_gone(data_, *storage, given->span.from_seq);
+    if (bytes.value == 0 || (gone && gone->seq() <= *end)) return std::nullopt;
     return LeftGathered{because(cycle, *end), item_of(cycle, *storage, bytes, gone)};
   }
 
@@ -77,9 +77,9 @@ class Judge {
     if (lost_.touch(gather, end)) return LeftBecause::kNotKnown;
     if (cycle.next_gather != nullptr) end = std::min(end, cycle.next_gather->span.from_seq);
     // FSDP2 releases its root in the backward only, as documented. Of others it takes a cycle that shows it.
-    const bool fsdp2 = describe_graph(data_, cycle.key.graph) == "FSDP2";
-    const bool by_backward =
-        (fsdp2 || released_.contains(cycle.key)) && !without_backward_.contains(cycle.key) && cycle.releases.empty();
+    const bool fsdp2 = describe_graph(data_, cycle.key().graph) == "FSDP2";
+    const bool by_backward = (fsdp2 || released_.contains(cycle.key())) && !without_backward_.contains(cycle.key()) &&
+                             cycle.releases.empty();
     if (!by_backward) return LeftBecause::kNoRelease;
     // The model of a backward is not recorded. FSDP2's root, which is gathered once for many forwards, stays gathered
     // through the backwards of other models: those of a student after its teacher was evaluated.
@@ -87,16 +87,16 @@ class Judge {
   }
 
   [[nodiscard]] FindingItem item_of(const Cycle& cycle, const Storage& storage, Bytes bytes,
-                                    const std::optional<Gone>& gone) const {
+                                    const Maybe<Gone>& gone) const {
     FindingItem item;
-    item.key = cycle.key;
+    item.key = cycle.key();
     item.storage = storage.id;
     item.bytes = bytes;
     item.since = cycle.gather->span.from_seq;
     item.since_ns = cycle.gather->span.from_ns;
     if (gone) {
-      item.until = gone->seq;
-      item.until_ns = gone->ns;
+      item.until = gone->seq();
+      item.until_ns = gone->ns();
     }
     item.step = step_at(steps_, cycle.gather->span.from_seq);
     item.gather = cycle.gather;

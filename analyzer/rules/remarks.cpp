@@ -12,7 +12,7 @@ class OfReleases {
  public:
   void add(const ReleaseRow& row) {
     ++count_;
-    keys_.insert(row.key);
+    keys_.insert(row.key());
   }
   void append(RemarkKind kind, std::vector<Remark>& all) const {
     if (count_ > 0) all.push_back({kind, count_, static_cast<std::int64_t>(keys_.size()), 0, {}});

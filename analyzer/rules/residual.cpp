@@ -23,11 +23,12 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   key.device = device_of(data, row.mark->storage);
   if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
-  if (!row.holders) return key;
+  const Holders* holders = row.holders();
+  if (holders == nullptr) return key;
   key.looked = true;
-  key.explained = row.holders->unexplained() == 0;
-  if (row.holders->paths.empty()) return key;
-  const HolderPath& path = row.holders->paths.front();
+  key.explained = holders->unexplained() == 0;
+  if (holders->paths.empty()) return key;
+  const HolderPath& path = holders->paths.front();
   key.function = path.function;
   key.file = path.file;
   key.generated_local = has_generated_local(path);
@@ -37,7 +38,8 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
 FindingItem item_of(const ReleaseRow& row) {
   FindingItem item = item_of_release(row);
   item.bytes = row.bytes_left();
-  if (row.holders) item.confidence = row.holders->certain() ? Confidence::kCertain : Confidence::kPartial;
+  if (const Holders* holders = row.holders())
+    item.confidence = holders->certain() ? Confidence::kCertain : Confidence::kPartial;
   return item;
 }
 
@@ -58,11 +60,11 @@ std::string fix_of(const Alike& key) {
 
 void add_holders(Finding& finding) {
   for (const FindingItem& item : finding.items) {
-    const std::optional<Holders>& holders = item.row->holders;
-    if (!holders) continue;
+    const Holders* holders = item.row->holders();
+    if (holders == nullptr) continue;
     ++finding.censuses;
     if (!finding.holders) {
-      finding.holders = holders;
+      finding.holders = *holders;
     } else {
       ++finding.more_alike;
     }
@@ -88,18 +90,18 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   std::vector<const ReleaseRow*> rows;
   std::map<Key, Alike> known;
   for (const ReleaseRow* row : releases.residual()) {
-    if (!row->reads.empty()) continue;
+    if (!row->reads().empty()) continue;
     rows.push_back(row);
-    if (row->holders) known.try_emplace(row->key, alike(data, origins, *row));
+    if (row->holders() != nullptr) known.try_emplace(row->key(), alike(data, origins, *row));
   }
   std::map<Alike, Finding> groups;
   std::vector<Alike> order;
   for (const ReleaseRow* row : rows) {
     Alike key = alike(data, origins, *row);
     if (!key.looked) {
-      if (const auto same = known.find(row->key); same != known.end() &&
-                                                  same->second.release_operator == key.release_operator &&
-                                                  same->second.origin == key.origin) {
+      if (const auto same = known.find(row->key()); same != known.end() &&
+                                                    same->second.release_operator == key.release_operator &&
+                                                    same->second.origin == key.origin) {
         key = same->second;
       }
     }

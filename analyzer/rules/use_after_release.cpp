@@ -17,7 +17,7 @@ struct Alike {
 };
 
 const Mark* first_read(const ReleaseRow& row) {
-  return *std::min_element(row.reads.begin(), row.reads.end(),
+  return *std::min_element(row.reads().begin(), row.reads().end(),
                            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
 }
 
@@ -27,7 +27,7 @@ FindingItem item_of(const ReleaseRow& row) {
   item.bytes = read->bytes.value_or(Bytes(0));
   item.until = read->span.from_seq;
   item.until_ns = read->span.from_ns;
-  item.reads = row.reads;
+  item.reads.assign(row.reads().begin(), row.reads().end());
   // Of a kernel it is known that it gets an address, not that it uses it.
   const bool by_operator =
       std::any_of(item.reads.begin(), item.reads.end(), [](const Mark* one) { return !one->flags.kernel; });
@@ -48,7 +48,7 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
     const Mark* read = first_read(row);
     const Alike key{
         row.gather != nullptr ? origins.of(*row.gather) : "",
-        std::all_of(row.reads.begin(), row.reads.end(), [&](const Mark* one) { return origins.is_trial(*one); }),
+        std::all_of(row.reads().begin(), row.reads().end(), [&](const Mark* one) { return origins.is_trial(*one); }),
         device_of(data, row.mark->storage),
         read->name,
         row.mark->name,

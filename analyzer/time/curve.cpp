@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace dcmt::analyzer {
@@ -133,16 +134,20 @@ std::vector<StringId> devices_of(const TraceData& data) {
 Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
   Curve points;
   points.reserve(2 * (data.blocks.size() + data.interval_curves.size() + gaps.size()));
+  for_each_point(data, device, gaps, [&](const CurvePoint& point) { points.push_back(point); });
+  return points;
+}
+
+void for_each_point(const TraceData& data, StringId device, const std::vector<Gap>& gaps,
+                    const std::function<void(const CurvePoint&)>& visit) {
+  std::optional<CurvePoint> point;  // after the events so far at one sequence
   std::int64_t bytes = 0;
   for_each_event(data, device, gaps, [&](const Event& event) {
     bytes += event.delta;
-    if (!points.empty() && points.back().seq == event.seq) {
-      points.back().bytes = Bytes(bytes);
-    } else {
-      points.push_back({event.seq, Bytes(bytes)});
-    }
+    if (point && point->seq != event.seq) visit(*point);
+    point = CurvePoint{event.seq, Bytes(bytes)};
   });
-  return points;
+  if (point) visit(*point);
 }
 
 Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,10 @@ struct Peak {
 /// The curve of one device, in order of sequence; `gaps` are left out of it. An interval that has only sums gives its
 /// peak and its end.
 [[nodiscard]] Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
+
+/// The points of that curve, none of which is kept.
+void for_each_point(const TraceData& data, StringId device, const std::vector<Gap>& gaps,
+                    const std::function<void(const CurvePoint&)>& visit);
 
 /// What the device's allocator had at most; empty where it is not known.
 [[nodiscard]] DevicePeaks device_peaks_of(const TraceData& data, StringId device);

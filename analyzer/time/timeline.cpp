@@ -119,6 +119,7 @@ Sequence last_sequence(const TraceData& data) {
   Sequence last(1);
   for (const Block& block : data.blocks) last = std::max({last, block.span.from_seq, block.span.to_seq});
   for (const Mark& mark : data.marks) last = std::max({last, mark.span.from_seq, mark.span.to_seq});
+  for (const Resize& resize : data.resizes) last = std::max(last, resize.seq);
   return last;
 }
 
