@@ -1,8 +1,10 @@
-"""Runs a command, its output dropped, and prints how long it took as a JSON object; fails if the command fails."""
+"""Runs a command, its output dropped, and prints as a JSON object how long it took and its memory at most; fails if the
+command fails."""
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -11,7 +13,10 @@ import time
 def main() -> None:
     start = time.perf_counter()
     subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-    print(json.dumps({"seconds": time.perf_counter() - start}))
+    seconds = time.perf_counter() - start
+    # Of a command that takes less than this process does, it is this process's.
+    peak_rss_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(json.dumps({"seconds": seconds, "peak_rss_kib": peak_rss_kib}))
 
 
 if __name__ == "__main__":
