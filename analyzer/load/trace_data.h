@@ -375,6 +375,9 @@ class TraceData {
  private:
   Status load_all(Database& database, const Watch& watch);
   Status load_meta(Database& database);
+  Status load_texts(Database& database);
+  Status load_marks(Database& database);
+  Status load_censuses(Database& database);
   Status load_rows(Database& database);
   Status load_losses(Database& database);
   Status load_intervals(Database& database);
