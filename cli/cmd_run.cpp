@@ -63,6 +63,7 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
 
 int run_command(recorder::RunOptions& options) {
   options.libraries = library_folder().string();
+  options.layouts = (data_folder() / "layouts").string();
   options.shipped_operators = (data_folder() / "operators.toml").string();
   const Expected<recorder::RunResult> result = recorder::run(options);
   if (!result.ok()) {
@@ -127,6 +128,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->add_flag("--force", options->replace, "Replace a run that is in the folder");
   run->add_flag("--wait-children", options->wait_children,
                 "Record processes that outlive the command until they end, not for half a second");
+  run->add_flag("!--no-owners", options->owners,
+                "Do not read the program's memory now and then to find out who owns what is in it");
   run->add_flag("-q,--quiet", options->quiet, "No status line");
   run->prefix_command();
   run->footer(kFooter);

@@ -80,7 +80,7 @@ nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Cen
   for (const scan::HeldStorage& storage : census.storages) {
     Json holders = Json::array();
     for (const scan::Holder& holder : storage.holders)
-      holders.push_back({{"path", holder.path}, {"confirmed", holder.confirmed}});
+      holders.push_back({{"path", holder.readable()}, {"confirmed", holder.confirmed}});
     const std::string role = role_name(storage.role);
     storages.push_back({{"data", storage.data},
                         {"bytes", storage.bytes},

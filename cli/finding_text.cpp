@@ -6,6 +6,7 @@
 #include <cctype>
 #include <vector>
 
+#include "cli/growth_text.h"
 #include "cli/holder_text.h"
 #include "cli/oom_text.h"
 #include "cli/streams_text.h"
@@ -263,6 +264,7 @@ std::string finding_text(const std::string& path, const Finding& finding, const 
   if (finding.memory_ran_out) return out_of_memory_text(path, finding, style);
   if (finding.waits) return waits_text(path, finding, style);
   if (finding.pools) return pools_text(path, finding, style);
+  if (finding.growth) return growth_text(path, finding, style);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
   std::string text =

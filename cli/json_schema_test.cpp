@@ -208,9 +208,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   tied.step(1);
   tied.save();
 
-  const auto traces =
-      load_traces({trace.folder().string(), empty.folder().string(), streams.folder().string(), tied.folder().string()},
-                  std::nullopt);
+  TestTrace growing;
+  for (int step = 0; step < 8; ++step) {
+    growing.stack = {{"train.py", "forward", 21}};
+    growing.held(growing.allocate(100), {.containers = {"main: kept"}, .path = "main: kept[0]"});
+    growing.step(step);
+  }
+  growing.save();
+
+  std::vector<std::string> folders;
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &tied}) folders.push_back(each->folder().string());
+  const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
   Schema schema;
   for (const LoadedTrace& loaded : *traces) {

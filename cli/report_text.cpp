@@ -4,6 +4,7 @@
 
 #include "cli/finding_text.h"
 #include "cli/footer_text.h"
+#include "cli/growth_text.h"
 #include "cli/peak_text.h"
 
 namespace dcmt::cli {
@@ -62,6 +63,7 @@ std::string dead_sentence(const DevicePeak& peak, bool first) {
 std::string headline(const Report& report) {
   const Summary& summary = report.summary;
   std::string text = out_of_memory_sentence(summary);
+  text += growth_sentence(report);
   if (summary.residual > 0) text += counted(summary.residual, "release") + " freed nothing. ";
   std::string dead;
   for (const DevicePeak& device : report.devices) dead += dead_sentence(device, &device == &report.devices.front());

@@ -19,6 +19,7 @@
 #include "analyzer/load/huge_pages.h"
 #include "analyzer/load/lifetime_index.h"
 #include "analyzer/load/maybe.h"
+#include "analyzer/load/owners.h"
 #include "analyzer/load/storage_changes.h"
 #include "analyzer/load/watch.h"
 #include "trace/base/status.h"
@@ -342,6 +343,7 @@ class TraceData {
   std::vector<KeySum> key_sums;
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
+  Owners owners;                          ///< as scans of the memory found them
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
   RowIndex<Sequence, Block> blocks_by_begin;

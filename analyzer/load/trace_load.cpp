@@ -171,6 +171,7 @@ Status TraceData::load_rows(Database& database) {
     diagnostic.text = in.id<StringId>();
     diagnostics.push_back(diagnostic);
   }));
+  DCMT_ASSIGN_OR_RETURN(owners, Owners::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
                                  [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));

@@ -14,6 +14,7 @@ namespace {
 StringId device_of(const TraceData& data, const Finding& finding) {
   if (finding.waits) return finding.waits->device;
   if (finding.pools) return finding.pools->device;
+  if (finding.growth) return analyzer::device_of(data, finding.growth->storages.back().storage);
   if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;
   for (const FindingItem& item : finding.items) {
     if (const StringId device = analyzer::device_of(data, item.storage); device.valid()) return device;
@@ -64,7 +65,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   if (analysis.devices.empty()) analysis.devices.emplace_back();
   watch.done(0.6);
   for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
-                          rules::awaits_stream, rules::reserved_beyond_active}) {
+                          rules::grows, rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     for (Finding& finding : rule(data, analysis.releases)) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;

@@ -13,6 +13,13 @@ namespace {
 Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
   std::set<BlockId> counted;
   Bytes bytes;
+  if (finding.growth) {
+    for (const GrowingStorage& each : finding.growth->storages) {
+      for (const Block* block : data.blocks_by_storage.of(each.storage)) {
+        if (block->device == peak.device && block->span.covers(peak.seq)) bytes.value += block->bytes.value;
+      }
+    }
+  }
   for (const FindingItem& item : finding.items) {
     if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
     for (const Block* block : data.blocks_by_storage.of(item.storage)) {
@@ -24,6 +31,7 @@ Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) 
 }
 
 std::vector<Gap> gaps_of(const TraceData& data, const Finding& finding) {
+  if (finding.growth) return gaps_of_growth(data, *finding.growth);
   std::vector<const ReleaseRow*> rows;
   for (const FindingItem& item : finding.items) {
     if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
@@ -69,6 +77,18 @@ class GapsOfFindings {
     return alone;
   }
 
+  /// Those of all findings, each block's once.
+  [[nodiscard]] std::vector<Gap> together() const {
+    std::vector<Gap> together;
+    for (const auto& [block, gaps] : by_block_) {
+      // Where findings differ, the block is needed until the last of them can let go of it.
+      const auto longest =
+          std::ranges::max_element(gaps, {}, [](const auto& each) { return each.second.front().from; });
+      together.insert(together.end(), longest->second.begin(), longest->second.end());
+    }
+    return together;
+  }
+
   [[nodiscard]] std::vector<SharedBytes> shared_at(Sequence at, const std::vector<Finding>& numbered) const {
     std::map<std::vector<std::int64_t>, Bytes> sums;
     for (const auto& [block, gaps] : by_block_) {
@@ -91,6 +111,15 @@ class GapsOfFindings {
   std::vector<std::vector<Gap>> gaps_;  ///< by finding, of a block in order and apart
   std::map<const Block*, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
 };
+
+/// What grows besides what releases have left.
+void add_growth(const TraceData& data, const std::vector<Gap>& gaps, WhatIf& what_if) {
+  const Peak measured = what_if.measured;
+  what_if.dead_at_peak = bytes_in_gaps(gaps, measured.device, measured.seq);
+  what_if.needed_at_peak = Bytes(measured.bytes.value - what_if.dead_at_peak.value);
+  what_if.predicted = gaps.empty() ? measured : peak_of(data, measured.device, gaps);
+  what_if.predicted_last_use = what_if.predicted;
+}
 
 }  // namespace
 
@@ -128,6 +157,9 @@ void add_what_if(const TraceData& data, DeviceAnalysis& device, std::vector<Find
     finding.predicted_peak = peak_of(data, peak.device, gaps.alone(i)).bytes;
   }
   device.shared = gaps.shared_at(peak.seq, findings);
+  const bool grows =
+      std::ranges::any_of(findings, [&](const Finding& each) { return each.growth && each.device == device.device; });
+  if (grows) add_growth(data, gaps.together(), device.what_if);
 }
 
 }  // namespace dcmt::analyzer

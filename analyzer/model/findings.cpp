@@ -118,6 +118,7 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   finding.out_of_memory = errors_of(analysis, from);
   finding.waits = waits_of(analysis, from);
   finding.pools = pools_of(data, from);
+  finding.growth = growth_of(data, from);
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);
   finding.origins_besides = origins_besides(data, from);

@@ -5,6 +5,7 @@
 
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/device_findings.h"
+#include "analyzer/model/growth.h"
 #include "analyzer/model/holders.h"
 #include "analyzer/model/range.h"
 
@@ -100,6 +101,7 @@ struct Finding {
   std::vector<OutOfMemory> out_of_memory;
   std::optional<Waits> waits;
   std::optional<Pools> pools;
+  std::optional<Growth> growth;
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending
@@ -118,7 +120,7 @@ struct Finding {
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
     field("rule", &Finding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
-          "\"reserved_beyond_active\"");
+          "\"reserved_beyond_active\", \"grows\"");
     field("classes", &Finding::classes, "defect classes");
     field("title", &Finding::title, "");
     field("device", &Finding::device, "of its storages; the bytes at the peak below are of the peak of this device");
@@ -156,6 +158,7 @@ struct Finding {
     field("out_of_memory", &Finding::out_of_memory, "alike errors, for the rule of that name; else empty");
     field("waits", &Finding::waits, "for the rule \"awaits_stream\"");
     field("pools", &Finding::pools, "for the rule \"reserved_beyond_active\"");
+    field("growth", &Finding::growth, "for the rule \"grows\"");
   }
 };
 

@@ -1,5 +1,7 @@
 #include "analyzer/model/report.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 namespace dcmt::model {
@@ -8,8 +10,22 @@ namespace {
 using analyzer::Analysis;
 using analyzer::RemarkKind;
 
+Bytes growth_per_step(const Analysis& analysis) {
+  std::map<StorageId, Bytes> storages;
+  std::int64_t steps = 1;
+  for (const analyzer::Finding& finding : analysis.findings) {
+    if (!finding.growth) continue;
+    steps = std::max(steps, finding.growth->rounds);
+    for (const analyzer::GrowingStorage& each : finding.growth->storages) storages[each.storage] = each.bytes;
+  }
+  std::int64_t sum = 0;
+  for (const auto& [storage, bytes] : storages) sum += bytes.value;
+  return Bytes(sum / steps);
+}
+
 Summary summary_of(const Analysis& analysis) {
   Summary summary;
+  summary.growth_per_step = growth_per_step(analysis);
   std::set<std::string> trial_origins;
   for (const analyzer::Finding& finding : analysis.findings) {
     for (const analyzer::OomVerdict& verdict : finding.out_of_memory) {

@@ -19,6 +19,7 @@ struct Summary {
                errors_in_vain = 0;  ///< out of memory; of them, those that freeing the dead would have saved
   std::int64_t residual = 0;        ///< releases that left bytes
   std::int64_t read_early = 0, never_released = 0;  ///< parameters
+  Bytes growth_per_step;                            ///< of all that grows, what several findings have counted once
   std::int64_t trials = 0;                          ///< findings that are not about the training
   bool only_trials = false;
   std::vector<std::string> trial_origins;  ///< of those

@@ -78,6 +78,10 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert(asked != nullptr ? std::string(data.text(asked->name)) : "no operator");
     places.born.functions.insert(place_text(data, verdict.oom->by.stack));
   }
+  if (finding.growth) {
+    places.born.names.insert(without_numbers(finding.growth->holder));
+    places.born.functions.insert(place_text(data, finding.growth->sites.front().stack));
+  }
   if (!finding.out_of_memory.empty()) return places;  // its items are what was held then: that differs from run to run
   for (const FindingItem& item : finding.items) {
     places.born.add(data, item.gather);
@@ -90,6 +94,7 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
 void add(Places& all, const Places& more) { all.functions.insert(more.functions.begin(), more.functions.end()); }
 
 std::optional<std::string> holder_text(const TraceData& data, const Finding& finding) {
+  if (finding.growth && !finding.growth->holder.empty()) return without_numbers(finding.growth->holder);
   if (!finding.out_of_memory.empty() || !finding.holders || !finding.holders->certain()) return std::nullopt;
   if (finding.holders->paths.empty()) return std::nullopt;
   const HolderPath& path = finding.holders->paths.front();

@@ -29,4 +29,8 @@ namespace dcmt::analyzer::rules {
 /// D09: devices of which torch's allocator reserved much more than was ever active at once.
 [[nodiscard]] std::vector<Finding> reserved_beyond_active(const TraceData& data, const Releases& releases);
 
+/// Storages that each part of the run adds to what one holder keeps, by steps: a program without steps is not judged.
+/// D01 (a graph kept by a value), D11 (a hook's store), D12 (a cache).
+[[nodiscard]] std::vector<Finding> grows(const TraceData& data, const Releases& releases);
+
 }  // namespace dcmt::analyzer::rules

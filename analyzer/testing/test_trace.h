@@ -37,6 +37,13 @@ struct LocalOf {
   bool unproven = false;
 };
 
+/// What a scan found of a storage.
+struct HeldOf {
+  std::vector<std::string> containers;
+  std::string path = {};   ///< empty: no owner was found
+  bool otherwise = false;  ///< something else leads to it, or may
+};
+
 /// An allocator gives up a request.
 struct OomOf {
   std::int64_t requested = 0;
@@ -255,6 +262,8 @@ class TestTrace {
     inside();
     marks_[at].to = ++seq_;
   }
+  /// A scan of the memory found the storage. All are one scan, of lists in a function's frame.
+  void held(Handle handle, HeldOf of) { held_.emplace_back(handle, std::move(of)); }
   void diagnostic(const std::string& code, const std::string& text) { diagnostics_.emplace_back(code, text); }
   /// What came since the interval before is one, with its rows in the trace.
   void kept_interval(std::optional<std::int64_t> step, Kept kept) { end_interval(step, kept); }
@@ -473,6 +482,7 @@ class TestTrace {
     }
     for (const LaunchesRow& row : launches_) note(writer.write(row));
     note(write_censuses(writer));
+    note(write_owners(writer));
     RowId id = 0;
     for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
     id = 0;
@@ -501,6 +511,33 @@ class TestTrace {
     note(writer.commit());
     if (failed.ok()) failed = finish_trace(writer.database());
     return failed;
+  }
+
+  Status write_owners(TraceWriter& writer) {
+    if (held_.empty()) return {};
+    const auto text = [&](const std::string& value) { return *writer.intern(value); };
+    const RowId place = text("train.py:37");
+    const RowId type = text("list");
+    ScanRow scan;
+    scan.id = 1;
+    DCMT_RETURN_IF_ERROR(writer.write(scan));
+    std::map<std::string, RowId> containers;
+    RowId owner = 0;
+    for (const auto& [handle, of] : held_) {
+      const auto storage = static_cast<RowId>(handle) + 1;
+      DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, 1, {}, of.otherwise}));
+      if (!of.path.empty()) {
+        DCMT_RETURN_IF_ERROR(writer.write(OwnerRow{++owner, storage, 1, 1, 0, text(of.path), place, true}));
+      }
+      for (const std::string& path : of.containers) {
+        const auto [container, fresh] = containers.try_emplace(path, static_cast<RowId>(containers.size()) + 1);
+        if (fresh) {
+          DCMT_RETURN_IF_ERROR(writer.write(ContainerRow{container->second, text(path), place, type, 1, 1, 1}));
+        }
+        DCMT_RETURN_IF_ERROR(writer.write(HeldInRow{storage, container->second, 1}));
+      }
+    }
+    return {};
   }
 
   Status write_censuses(TraceWriter& writer) {
@@ -570,6 +607,7 @@ class TestTrace {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cycles_;
   std::vector<CensusState> censuses_;
   std::vector<LaunchesRow> launches_;
+  std::vector<std::pair<Handle, HeldOf>> held_;
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<LossRow> losses_;
   std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;

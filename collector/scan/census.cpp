@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "collector/scan/graph/confirm.h"
+#include "collector/scan/graph/containers.h"
 #include "collector/scan/graph/owners.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/graph/roots.h"
@@ -19,8 +20,9 @@ namespace {
 constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
 
 /// Names the holders of one storage: the cheapest path of each pattern, read a second time.
+/// The ways that are confirmed go to `search`.
 std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, const Graph& graph, Paths& paths,
-                                 Cycles& cycles, SecondReading& second) {
+                                 Cycles& cycles, SecondReading& second, ContainerSearch& search, std::uint64_t bytes) {
   std::vector<Holder> holders;
   std::vector<std::string> patterns;
   for (const Owner& owner : owners) {
@@ -32,18 +34,21 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
       const auto cycle = cycles.keeping(source);
       if (!cycle) continue;  // kept by something that was not decoded
       holder.path = paths.text_of(*cycle);
+      holder.rooted = false;
       way = cycle->circle;
       way.insert(way.end(), cycle->from_it.begin(), cycle->from_it.end());
       way.push_back(owner.edge);
     } else {
       way.push_back(owner.edge);
       holder.path = paths.text_of(way);
+      holder.place = paths.place_of(way);
     }
     const std::string pattern = Paths::pattern_of(holder.path);
     if (std::ranges::find(patterns, pattern) != patterns.end()) continue;
     patterns.push_back(pattern);
     way.insert(way.end(), owner.to_bytes.begin(), owner.to_bytes.end());
     holder.confirmed = second.confirms(way);
+    if (holder.confirmed && holder.rooted) search.add(way, bytes);
     holders.push_back(std::move(holder));
   }
   std::ranges::stable_partition(holders, &Holder::confirmed);
@@ -51,6 +56,13 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
 }
 
 }  // namespace
+
+std::string Holder::readable() const {
+  const std::size_t function = place.empty() ? std::string::npos : path.find(": ");
+  return function == std::string::npos
+             ? path
+             : fmt::format("{} ({}){}", path.substr(0, function), place, path.substr(function));
+}
 
 struct Censuses::State {
   State(pid_t process, RunningVersions running, const PythonLayout& python, TorchLayout torch)
@@ -104,6 +116,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   Owners owners(graph, types, text);
   Paths paths(graph, memory, types, text);
   Cycles cycles(graph);
+  ContainerSearch search(graph, types.names);
+  std::vector<NodeIndex> nodes;
   for (const NodeIndex node : owners.storages()) {
     const Address storage = graph.nodes()[node].address;
     HeldStorage held;
@@ -115,9 +129,26 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
     const StorageOwners found = owners.of(node);
     held.role = found.role;
-    held.holders = name_holders(found.owners, options.paths, graph, paths, cycles, second);
+    held.holders = name_holders(found.owners, options.paths, graph, paths, cycles, second, search, held.bytes);
     census.storages.push_back(std::move(held));
+    nodes.push_back(node);
   }
+  const Reach reach(graph, search.find());
+  for (const Container& container : reach.containers()) {
+    const GraphNode& object = graph.nodes()[container.node];
+    census.containers.push_back({paths.text_of(container.way), paths.place_of(container.way),
+                                 container.is_graph ? "graph" : text.type_name(object.address, object.kind),
+                                 container.entries.size()});
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::uint32_t by = reach.of(nodes[i]);
+    census.storages[i].otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
+    for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
+      if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
+    }
+  }
+  // Of a process that ended meanwhile only a part was read.
+  DCMT_RETURN_IF_ERROR(ProcessMemory::open(state_->pid).status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();
   census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   state_->read_before = memory.ranges_read();

@@ -14,10 +14,25 @@
 namespace dcmt::scan {
 
 struct Holder {
-  std::string path;  ///< "main.probe.seen[3]"
+  std::string path;   ///< "main: probe.seen[3]", "sys.last_traceback.tb_frame train: loss"
+  std::string place;  ///< where the frame stood that is the path's root, "train.py:37"; empty for another root
   /// Every reference of the path was found again in a second reading. An unconfirmed path is what the program was
   /// changing.
   bool confirmed = false;
+  /// False: no root was found to lead to what holds the storage. One reading of a process that runs proves no such
+  /// thing.
+  bool rooted = true;
+
+  /// "main (train.py:37): probe.seen[3]"
+  [[nodiscard]] std::string readable() const;
+};
+
+/// A list, dictionary or another object whose entries hold storages.
+struct CommonContainer {
+  std::string path;         ///< "main: probe.seen"
+  std::string place;        ///< as of a Holder
+  std::string type;         ///< "list"; "graph": what a tensor holds by its autograd graph
+  std::size_t entries = 0;  ///< that were found to hold storages
 };
 
 struct HeldStorage {
@@ -27,17 +42,20 @@ struct HeldStorage {
   std::uint32_t references = 0;  ///< strong count of the StorageImpl
   Role role = Role::kNone;
   std::vector<Holder> holders;  ///< different paths, the one that reads best first; empty where none was found
+  std::vector<std::uint32_t> containers;  ///< into Census::containers: those whose entries lead to it
+  bool otherwise = true;  ///< it would still be held, or may be, if all of these let go of their entries
 };
 
 struct Census {
   std::string python;  ///< "3.11"
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
-  std::size_t objects = 0;     ///< of Python and of C++ that were decoded
-  std::size_t references = 0;  ///< between them
-  std::size_t bytes_read = 0;  ///< from the process
-  std::size_t torn = 0;        ///< objects that were being changed while they were read
-  bool collecting = false;     ///< Python's collector was running: what has no root may only have seemed so
+  std::vector<CommonContainer> containers;  ///< those that hold most
+  std::size_t objects = 0;                  ///< of Python and of C++ that were decoded
+  std::size_t references = 0;               ///< between them
+  std::size_t bytes_read = 0;               ///< from the process
+  std::size_t torn = 0;                     ///< objects that were being changed while they were read
+  bool collecting = false;  ///< Python's collector was running: what has no root may only have seemed so
   double seconds = 0;
 };
 

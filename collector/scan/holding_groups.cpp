@@ -13,7 +13,7 @@ std::vector<HoldingGroup> group_by_holder(const Census& census) {
   std::map<const HoldingGroup*, std::uint64_t> largest;
   for (const HeldStorage& storage : census.storages) {
     const bool found = !storage.holders.empty();
-    const std::string holder = found ? Paths::pattern_of(storage.holders.front().path) : std::string();
+    const std::string holder = found ? Paths::pattern_of(storage.holders.front().readable()) : std::string();
     const bool confirmed = found && storage.holders.front().confirmed;
     HoldingGroup& group = groups[{storage.role, holder, confirmed}];
     group.role = storage.role;
@@ -25,7 +25,7 @@ std::vector<HoldingGroup> group_by_holder(const Census& census) {
     largest[&group] = storage.bytes;
     group.also.clear();
     for (std::size_t i = 1; i < storage.holders.size(); ++i) {
-      if (storage.holders[i].confirmed) group.also.push_back(Paths::pattern_of(storage.holders[i].path));
+      if (storage.holders[i].confirmed) group.also.push_back(Paths::pattern_of(storage.holders[i].readable()));
     }
   }
   std::vector<HoldingGroup> result;

@@ -196,6 +196,44 @@ struct OperatorAliasRow {
   std::int64_t declared = 0, observed = 0;
 };
 
+/// One reading of the process's memory.
+struct ScanRow {
+  RowId id = 0;
+  std::int64_t from_seq = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t storages = 0, owned = 0, objects = 0, torn = 0;
+  bool collecting = false;
+};
+
+/// What one storage was found to be held by.
+struct OwnerRow {
+  RowId id = 0;
+  RowId storage = 0;
+  RowId scan = 0, last_scan = 0;
+  std::int64_t position = 0;
+  RowId path = 0, place = 0;
+  bool confirmed = false;
+};
+
+/// What the latest scan that found a storage says of it.
+struct HeldRow {
+  RowId storage = 0;
+  RowId scan = 0;
+  std::string_view role;  ///< static text
+  bool otherwise = false;
+};
+
+struct ContainerRow {
+  RowId id = 0;
+  RowId path = 0, place = 0, type = 0;
+  std::int64_t entries = 0;
+  RowId scan = 0, last_scan = 0;
+};
+
+struct HeldInRow {
+  RowId storage = 0, container = 0, scan = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

@@ -117,6 +117,13 @@ constexpr auto kSql = std::to_array<std::string_view>({
     " kernel_reads) VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO parameter(graph, key, name, mechanism) VALUES(?,?,?,?)",
     "INSERT INTO operator_alias(id, name, schema, declared, observed) VALUES(?,?,?,?,?)",
+    "INSERT OR REPLACE INTO scan(id, from_seq, from_ns, to_ns, storages, owned, objects, torn, collecting)"
+    " VALUES(?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO owner(id, storage, scan, last_scan, position, path, place, confirmed)"
+    " VALUES(?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO held(storage, scan, role, otherwise) VALUES(?,?,?,?)",
+    "INSERT OR REPLACE INTO container(id, path, place, type, entries, scan, last_scan) VALUES(?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO held_in(storage, container, scan) VALUES(?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -438,6 +445,58 @@ Status TraceWriter::write(const OperatorAliasRow& row) {
       .value(row.declared)
       .value(row.observed)
       .run();
+}
+
+Status TraceWriter::write(const ScanRow& row) {
+  return Binder(statements_[kScan])
+      .value(row.id)
+      .value(row.from_seq)
+      .value(row.from_ns)
+      .value(row.to_ns)
+      .value(row.storages)
+      .value(row.owned)
+      .value(row.objects)
+      .value(row.torn)
+      .value(row.collecting ? 1 : 0)
+      .run();
+}
+
+Status TraceWriter::write(const OwnerRow& row) {
+  return Binder(statements_[kOwner])
+      .value(row.id)
+      .value(row.storage)
+      .value(row.scan)
+      .value(row.last_scan)
+      .value(row.position)
+      .value(row.path)
+      .reference(row.place)
+      .value(row.confirmed ? 1 : 0)
+      .run();
+}
+
+Status TraceWriter::write(const HeldRow& row) {
+  return Binder(statements_[kHeld])
+      .value(row.storage)
+      .value(row.scan)
+      .text(row.role)
+      .value(row.otherwise ? 1 : 0)
+      .run();
+}
+
+Status TraceWriter::write(const ContainerRow& row) {
+  return Binder(statements_[kContainer])
+      .value(row.id)
+      .value(row.path)
+      .reference(row.place)
+      .value(row.type)
+      .value(row.entries)
+      .value(row.scan)
+      .value(row.last_scan)
+      .run();
+}
+
+Status TraceWriter::write(const HeldInRow& row) {
+  return Binder(statements_[kHeldIn]).value(row.storage).value(row.container).value(row.scan).run();
 }
 
 Status TraceWriter::write(const ParameterRow& row) {

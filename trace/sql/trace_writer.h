@@ -46,6 +46,11 @@ class TraceWriter {
   Status write(const KeySumRow& row);
   Status write(const ParameterRow& row);
   Status write(const OperatorAliasRow& row);
+  Status write(const ScanRow& row);
+  Status write(const OwnerRow& row);
+  Status write(const HeldRow& row);
+  Status write(const ContainerRow& row);
+  Status write(const HeldInRow& row);
 
   /// Removes what was written under the id of this row; nothing happens if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
@@ -132,6 +137,11 @@ class TraceWriter {
     kKeySum,
     kParameter,
     kOperatorAlias,
+    kScan,
+    kOwner,
+    kHeld,
+    kContainer,
+    kHeldIn,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/marks.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/out_of_memory.h"
+#include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/phases.h"
 #include "collector/recorder/assemble/threads.h"
 #include "collector/recorder/decode/clock_fit.h"
@@ -68,7 +70,8 @@ class Assembler::Impl {
         phases_(journal_),
         operators_(journal_, dictionary_, phases_),
         censuses_(journal_, dictionary_, census_context()),
-        lifetimes_(journal_, dictionary_, operators_, censuses_),
+        owners_(journal_),
+        lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, growth_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
         out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
@@ -94,6 +97,13 @@ class Assembler::Impl {
             out_of_memory_.count()};
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
+  [[nodiscard]] std::int64_t growing() const { return growth_.growing(); }
+  void reading_begins() { owners_.begin(lifetimes_.living_storages()); }
+  Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
+  Status reading_failed(std::string_view why) {
+    owners_.cancel();
+    return journal_.diagnose("owners_off", why);
+  }
   std::vector<OomFacts> take_out_of_memory() { return out_of_memory_.take(); }
 
  private:
@@ -147,6 +157,9 @@ class Assembler::Impl {
   Phases phases_;
   Operators operators_;
   CensusBook censuses_;
+  OwnerBook owners_;
+  GrowthWatch growth_;
+  std::int64_t rounds_ = 0;  ///< steps that growth_ has seen end
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
@@ -230,6 +243,10 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   ++journal_.rows.sums().row.records;
   if (header.type != wire::RecordType::kThread) DCMT_RETURN_IF_ERROR(threads_.see());
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
+  if (phases_.steps() != rounds_) {
+    rounds_ = phases_.steps();
+    growth_.round();
+  }
   return journal_.rows.check_volume(journal_.now);
 }
 
@@ -535,6 +552,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
+  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());
@@ -590,6 +608,11 @@ Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(cou
 
 Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
 Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
+
+std::int64_t Assembler::growing() const { return impl_->growing(); }
+void Assembler::reading_begins() { impl_->reading_begins(); }
+Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }
+Status Assembler::reading_failed(std::string_view why) { return impl_->reading_failed(why); }
 
 Status Assembler::commit(std::string_view drained) { return impl_->commit(drained); }
 

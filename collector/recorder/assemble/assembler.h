@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "trace/base/status.h"
@@ -79,6 +80,15 @@ class Assembler {
 
   /// Notes forked children that computed and are not in the trace.
   Status note_forked_children(std::uint32_t count);
+
+  /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
+  [[nodiscard]] std::int64_t growing() const;
+  /// A reading of the process's memory begins now.
+  void reading_begins();
+  /// It is over, and the records up to its end are applied.
+  Status reading_ended(const MemoryReading& reading);
+  /// It came to nothing, and there will be no other one. `why` ends up in the trace.
+  Status reading_failed(std::string_view why);
 
   /// Makes everything applied so far durable against a kill of this process. `drained` comes back from drained()
   /// after a resume.

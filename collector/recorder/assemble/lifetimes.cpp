@@ -182,6 +182,7 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
     row.birth = where;
     row.span.from = journal_.now;
     live = &storages_.begin(address, row);
+    growth_.begins(row.birth.stack, row.bytes);
     ++journal_.rows.sums().row.storages;
   }
   link_block(data, live->row.id);
@@ -329,8 +330,19 @@ Status Lifetimes::storage_birth(const wire::StorageRecord& record) {
   return {};
 }
 
+std::unordered_map<std::uint64_t, RowId> Lifetimes::living_storages() const {
+  std::unordered_map<std::uint64_t, RowId> living;
+  storages_.each([&](const StorageRow& row) { living.emplace(static_cast<std::uint64_t>(row.address), row.id); });
+  return living;
+}
+
 Status Lifetimes::end_storage(std::uint64_t address) {
-  const RowId id = storage(address);
+  RowId id = 0;
+  if (const auto* live = storages_.find(address); live != nullptr) {
+    id = live->row.id;
+    growth_.ends(live->row.birth.stack, live->row.bytes);
+    owners_.storage_ended(id);
+  }
   DCMT_RETURN_IF_ERROR(storages_.end(journal_.rows, address, journal_.now));
   unlink_block(id);
   resized_.erase(id);

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/live_table.h"
 #include "collector/recorder/assemble/operators.h"
+#include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/device.h"
 #include "collector/recorder/keep/journal.h"
@@ -23,8 +25,14 @@ namespace dcmt::recorder {
 /// Thread-safety: none.
 class Lifetimes {
  public:
-  Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses)
-      : journal_(journal), dictionary_(dictionary), operators_(operators), censuses_(censuses) {}
+  Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses, OwnerBook& owners,
+            GrowthWatch& growth)
+      : journal_(journal),
+        dictionary_(dictionary),
+        operators_(operators),
+        censuses_(censuses),
+        owners_(owners),
+        growth_(growth) {}
 
   Status resume();
 
@@ -59,6 +67,9 @@ class Lifetimes {
   void each_block(Visit&& visit) const {
     blocks_.each(visit);
   }
+
+  /// The rows of all storages that are alive, by their addresses.
+  [[nodiscard]] std::unordered_map<std::uint64_t, RowId> living_storages() const;
 
   Status commit();
 
@@ -105,6 +116,8 @@ class Lifetimes {
   Dictionary& dictionary_;
   Operators& operators_;
   CensusBook& censuses_;
+  OwnerBook& owners_;
+  GrowthWatch& growth_;
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;

@@ -172,11 +172,40 @@ Status ProcessRecorder::wait_or_skip_gap() {
   return now - stuck_since_ < kGivenUpAfter ? Status{} : skip_gap();
 }
 
+Status ProcessRecorder::read_memory() {
+  if (memory_ == nullptr || !first_record_) return {};
+  if (memory_->is_reading()) return end_reading(false);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - *first_record_;
+  if (!schedule_.is_due(elapsed.count(), assembler_->totals().steps, assembler_->growing())) return {};
+  reading_began_ = elapsed.count();
+  assembler_->reading_begins();
+  memory_->start();
+  return {};
+}
+
+Status ProcessRecorder::end_reading(bool wait) {
+  const std::optional<Expected<MemoryReading>> reading = memory_->take(wait);
+  if (!reading) return {};
+  uncommitted_ = true;
+  if (!reading->ok()) {
+    memory_.reset();
+    // A process that ends cannot be read, and nothing is missing for it.
+    return ProcessRecorder::is_alive(reader_.facts()) ? assembler_->reading_failed(reading->error().message) : Status{};
+  }
+  // What the process published until the reading was over has to be applied first.
+  reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  schedule_.done(reading_began_, (*reading)->cpu_seconds, assembler_->growing());
+  return assembler_->reading_ended(**reading);
+}
+
 Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are taken, so that none of them is later than the line is good for.
   if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
+  if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
+  DCMT_RETURN_IF_ERROR(read_memory());
   const bool pressed = reader_.used() > kPressure;
   if (pressed && reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(wait_or_skip_gap());
   if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
@@ -203,6 +232,7 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   } while (taken != 0 && reader_.next_sequence() <= end);
   // Whoever took these sequences was killed before the record was complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
+  if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(true));
   DCMT_RETURN_IF_ERROR(note_damage());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
   DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));

@@ -3,10 +3,13 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/job/memory_reader.h"
+#include "collector/recorder/job/scan_schedule.h"
 #include "trace/base/status.h"
 #include "trace/spool/spool_reader.h"
 #include "trace/sql/trace_writer.h"
@@ -30,6 +33,11 @@ class ProcessRecorder {
   /// commit; creates it if the earlier recorder did not get to it.
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
                                                            const RunFacts& run);
+
+  /// From now on poll() also finds out who owns storages, by reading the memory of the process.
+  /// @param pid  in the recorder's namespace
+  /// @param layouts  folder with the layouts of torch
+  void read_memory_of(pid_t pid, const std::string& layouts) { memory_ = std::make_unique<MemoryReader>(pid, layouts); }
 
   /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
   /// records there were.
@@ -63,10 +71,16 @@ class ProcessRecorder {
   Status wait_or_skip_gap();
   Status commit();
   Status write_start_meta(const RunFacts& run);
+  Status read_memory();
+  Status end_reading(bool wait);
 
   spool::SpoolReader reader_;
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
+  std::unique_ptr<MemoryReader> memory_;  ///< none: owners are not asked for, or cannot be read
+  ScanSchedule schedule_;
+  std::optional<std::chrono::steady_clock::time_point> first_record_;
+  double reading_began_ = 0;  ///< seconds since then
   std::string trace_path_;
   std::chrono::steady_clock::time_point last_commit_;
   bool uncommitted_ = false;

@@ -177,7 +177,8 @@ Expected<RunResult> run(const RunOptions& options) {
                                                signals));
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
-  Session session(options.folder, spool_folder, options.retention, operators.origins, launch, state, show);
+  Session session(options.folder, spool_folder, options.retention, operators.origins,
+                  options.owners ? options.layouts : std::string(), launch, state, show);
   JobState job{pid, std::nullopt};
   try {
     record(session, signals, job, options, show);

@@ -16,8 +16,10 @@ struct RunOptions {
   std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
   std::string shipped_operators;             ///< path of the shipped table
   std::string libraries;                     ///< folder of the agent and its providers
+  std::string layouts;                       ///< folder with the layouts of torch
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what is kept of long runs
+  bool owners = true;                        ///< read the memory of processes to find out who owns storages
   bool replace = false;                      ///< replace a run that is in the folder
   bool wait_children = false;                ///< record processes that outlive the command to their end
   bool quiet = false;                        ///< no status line

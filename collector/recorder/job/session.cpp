@@ -42,11 +42,12 @@ bool has_content(const std::string& trace) {
 }  // namespace
 
 Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-                 const Launch& launch, RunState& run, bool shows_status)
+                 std::string layouts, const Launch& launch, RunState& run, bool shows_status)
     : folder_(std::move(folder)),
       spool_folder_(std::move(spool_folder)),
       retention_(retention),
       origins_(std::move(origins)),
+      layouts_(std::move(layouts)),
       launch_(launch),
       run_(run),
       shows_status_(shows_status),
@@ -168,6 +169,7 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
     notes_.push_back(process.error().message);
     return;
   }
+  if (pid != 0 && !layouts_.empty()) (*process)->read_memory_of(pid, layouts_);
   live_.emplace(path, Live{std::move(*process), pid});
 }
 

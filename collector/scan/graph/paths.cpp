@@ -85,6 +85,12 @@ std::string Paths::type_of(NodeIndex node) {
   return text_.type_name(object.address, object.kind);
 }
 
+std::string Paths::place_of(std::span<const EdgeIndex> way) {
+  if (way.empty() || graph_.edges()[way.front()].source != kRootNode) return {};
+  const GraphNode& root = graph_.nodes()[graph_.edges()[way.front()].target];
+  return root.kind == Kind::kFrame ? text_.frame_line(root.address) : std::string();
+}
+
 std::string Paths::text_of(std::span<const EdgeIndex> way) {
   std::string text;
   std::size_t folded = 0;

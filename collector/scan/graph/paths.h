@@ -20,7 +20,10 @@ class Paths {
   /// The cheapest way to `node`, the root's edge first; empty where no root leads to it.
   [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node) const;
 
-  /// "main.probe.seen[3]"; autograd nodes in a row are folded: "loss.grad_fn SumBackward0 … 2 nodes → MmBackward0".
+  /// Where the frame stood that is the root of a way, "train.py:37"; empty for another root.
+  [[nodiscard]] std::string place_of(std::span<const EdgeIndex> way);
+
+  /// "main: probe.seen[3]"; autograd nodes in a row are folded: "loss.grad_fn SumBackward0 … 2 nodes → MmBackward0".
   [[nodiscard]] std::string text_of(std::span<const EdgeIndex> way);
 
   /// "cycle Kept.x → SigmoidBackward0._saved_result → Kept", and how what it keeps hangs on it.

@@ -54,7 +54,7 @@ class NamedRoots {
     }
     for (std::size_t depth = 0; depth < frames.size(); ++depth) {
       const Address outer_first = frames[frames.size() - 1 - depth];
-      graph_.add_root(outer_first, Kind::kFrame, text_.frame_place(outer_first),
+      graph_.add_root(outer_first, Kind::kFrame, text_.frame_function(outer_first),
                       static_cast<std::uint8_t>(kOutermostFrame + std::min(depth, kDeepestFrame)));
     }
     const auto id = memory_.word(thread + layout_.thread_native_id);

@@ -96,13 +96,21 @@ Address PythonText::key_at(Address keys, std::uint32_t index) {
   return memory_.word(table.entries + index * table.entry_size() + table.key_offset());
 }
 
-std::string PythonText::frame_place(Address frame) {
+std::string PythonText::frame_function(Address frame) {
+  return text(memory_.word(memory_.word(frame + layout_.frame_code) + layout_.code_qualname));
+}
+
+std::string PythonText::frame_line(Address frame) {
   const Address code = memory_.word(frame + layout_.frame_code);
   std::string file = text(memory_.word(code + layout_.code_filename));
   if (const std::size_t slash = file.rfind('/'); slash != std::string::npos) file.erase(0, slash + 1);
   const auto offset =
       static_cast<std::int64_t>(memory_.word(frame + layout_.frame_instruction) - code) - layout_.code_bytecode;
-  return fmt::format("{} ({}:{})", text(memory_.word(code + layout_.code_qualname)), file, line_of(code, offset / 2));
+  return fmt::format("{}:{}", file, line_of(code, offset / 2));
+}
+
+std::string PythonText::frame_place(Address frame) {
+  return fmt::format("{} ({})", frame_function(frame), frame_line(frame));
 }
 
 std::string PythonText::local_name(Address frame, std::uint32_t index) {

@@ -21,7 +21,9 @@ class PythonText {
   /// The key of entry `index` of a keys object; 0 where there is none.
   [[nodiscard]] Address key_at(Address keys, std::uint32_t index);
 
-  /// "train (train.py:41)" of an interpreter's frame.
+  /// Of an interpreter's frame: the function, "train", where it stands, "train.py:41", and both, "train (train.py:41)".
+  [[nodiscard]] std::string frame_function(Address frame);
+  [[nodiscard]] std::string frame_line(Address frame);
   [[nodiscard]] std::string frame_place(Address frame);
 
   /// The name of a frame's local variable.

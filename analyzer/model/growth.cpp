@@ -1,0 +1,38 @@
+#include "analyzer/model/growth.h"
+
+#include "analyzer/storages/stacks.h"
+
+namespace dcmt::model {
+namespace {
+
+std::optional<std::string_view> unless_empty(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+}  // namespace
+
+std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding) {
+  if (!finding.growth) return std::nullopt;
+  const analyzer::Growth& from = *finding.growth;
+  Growth growth;
+  growth.holder = unless_empty(from.holder);
+  growth.place = unless_empty(from.place);
+  growth.type = unless_empty(from.type);
+  growth.steps = from.rounds;
+  growth.storages = static_cast<std::int64_t>(from.storages.size());
+  growth.seen = from.seen;
+  growth.per_step = from.per_round;
+  growth.alone = from.alone;
+  for (const analyzer::GrowingSite& site : from.sites) {
+    const std::string text = analyzer::describe_site(data, site.stack);
+    const auto same = std::ranges::find(growth.sites, text, &GrowthSite::site);
+    GrowthSite& sum = same != growth.sites.end() ? *same : growth.sites.emplace_back(GrowthSite{text, {}, 0});
+    sum.bytes.value += site.bytes.value;
+    sum.storages += site.storages;
+  }
+  std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
+  if (!from.storages.empty()) growth.example = from.storages.back().storage;
+  return growth;
+}
+
+}  // namespace dcmt::model

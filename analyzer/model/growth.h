@@ -1,0 +1,56 @@
+// A finding about memory that grows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/values.h"
+#include "analyzer/rules/finding.h"
+
+namespace dcmt::model {
+
+struct GrowthSite {
+  std::string site;
+  Bytes bytes;
+  std::int64_t storages = 0;
+
+  static constexpr std::string_view kShape = "growth_site";
+  static void describe(auto&& field) {
+    field("site", &GrowthSite::site, "");
+    field("bytes", &GrowthSite::bytes, "");
+    field("storages", &GrowthSite::storages, "");
+  }
+};
+
+struct Growth {
+  std::optional<std::string_view> holder, place, type;
+  std::int64_t steps = 0, storages = 0, seen = 0;
+  Bytes per_step, alone;
+  std::vector<GrowthSite> sites;
+  std::optional<StorageId> example;
+
+  static constexpr std::string_view kShape = "growth";
+  static void describe(auto&& field) {
+    field("holder", &Growth::holder,
+          "what holds the storages, as \"main: probe.seen\"; null: no reading of the memory found them");
+    field("place", &Growth::place,
+          "where the frame stood that is the root of this path, at the last reading; null: another root");
+    field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");
+    field("steps", &Growth::steps, "in which it grew, to the end of the last one");
+    field("per_step_bytes", &Growth::per_step, "mean over these");
+    field("storages", &Growth::storages, "alive at the end of the last step");
+    field("seen", &Growth::seen,
+          "of them, those that a reading of the memory found there; the others were made at the same places");
+    field("alone_bytes", &Growth::alone,
+          "of them, what goes if it alone lets go; the rest is held by other findings, too, or by more");
+    field("sites", &Growth::sites, "where they were made, most bytes first");
+    field("example", &Growth::example, "the storage of it that was made last");
+  }
+};
+
+/// nullopt if the finding is about something else.
+[[nodiscard]] std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding);
+
+}  // namespace dcmt::model

@@ -1,0 +1,273 @@
+// Storages that outlive the round in which they were made, more of them in every part of the run, and hardly any of
+// which ever go. What fills and stops (a cache, a ring of buffers), and what is replaced (an average of weights), is
+// not growth.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/rules/rules.h"
+#include "analyzer/storages/stacks.h"
+#include "analyzer/storages/storage_bytes.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Rounds that a run must have, and those of them that must have added something, before anything is said to grow.
+constexpr std::int64_t kFewestRounds = 6;
+constexpr std::size_t kFewestAdding = 3;
+/// Of the bytes that outlived their round, at most such a share has gone again.
+constexpr double kMostGone = 0.25;
+/// The last third of the run adds at least such a share of what a third adds on average.
+constexpr double kStillAdds = 0.4;
+
+/// The rounds of a run, by their ends. Round 0 makes what the program keeps.
+class Rounds {
+ public:
+  explicit Rounds(const TraceData& data) {
+    for (const Step& step : steps_of(data)) {
+      if (!step.to.valid()) continue;
+      steps_ += step.count;
+      ends_.push_back(step.to);
+      until_.push_back(steps_);
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  /// Steps that have ended.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  [[nodiscard]] Sequence end(std::size_t round) const { return ends_[round]; }
+  /// The round in which something happened; size() after the last one.
+  [[nodiscard]] std::size_t at(Sequence seq) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(ends_, seq) - ends_.begin());
+  }
+  /// Steps before this round.
+  [[nodiscard]] std::int64_t steps_before(std::size_t round) const { return round == 0 ? 0 : until_[round - 1]; }
+  /// 0 to 2.
+  [[nodiscard]] std::size_t third(std::size_t round) const {
+    const std::int64_t before = steps_before(round) - steps_before(1);
+    return static_cast<std::size_t>(before * 3 / std::max<std::int64_t>(1, steps_ - steps_before(1)));
+  }
+
+ private:
+  std::vector<Sequence> ends_;
+  std::vector<std::int64_t> until_;
+  std::int64_t steps_ = 0;
+};
+
+struct Living {
+  const Storage* storage = nullptr;
+  std::size_t round = 0;
+  Bytes bytes;
+};
+
+/// Storages of one place in the program that outlived the round in which they were made.
+struct Site {
+  std::vector<Living> living;  ///< at the end of the last round
+  double made = 0, gone = 0;   ///< bytes, after round 0
+  std::array<double, 3> added{};
+  std::set<std::size_t> adding;
+
+  [[nodiscard]] bool grows() const {
+    const double kept = added[0] + added[1] + added[2];
+    return adding.size() >= kFewestAdding && gone <= kMostGone * made && added[0] > 0 && added[1] > 0 &&
+           added[2] >= kStillAdds * kept / 3;
+  }
+};
+
+std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
+  const Sequence last = rounds.end(rounds.size() - 1);
+  std::map<StackId, Site> sites;
+  for (const Storage& storage : data.storages) {
+    const std::size_t round = rounds.at(storage.span.from_seq);
+    if (round >= rounds.size() || storage.bytes.value == 0) continue;
+    if (storage.span.ended() && storage.span.to_seq <= rounds.end(round)) continue;
+    const auto gathers = [](const Mark* mark) { return mark->gives_storage(); };
+    if (std::ranges::any_of(data.marks_by_storage.of(storage.id), gathers)) continue;  // the rules of releases judge it
+    Site& site = sites[storage.birth.stack];
+    const auto bytes = static_cast<double>(storage.bytes.value);
+    if (round > 0) site.made += bytes;
+    if (!storage.span.covers(last)) {
+      if (round > 0) site.gone += bytes;
+      continue;
+    }
+    const Bytes now = bytes_at(data, storage, last);
+    if (now.value == 0) continue;
+    site.living.push_back({&storage, round, now});
+    if (round == 0) continue;
+    site.added[rounds.third(round)] += bytes;
+    site.adding.insert(round);
+  }
+  std::erase_if(sites, [](const auto& each) { return !each.second.grows(); });
+  return sites;
+}
+
+/// "main: total.grad_fn" of a path that goes on through a graph.
+std::string_view variable_of(std::string_view path) {
+  const std::size_t root = path.find(": ");
+  const std::size_t end = path.find(' ', root == std::string_view::npos ? 0 : root + 2);
+  return path.substr(0, end);
+}
+
+/// Who holds storages of one place.
+struct HeldBy {
+  std::vector<ContainerId> containers;
+  bool otherwise = true;
+  const OwnerPath* path = nullptr;  ///< where there is no container
+
+  friend auto operator<=>(const HeldBy& a, const HeldBy& b) {
+    return std::tie(a.containers, a.otherwise) <=> std::tie(b.containers, b.otherwise);
+  }
+  friend bool operator==(const HeldBy& a, const HeldBy& b) { return (a <=> b) == 0; }
+};
+
+HeldBy held_by(const TraceData& data, const Held& held) {
+  HeldBy by{held.containers, held.otherwise, nullptr};
+  if (by.containers.empty()) by.path = data.owners.path_to(held.storage);
+  return by;
+}
+
+/// What the storages of a place are usually held by. One that was made after the last scan is held like those that had
+/// its position among what a round made there, where there are such, else like most.
+class Usual {
+ public:
+  Usual(const TraceData& data, const Site& site) {
+    number(site);
+    for (std::size_t i = 0; i < site.living.size(); ++i) {
+      const Held* held = site.living[i].round > 0 ? data.owners.of(site.living[i].storage->id) : nullptr;
+      if (held == nullptr) continue;
+      const HeldBy by = held_by(data, *held);
+      if (by.containers.empty() && by.path == nullptr) continue;
+      ++counts_[by];
+      ++at_position_[positions_[i]][by];
+    }
+  }
+  [[nodiscard]] HeldBy of(std::size_t living) const {
+    const auto here = at_position_.find(positions_[living]);
+    return most_of(here != at_position_.end() ? here->second : counts_);
+  }
+
+ private:
+  using Counts = std::map<HeldBy, std::int64_t>;
+  using Position = std::pair<std::size_t, std::size_t>;  ///< which, of how many
+
+  void number(const Site& site) {
+    for (std::size_t from = 0; from < site.living.size();) {
+      std::size_t to = from;
+      while (to < site.living.size() && site.living[to].round == site.living[from].round) ++to;
+      for (std::size_t i = from; i < to; ++i) positions_.emplace_back(i - from, to - from);
+      from = to;
+    }
+  }
+  static HeldBy most_of(const Counts& counts) {
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    return most != counts.end() ? most->first : HeldBy();
+  }
+
+  std::vector<Position> positions_;
+  Counts counts_;
+  std::map<Position, Counts> at_position_;
+};
+
+/// A finding in the making: one container, variable, or place whose holder is not known.
+struct Group {
+  Growth growth;
+  std::map<StackId, GrowingSite> sites;
+  Bytes bytes;
+  std::size_t first = ~std::size_t{0};
+
+  void add(const Living& living, StackId stack, const Rounds& rounds, bool seen, bool frees, bool alone) {
+    growth.storages.push_back({living.storage->id, living.bytes, rounds.end(living.round), seen, frees});
+    if (seen) ++growth.seen;
+    if (alone && frees) growth.alone.value += living.bytes.value;
+    GrowingSite& site = sites[stack];
+    site.stack = stack;
+    site.bytes.value += living.bytes.value;
+    ++site.storages;
+    bytes.value += living.bytes.value;
+    first = std::min(first, living.round);
+  }
+};
+
+std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& rounds) {
+  std::map<std::string, Group> groups;
+  for (const auto& [stack, site] : sites_of(data, rounds)) {
+    const Usual usual(data, site);
+    for (std::size_t i = 0; i < site.living.size(); ++i) {
+      const Living& living = site.living[i];
+      const HeldBy common = usual.of(i);
+      const Held* held = data.owners.of(living.storage->id);
+      HeldBy by = held != nullptr ? held_by(data, *held) : HeldBy();
+      const bool seen = !by.containers.empty() || by.path != nullptr;
+      if (!seen) by = common;
+      for (const ContainerId id : by.containers) {
+        const Container* container = data.owners.container(id);
+        Group& group = groups[std::string(data.text(container->path))];
+        group.growth.holder = data.text(container->path);
+        group.growth.place = data.text(container->place);
+        group.growth.type = data.text(container->type);
+        group.add(living, stack, rounds, seen, !common.otherwise, by.containers.size() == 1);
+      }
+      if (!by.containers.empty()) continue;
+      const std::string variable(by.path != nullptr ? variable_of(data.text(by.path->path)) : std::string_view());
+      const FrameId place = site_of(data, stack);
+      Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
+      group.growth.holder = variable;
+      if (by.path != nullptr) group.growth.place = data.text(by.path->place);
+      group.add(living, stack, rounds, seen, false, false);
+    }
+  }
+  return groups;
+}
+
+std::string fix_of(const Growth& growth) {
+  if (growth.holder.empty()) return "see what keeps the storages: dc-memtrace snapshot PID while the program runs";
+  if (growth.type.empty() || growth.type == "graph") return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
+  return "keep numbers or detached copies there, or clear it when it has been used";
+}
+
+}  // namespace
+
+std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
+  std::vector<Gap> gaps;
+  for (const GrowingStorage& each : growth.storages) {
+    if (!each.frees) continue;
+    for (const Block* block : data.blocks_by_storage.of(each.storage)) {
+      const bool goes_on = !block->span.ended() || each.round_end < block->span.to_seq;
+      if (goes_on) gaps.push_back({block, std::max(each.round_end, block->span.from_seq), {}});
+    }
+  }
+  return gaps;
+}
+
+namespace rules {
+
+std::vector<Finding> grows(const TraceData& data, const Releases&) {
+  const Rounds rounds(data);
+  if (rounds.steps() < kFewestRounds) return {};
+  std::vector<Finding> findings;
+  for (auto& [name, group] : groups_of(data, rounds)) {
+    Finding finding;
+    finding.rule = "grows";
+    finding.classes.emplace_back("D01");
+    finding.title = "grows";
+    Growth& growth = finding.growth.emplace(std::move(group.growth));
+    std::ranges::sort(growth.storages, {}, &GrowingStorage::storage);
+    for (const auto& [stack, site] : group.sites) growth.sites.push_back(site);
+    std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
+    growth.rounds = rounds.steps() - rounds.steps_before(group.first);
+    growth.per_round = Bytes(group.bytes.value / std::max<std::int64_t>(1, growth.rounds));
+    finding.bytes = group.bytes;
+    finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
+                         : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
+                                                                                            : Confidence::kPartial;
+    finding.why = "every part of the run adds to it, and hardly anything that was added went again";
+    finding.fix = fix_of(growth);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace rules
+}  // namespace dcmt::analyzer

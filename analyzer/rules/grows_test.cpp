@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::HeldOf;
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+const HeldOf kSeen{.containers = {"main: probe.seen"}, .path = "main: probe.seen[0]"};
+
+void at(TestTrace& trace, std::int64_t line) {
+  trace.stack = {{"train.py", "forward", line}, {"train.py", "main", 32}};
+}
+
+/// A program of so many steps; `step` is what it does in each besides a matrix that it makes and drops.
+TestTrace& program(TestTrace& trace, int steps, const std::function<void(int)>& step) {
+  at(trace, 1);
+  trace.allocate(5000);  // a parameter
+  for (int i = 0; i < steps; ++i) {
+    at(trace, 2);
+    const Handle matrix = trace.allocate(700);
+    step(i);
+    trace.drop(matrix);
+    trace.step(i);
+  }
+  return trace;
+}
+
+std::vector<Finding> findings_of(const TraceData& data) { return analyze(data).findings; }
+
+TEST(Grows, AListThatEachStepAddsToIsNamedWithWhatItCosts) {
+  TestTrace trace;
+  std::vector<Handle> kept;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    kept.push_back(trace.allocate(100));
+    if (kept.size() < 8) trace.held(kept.back(), kSeen);
+  });
+  at(trace, 99);
+  for (const Handle each : kept) trace.drop(each);  // the program ends
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings.front();
+  ASSERT_TRUE(finding.growth);
+  EXPECT_EQ(finding.growth->holder, "main: probe.seen");
+  EXPECT_EQ(finding.growth->type, "list");
+  EXPECT_EQ(finding.growth->place, "train.py:37");
+  EXPECT_EQ(finding.growth->storages.size(), 10u);
+  EXPECT_EQ(finding.growth->seen, 7);
+  EXPECT_EQ(finding.growth->rounds, 10);
+  EXPECT_EQ(finding.growth->per_round, Bytes(100));
+  EXPECT_EQ(finding.growth->alone, Bytes(1000));
+  EXPECT_EQ(finding.bytes, Bytes(1000));
+  EXPECT_EQ(finding.confidence, Confidence::kPartial) << "three were made after the scan";
+  EXPECT_EQ(finding.identity.holder, "main: probe.seen");
+  // In the last step: a parameter, the matrix, ten kept, of which nine are of steps that have ended.
+  EXPECT_EQ(finding.dead_at_peak, Bytes(900));
+  EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 100));
+}
+
+TEST(Grows, WithoutAScanTheHolderIsNotKnownAndNothingIsPredicted) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.allocate(100);
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->holder, "");
+  EXPECT_EQ(findings.front().confidence, Confidence::kUnknown);
+  EXPECT_EQ(findings.front().identity.holder, std::nullopt);
+  EXPECT_FALSE(findings.front().predicted_peak);
+  EXPECT_EQ(findings.front().dead_at_peak, Bytes(0));
+}
+
+TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {
+  TestTrace trace;
+  program(trace, 12, [&](int step) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), kSeen);
+    if (step % 3 != 0) return;
+    at(trace, 22);
+    trace.held(trace.allocate(10), {.containers = {"main: losses"}, .path = "main: losses[0]"});
+    at(trace, 23);
+    trace.held(trace.allocate(1000), {.containers = {"main: losses", "main: probe.seen"}, .path = "main: losses[0]"});
+  });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 2u);
+  const Finding& seen =
+      analysis.findings[0].growth->holder == "main: probe.seen" ? analysis.findings[0] : analysis.findings[1];
+  const Finding& losses = &seen == &analysis.findings[0] ? analysis.findings[1] : analysis.findings[0];
+  EXPECT_EQ(seen.bytes, Bytes(12 * 100 + 4 * 1000));
+  EXPECT_EQ(seen.growth->alone, Bytes(1200));
+  EXPECT_EQ(losses.bytes, Bytes(4 * 1010));
+  EXPECT_EQ(losses.growth->alone, Bytes(40));
+  EXPECT_EQ(seen.confidence, Confidence::kCertain);
+  // The peak is in step 11: of step 9 and before all four of the shared and of the losses are kept.
+  const Bytes peak = analysis.main().what_if.measured.bytes;
+  EXPECT_EQ(peak, Bytes(5000 + 700 + 1200 + 4 * 1010));
+  EXPECT_EQ(seen.predicted_peak, Bytes(5000 + 700 + 100 + 4 * 1010));
+  EXPECT_EQ(losses.predicted_peak, Bytes(5000 + 700 + 1200 + 4 * 1000));
+  ASSERT_EQ(analysis.main().shared.size(), 1u);
+  EXPECT_EQ(analysis.main().shared.front().at_peak, Bytes(4000));
+  // Without both it is where a step makes one of each.
+  EXPECT_EQ(analysis.main().what_if.predicted.bytes, Bytes(5000 + 700 + 100 + 1010));
+}
+
+TEST(Grows, WhatSomethingElseHoldsTooIsNotSaidToGo) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.held(trace.allocate(100),
+               {.containers = {"main: probe.seen"}, .path = "main: probe.seen[0]", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->alone, Bytes(0));
+  EXPECT_FALSE(findings.front().predicted_peak);
+}
+
+TEST(Grows, AGraphThatOneVariableDragsAlongIsNamedByTheVariable) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.held(trace.allocate(100),
+               {.path = "main: total.grad_fn AddBackward0 … 9 nodes → MulBackward0._saved_self", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->holder, "main: total.grad_fn");
+  EXPECT_EQ(findings.front().growth->type, "");
+}
+
+TEST(Grows, ARingThatIsFullACacheThatFillsAndWhatIsReplacedDoNot) {
+  TestTrace trace;
+  std::deque<Handle> ring;
+  std::optional<Handle> average;
+  std::vector<Handle> of_epoch;
+  program(trace, 40, [&](int step) {
+    at(trace, 21);
+    ring.push_back(trace.allocate(100));
+    if (ring.size() > 8) {
+      trace.drop(ring.front());
+      ring.pop_front();
+    }
+    at(trace, 22);
+    if (step < 20) trace.allocate(100);  // a cache
+    at(trace, 23);
+    if (average) trace.drop(*average);
+    average = trace.allocate(100);
+    at(trace, 24);
+    of_epoch.push_back(trace.allocate(100));
+    if (step % 10 != 9) return;
+    for (const Handle each : of_epoch) trace.drop(each);
+    of_epoch.clear();
+  });
+  const TraceData data = trace.load();
+  EXPECT_TRUE(findings_of(data).empty());
+}
+
+TEST(Grows, AFewStepsAndWhatAFewOfThemMadeProveNothing) {
+  TestTrace few;
+  program(few, 5, [&](int) { few.allocate(100); });
+  const TraceData data = few.load();
+  EXPECT_TRUE(findings_of(data).empty());
+  TestTrace twice;
+  program(twice, 30, [&](int step) {
+    if (step == 10 || step == 28) twice.allocate(100);
+  });
+  const TraceData other = twice.load();
+  EXPECT_TRUE(findings_of(other).empty());
+}
+
+TEST(Grows, ParametersThatAreGatheredAreForTheRulesOfReleases) {
+  TestTrace trace;
+  program(trace, 10,
+          [&](int step) { trace.op("zero3::allgather_param", [&] { trace.gather(step, trace.allocate(100)); }); });
+  const TraceData data = trace.load();
+  for (const Finding& finding : findings_of(data)) EXPECT_NE(finding.rule, "grows");
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

@@ -1,0 +1,44 @@
+// Memory that grows: storages that each round of the program adds to what one holder keeps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/time/curve.h"
+
+namespace dcmt::analyzer {
+
+/// One that was alive at the end of the last round.
+struct GrowingStorage {
+  StorageId storage;
+  Bytes bytes;
+  Sequence round_end;  ///< of the round in which it was made
+  bool seen = false;   ///< a scan found it there
+  bool frees = false;  ///< it goes when this container and others that grow let go of it
+};
+
+struct GrowingSite {
+  StackId stack;  ///< where storages were made
+  Bytes bytes;
+  std::int64_t storages = 0;
+};
+
+struct Growth {
+  std::string holder;       ///< "main: probe.seen"; empty: no scan found them
+  std::string_view place;   ///< where the frame stood that is the root of the path; empty: another root
+  std::string_view type;    ///< "list"; empty: it is no container
+  std::int64_t rounds = 0;  ///< steps in which it grew: from the first that added to it to the last of the run
+  Bytes per_round;          ///< mean over these
+  Bytes alone;              ///< of its storages, those that go when it alone lets go
+  std::int64_t seen = 0;    ///< storages that a scan found there
+  std::vector<GrowingStorage> storages;  ///< in the order in which they were made
+  std::vector<GrowingSite> sites;        ///< most bytes first
+};
+
+/// Blocks of its storages, from the end of the round in which they were made: what the peak has of them is not needed.
+/// Storages that would be held otherwise are left out.
+[[nodiscard]] std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,91 @@
+#include "cli/growth_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dcmt::cli {
+namespace {
+
+using model::Finding;
+using model::Growth;
+
+constexpr std::size_t kMostSites = 3;
+constexpr std::size_t kMostNamed = 3;
+
+/// "probe.seen": what a person calls it, without the function that has it.
+std::string short_holder(const Growth& growth) {
+  if (!growth.holder) return "memory of unknown holder";
+  const std::size_t root = growth.holder->find(": ");
+  return std::string(root == std::string_view::npos ? *growth.holder : growth.holder->substr(root + 2));
+}
+
+std::string held_text(const Growth& growth) {
+  if (!growth.holder) return "not known: no reading of the program's memory found them";
+  std::string holder(*growth.holder);
+  if (growth.place) {
+    const std::size_t root = std::min(holder.find(": "), holder.size());
+    holder.insert(root, fmt::format(" ({})", *growth.place));
+  }
+  return growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder;
+}
+
+/// Storages that were made after the last reading are held like those that were made at the same place.
+std::string holder_confidence(const Growth& growth) {
+  if (!growth.holder) return "unknown";
+  if (growth.seen == growth.storages) return "certain";
+  return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
+}
+
+}  // namespace
+
+std::string growth_sentence(const model::Report& report) {
+  std::vector<std::string> holders;
+  std::int64_t unknown = 0;
+  for (const Finding& finding : report.findings) {
+    if (!finding.growth) continue;
+    if (finding.growth->holder) {
+      holders.push_back(short_holder(*finding.growth));
+    } else {
+      ++unknown;
+    }
+  }
+  if (holders.empty() && unknown == 0) return {};
+  const std::string grows =
+      fmt::format("Memory grows by {} a step", rounded_bytes(report.summary.growth_per_step.value));
+  if (holders.empty()) return grows + "; no reading of it found who holds what was added. ";
+  if (holders.size() > kMostNamed) {
+    const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
+    holders.resize(kMostNamed);
+    holders.push_back(fmt::format("{} more", more));
+  }
+  return fmt::format("{}, held by {}. ", grows, joined(holders, ", "));
+}
+
+std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
+  const Growth& growth = *finding.growth;
+  std::string text =
+      fmt::format("{}  {}  {}   {} in {}, {} more each   holder: {}\n", finding.number, style.bad("GROWS"),
+                  short_holder(growth), rounded_bytes(finding.bytes.value), counted(growth.steps, "step"),
+                  rounded_bytes(growth.per_step.value), holder_confidence(growth));
+  text += labelled("held by", held_text(growth), style);
+  for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
+    const model::GrowthSite& site = growth.sites[i];
+    text += labelled(
+        i == 0 ? "made at" : "",
+        fmt::format("{}   {}, {}", site.site, counted(site.storages, "storage"), rounded_bytes(site.bytes.value)),
+        style);
+  }
+  if (growth.sites.size() > kMostSites) {
+    text += labelled("", counted(static_cast<std::int64_t>(growth.sites.size() - kMostSites), "more place"), style);
+  }
+  if (growth.holder) {
+    text += labelled("alone", fmt::format("{} go if only it lets go", rounded_bytes(growth.alone.value)), style);
+  }
+  text += labelled("because", finding.why, style);
+  text += labelled("fix", finding.fix, style);
+  const std::int64_t storage = growth.example.value_or(StorageId()).value;
+  return text + labelled("next", fmt::format("dc-memtrace show storage {} {}", path, storage), style);
+}
+
+}  // namespace dcmt::cli

@@ -1,0 +1,17 @@
+// Text of a finding about memory that grows.
+#pragma once
+
+#include <string>
+
+#include "analyzer/model/report.h"
+#include "cli/text.h"
+
+namespace dcmt::cli {
+
+/// "Memory grows by 1.5 MiB a step, held by probe.seen and losses. "; empty where nothing grows.
+[[nodiscard]] std::string growth_sentence(const model::Report& report);
+
+/// @param path  of the trace, for the next command
+[[nodiscard]] std::string growth_text(const std::string& path, const model::Finding& finding, const Style& style);
+
+}  // namespace dcmt::cli

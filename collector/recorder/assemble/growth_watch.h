@@ -1,0 +1,41 @@
+// Whether the program's memory grows: storages by the place where they were made, counted at the end of each step.
+//
+// It only says when reading the process's memory is worth its cost. Verdicts are the analyzer's.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/sql/rows.h"
+
+namespace dcmt::recorder {
+
+/// Thread-safety: none.
+class GrowthWatch {
+ public:
+  /// A storage begins or ends that was made at this stack.
+  void begins(RowId stack, std::int64_t bytes) { change(stack, bytes); }
+  void ends(RowId stack, std::int64_t bytes) { change(stack, -bytes); }
+  /// A step, or what stands for one, ended.
+  void round();
+
+  /// Bytes made at places that had more alive at the end of each of the last rounds in which they changed.
+  [[nodiscard]] std::int64_t growing() const { return growing_; }
+
+ private:
+  struct Site {
+    std::int64_t bytes = 0;
+    std::int64_t last = 0;   ///< at the end of the round before
+    std::int64_t rises = 0;  ///< rounds in a row that ended with more
+    bool changed = false;
+  };
+
+  void change(RowId stack, std::int64_t bytes);
+
+  std::unordered_map<RowId, Site> sites_;
+  std::vector<RowId> changed_;
+  std::int64_t growing_ = 0;
+};
+
+}  // namespace dcmt::recorder

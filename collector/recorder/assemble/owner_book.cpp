@@ -1,0 +1,133 @@
+#include "collector/recorder/assemble/owner_book.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace dcmt::recorder {
+namespace {
+
+/// Of one reading so many storages get rows, the largest: a trace must not grow by what is small.
+constexpr std::size_t kMostStorages = 20'000;
+
+std::string_view role_text(scan::Role role) {
+  switch (role) {
+    case scan::Role::kParameter:
+      return "parameter";
+    case scan::Role::kGradient:
+      return "gradient";
+    case scan::Role::kNone:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void OwnerBook::begin(std::unordered_map<std::uint64_t, RowId> alive) {
+  reading_ = true;
+  from_seq_ = journal_.now.seq;
+  alive_ = std::move(alive);
+}
+
+void OwnerBook::storage_ended(RowId storage) {
+  if (reading_) ended_.emplace(storage, journal_.now.ns);
+}
+
+void OwnerBook::cancel() {
+  reading_ = false;
+  alive_ = {};
+  ended_ = {};
+}
+
+RowId OwnerBook::row_of(std::uint64_t address, std::int64_t until_ns) const {
+  const auto row = alive_.find(address);
+  if (row == alive_.end()) return 0;
+  const auto end = ended_.find(row->second);
+  return end == ended_.end() || end->second > until_ns ? row->second : 0;
+}
+
+Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder) {
+  DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(holder.path));
+  OwnerRow row;
+  row.storage = storage;
+  row.path = path;
+  row.position = position;
+  // That no root leads somewhere has to be found twice.
+  row.confirmed = holder.confirmed && (holder.rooted || unrooted_.contains({storage, path}));
+  if (!holder.rooted) found_unrooted_.emplace(storage, path);
+  row.scan = row.last_scan = scan_;
+  if (!holder.place.empty()) {
+    DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(holder.place));
+  }
+  const auto before = current_.find({storage, path});
+  const bool goes_on = before != current_.end() && before->second.last_scan == scan_ - 1 && row.confirmed;
+  row.id = goes_on ? before->second.id : next_owner_++;
+  if (goes_on) row.scan = before->second.scan;
+  if (row.confirmed) current_[{storage, path}] = row;
+  return journal_.writer.write(row);
+}
+
+Expected<std::vector<RowId>> OwnerBook::write_containers(const std::vector<scan::CommonContainer>& containers) {
+  std::vector<RowId> rows;
+  for (const scan::CommonContainer& each : containers) {
+    DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(each.path));
+    ContainerRow& row = containers_[path];
+    if (row.id == 0) {
+      row.id = static_cast<RowId>(containers_.size());
+      row.path = path;
+      row.scan = scan_;
+    }
+    DCMT_ASSIGN_OR_RETURN(row.type, journal_.writer.intern(each.type));
+    if (!each.place.empty()) {
+      DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(each.place));
+    }
+    row.entries = static_cast<std::int64_t>(each.entries);
+    row.last_scan = scan_;
+    DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
+    rows.push_back(row.id);
+  }
+  return rows;
+}
+
+Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers) {
+  DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldRow{storage, scan_, role_text(held.role), held.otherwise}));
+  for (const std::uint32_t container : held.containers) {
+    DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, containers[container], scan_}));
+  }
+  std::int64_t position = 0;
+  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder));
+  return {};
+}
+
+Status OwnerBook::end(const MemoryReading& reading) {
+  ++scan_;
+  ScanRow scan;
+  scan.id = scan_;
+  scan.from_seq = from_seq_;
+  scan.from_ns = reading.from_ns;
+  scan.to_ns = reading.to_ns;
+  scan.objects = static_cast<std::int64_t>(reading.found.objects);
+  scan.torn = static_cast<std::int64_t>(reading.found.torn);
+  scan.collecting = reading.found.collecting;
+
+  std::vector<std::pair<RowId, const scan::HeldStorage*>> known;
+  for (const scan::HeldStorage& held : reading.found.storages) {
+    const RowId row = row_of(held.storage, reading.to_ns);
+    if (row == 0) continue;
+    ++scan.storages;
+    const bool owned = std::ranges::any_of(held.holders, &scan::Holder::confirmed);
+    if (owned) ++scan.owned;
+    known.emplace_back(row, &held);
+  }
+  std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
+  if (known.size() > kMostStorages) known.resize(kMostStorages);
+  DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading.found.containers));
+  for (const auto& [row, held] : known) DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
+  unrooted_ = std::exchange(found_unrooted_, {});
+  std::erase_if(current_, [this](const auto& each) { return each.second.last_scan != scan_; });
+  cancel();
+  return journal_.writer.write(scan);
+}
+
+}  // namespace dcmt::recorder

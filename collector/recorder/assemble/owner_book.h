@@ -1,0 +1,61 @@
+// Who owns storages: what the recorder read in the process's memory, joined to the rows of the storages.
+//
+// An address is not an identity. A storage that a reading found is the one of a row only if that row was alive at this
+// address from before the reading began until after it ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/recorder/keep/journal.h"
+#include "collector/scan/census.h"
+#include "trace/base/status.h"
+#include "trace/sql/rows.h"
+
+namespace dcmt::recorder {
+
+/// One reading of the process's memory.
+struct MemoryReading {
+  std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
+  double cpu_seconds = 0;               ///< that it took
+  scan::Census found;
+};
+
+/// Thread-safety: none.
+class OwnerBook {
+ public:
+  explicit OwnerBook(Journal& journal) : journal_(journal) {}
+
+  /// A reading begins after this record; `alive` are the storages that live now, by their addresses.
+  void begin(std::unordered_map<std::uint64_t, RowId> alive);
+  void storage_ended(RowId storage);
+  /// The reading is over, and the records up to its end are applied.
+  Status end(const MemoryReading& reading);
+  /// The reading came to nothing.
+  void cancel();
+
+ private:
+  [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
+  Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
+  /// The row of each container of a reading.
+  Expected<std::vector<RowId>> write_containers(const std::vector<scan::CommonContainer>& containers);
+  Status write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers);
+
+  Journal& journal_;
+  bool reading_ = false;
+  std::int64_t from_seq_ = 0;
+  std::unordered_map<std::uint64_t, RowId> alive_;
+  std::unordered_map<RowId, std::int64_t> ended_;  ///< ns, of storages that ended since the reading began
+  RowId scan_ = 0;                                 ///< of the latest reading
+  RowId next_owner_ = 1;
+  std::map<std::pair<RowId, RowId>, OwnerRow> current_;  ///< found by the latest reading; by storage and path
+  std::set<std::pair<RowId, RowId>> found_unrooted_;     ///< by the reading that is being written
+  std::set<std::pair<RowId, RowId>> unrooted_;           ///< the same, of what no root was found to lead to
+  std::map<RowId, ContainerRow> containers_;             ///< by path
+};
+
+}  // namespace dcmt::recorder

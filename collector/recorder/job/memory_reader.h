@@ -1,0 +1,38 @@
+// Reads the memory of one process on a thread of its own, so that its spool is drained meanwhile.
+#pragma once
+
+#include <sys/types.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collector/recorder/assemble/owner_book.h"
+#include "collector/scan/census.h"
+#include "trace/base/status.h"
+
+namespace dcmt::recorder {
+
+/// One caller's thread; the destructor waits for a reading that is under way, at most a few seconds.
+class MemoryReader {
+ public:
+  /// @param layouts  folder with the layouts of torch
+  MemoryReader(pid_t pid, std::string layouts) : pid_(pid), layouts_(std::move(layouts)) {}
+
+  [[nodiscard]] bool is_reading() const { return result_.valid(); }
+  /// Begins a reading. Where the machine gives no thread, that is the result.
+  void start();
+  /// The reading if it is over; with `wait`, when it is.
+  std::optional<Expected<MemoryReading>> take(bool wait);
+
+ private:
+  Expected<MemoryReading> read();
+
+  pid_t pid_;
+  std::string layouts_;
+  std::unique_ptr<scan::Censuses> censuses_;  ///< used by the reading thread alone while there is one
+  std::future<Expected<MemoryReading>> result_;
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,127 @@
+#include "collector/scan/graph/containers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr std::size_t kMostContainers = 31;
+
+}  // namespace
+
+ContainerSearch::ContainerSearch(const Graph& graph, Names& names) : graph_(graph) {
+  for (const char* label : {".__dict__", "._modules", "._parameters", "._buffers"}) {
+    attribute_labels_.insert(names.number(label));
+  }
+}
+
+bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
+  const GraphEdge& reference = graph_.edges()[edge];
+  if (reference.label == Label::kItem || reference.label == Label::kSetItem) return true;
+  if (reference.label != Label::kDictValue && reference.label != Label::kDictKey) return false;
+  // A dictionary of attributes is the object that has them.
+  const GraphEdge& to_dict = graph_.edges()[before];
+  const bool attributes = to_dict.label == Label::kName && attribute_labels_.contains(to_dict.index);
+  return !attributes && to_dict.source != kRootNode;
+}
+
+void ContainerSearch::add(std::vector<EdgeIndex> way, std::uint64_t bytes) {
+  for (std::size_t i = 1; i < way.size(); ++i) {
+    if (is_entry(way[i], way[i - 1])) entries_[graph_.edges()[way[i]].source].insert(way[i]);
+  }
+  ways_.push_back({std::move(way), bytes});
+}
+
+std::size_t ContainerSearch::parting(const std::vector<EdgeIndex>& way) const {
+  std::size_t at = 0;
+  std::size_t most = 1;
+  for (std::size_t i = 1; i < way.size(); ++i) {
+    const auto entries = entries_.find(graph_.edges()[way[i]].source);
+    if (entries == entries_.end() || !entries->second.contains(way[i])) continue;
+    if (entries->second.size() <= most) continue;
+    most = entries->second.size();
+    at = i;
+  }
+  return at;
+}
+
+std::size_t ContainerSearch::graph_begins(const std::vector<EdgeIndex>& way) const {
+  for (std::size_t i = 1; i < way.size(); ++i) {
+    const GraphEdge& edge = graph_.edges()[way[i]];
+    if (graph_.nodes()[edge.target].kind == Kind::kNode) return i;
+  }
+  return 0;
+}
+
+std::vector<Container> ContainerSearch::find() const {
+  std::map<NodeIndex, Container> found;
+  for (const Way& way : ways_) {
+    std::size_t at = parting(way.edges);
+    const bool is_graph = at == 0;
+    if (is_graph) at = graph_begins(way.edges);
+    if (at == 0) continue;
+    const NodeIndex node = graph_.edges()[way.edges[at]].source;
+    Container& container = found[node];
+    if (container.node == 0) {
+      container.node = node;
+      container.is_graph = is_graph;
+      container.way.assign(way.edges.begin(), way.edges.begin() + static_cast<std::ptrdiff_t>(at));
+      if (!is_graph) container.entries = entries_.at(node);
+    }
+    if (is_graph) container.entries.insert(way.edges[at]);
+    container.bytes += way.bytes;
+  }
+  std::vector<Container> result;
+  for (auto& [node, container] : found) result.push_back(std::move(container));
+  std::ranges::stable_sort(result, std::greater(), &Container::bytes);
+  return result;
+}
+
+Reach::Reach(const Graph& graph, std::vector<Container> containers) : containers_(std::move(containers)) {
+  if (containers_.size() > kMostContainers) containers_.resize(kMostContainers);
+  spread(graph);
+  const std::size_t before = containers_.size();
+  std::erase_if(containers_, [this](const Container& each) { return (of(each.node) & kOtherwise) == 0; });
+  if (containers_.size() != before) spread(graph);
+}
+
+void Reach::spread(const Graph& graph) {
+  reached_by_.assign(graph.nodes().size(), 0);
+  // Every entry of a container counts, also those that lead to no storage that is looked for.
+  const auto is_entry = [&](const Container& container, EdgeIndex number) {
+    const Label label = graph.edges()[number].label;
+    return container.is_graph ? container.entries.contains(number)
+                              : label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue ||
+                                    label == Label::kDictKey;
+  };
+  std::vector<std::uint8_t> container_of(graph.nodes().size(), 0);  // from 1
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    container_of[containers_[i].node] = static_cast<std::uint8_t>(i + 1);
+  }
+
+  std::vector<NodeIndex> waiting;
+  const auto reach = [&](NodeIndex node, std::uint32_t by) {
+    if ((reached_by_[node] | by) == reached_by_[node]) return;
+    reached_by_[node] |= by;
+    waiting.push_back(node);
+  };
+  for (const GraphEdge& edge : graph.edges()) {
+    // What no root leads to, something that was not decoded may hold.
+    if (edge.source == kRootNode && (!graph.root_name(edge.index).empty() || !graph.is_rooted(edge.target))) {
+      reach(edge.target, kOtherwise);
+    }
+  }
+  while (!waiting.empty()) {
+    const NodeIndex node = waiting.back();
+    waiting.pop_back();
+    const std::uint32_t by = reached_by_[node];
+    const std::uint8_t own = container_of[node];
+    for (EdgeIndex i = graph.nodes()[node].first_edge; i < graph.nodes()[node].end_edge; ++i) {
+      const bool entry = own != 0 && is_entry(containers_[own - 1U], i);
+      reach(graph.edges()[i].target, entry ? 1U << own : by);
+    }
+  }
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,68 @@
+// What many storages have in common: the list, dictionary or graph whose entries hold them, and whether anything else
+// holds them, too.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "collector/scan/graph/graph.h"
+
+namespace dcmt::scan {
+
+struct Container {
+  NodeIndex node = 0;
+  bool is_graph = false;        ///< a tensor whose autograd graph holds them: the graph is its only entry
+  std::vector<EdgeIndex> way;   ///< from a root to it
+  std::uint64_t bytes = 0;      ///< of the storages to which a path leads through it
+  std::set<EdgeIndex> entries;  ///< references from it that lead to these
+};
+
+/// What would still lead to an object if some containers let go of their entries.
+class Reach {
+ public:
+  static constexpr std::uint32_t kOtherwise = 1;  ///< a way past all containers, or nobody knows
+
+  /// A container that hangs on others alone is dropped: what it holds is theirs. At most 31 stay.
+  Reach(const Graph& graph, std::vector<Container> containers);
+
+  [[nodiscard]] const std::vector<Container>& containers() const { return containers_; }
+  /// Bit 0: kOtherwise, bit i + 1: entries of container i lead to the object.
+  [[nodiscard]] std::uint32_t of(NodeIndex node) const { return reached_by_[node]; }
+
+ private:
+  void spread(const Graph& graph);
+
+  std::vector<Container> containers_;
+  std::vector<std::uint32_t> reached_by_;
+};
+
+/// Finds the container of each way to a storage: where the ways part. Not thread-safe.
+class ContainerSearch {
+ public:
+  explicit ContainerSearch(const Graph& graph, Names& names);
+
+  /// `way` leads from a root to a storage of so many bytes.
+  void add(std::vector<EdgeIndex> way, std::uint64_t bytes);
+  /// By bytes, the largest first.
+  [[nodiscard]] std::vector<Container> find() const;
+
+ private:
+  [[nodiscard]] bool is_entry(EdgeIndex edge, EdgeIndex before) const;
+  /// Where on a way the most entries of one object were found, and where it enters an autograd graph; 0: nowhere.
+  [[nodiscard]] std::size_t parting(const std::vector<EdgeIndex>& way) const;
+  [[nodiscard]] std::size_t graph_begins(const std::vector<EdgeIndex>& way) const;
+
+  const Graph& graph_;
+  std::set<std::uint32_t> attribute_labels_;
+  struct Way {
+    std::vector<EdgeIndex> edges;
+    std::uint64_t bytes;
+  };
+  std::vector<Way> ways_;
+  std::map<NodeIndex, std::set<EdgeIndex>> entries_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,92 @@
+"""Memory that grows is named by what holds it; a program that keeps numbers instead has no finding."""
+
+from __future__ import annotations
+
+import pytest
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "growing.py"
+STEPS, SEEN, FLOATS = 30, 24, 80_000  # steps in all and before the reading; bytes of a tensor
+HIDDEN = 130 * 160 * 4
+
+# What a person would write, the kind of container, and the bytes that it keeps of each step.
+HOLDERS = {
+    "main: losses": ("list", 2 * FLOATS),
+    "main: probe.seen": ("list", HIDDEN),
+    "main: by_step": ("dict", FLOATS),
+    "main: queue": ("deque", FLOATS),
+    "main: nested['log']": ("list", FLOATS),
+    "main: slots.rows": ("list", FLOATS),
+    "main: count.__closure__[0].cell_contents": ("list", FLOATS),
+    "main.Probe.seen_by_class": ("list", FLOATS),
+    "main.CACHE": ("dict", FLOATS),
+    "main.table (lru_cache)": ("dict", FLOATS),
+    "main: total": ("graph", 2 * FLOATS),
+    "main: first": ("list", FLOATS),
+    "main: second": ("list", FLOATS),
+}
+
+
+def record(folder, *numbers: str) -> dict:
+    recorded.record(folder, "-W", "ignore", PROGRAM, folder, *numbers)
+    return recorded.report(recorded.traces(folder)[0])[0]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return record(tmp_path_factory.mktemp("growing") / "out")
+
+
+def growth(report: dict) -> dict[str, dict]:
+    assert {finding["rule"] for finding in report["findings"]} <= {"grows"}
+    return {finding["growth"]["holder"]: finding for finding in report["findings"]}
+
+
+def test_each_holder_is_named(report):
+    assert set(growth(report)) == set(HOLDERS)
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_kind_bytes_and_place(report, holder):
+    kind, each_step = HOLDERS[holder]
+    finding = growth(report)[holder]
+    found = finding["growth"]
+    assert found["type"] == kind
+    steps = found["steps"]
+    # What is made after the optimizer's step belongs to the next one, whose end the last of them does not see.
+    assert steps in (STEPS - 1, STEPS) and finding["bytes"] == steps * each_step
+    assert found["per_step_bytes"] == each_step
+    per_step = found["storages"] // steps
+    assert SEEN * per_step <= found["seen"] <= found["storages"]
+    shared = holder in ("main: first", "main: second")
+    assert found["alone_bytes"] == (0 if shared else finding["bytes"])
+    assert all("growing.py" in site["site"] for site in found["sites"])
+    assert (found["place"] or "").startswith("growing.py:") == holder.startswith("main:")
+
+
+def test_what_two_lists_hold_is_shared(report):
+    numbers = sorted(growth(report)[name]["number"] for name in ("main: first", "main: second"))
+    (shared,) = report["devices"][0]["shared"]
+    assert shared["findings"] == numbers
+    assert shared["bytes"] == (STEPS - 1) * FLOATS
+
+
+def test_the_peak_without_one_is_what_a_run_without_it_measures(report, tmp_path):
+    predicted = growth(report)["main: losses"]["predicted_peak_bytes"]
+    measured = record(tmp_path / "out", "losses")["peak"]["bytes"]
+    assert abs(measured - predicted) <= 0.01 * measured
+
+
+def test_numbers_do_not_grow(tmp_path):
+    assert record(tmp_path / "out", "all")["findings"] == []
+
+
+def test_without_reading_the_memory_no_holder_is_claimed(tmp_path):
+    folder = tmp_path / "out"
+    done = recorded.tool("run", "-o", folder, "--no-owners", "--", recorded.sys.executable, "-W", "ignore", PROGRAM, "-")
+    assert done.returncode == 0, done.stderr
+    (trace,) = recorded.traces(folder)
+    assert recorded.query(trace, "SELECT count(*) FROM scan") == [(0,)]
+    findings = recorded.report(trace)[0]["findings"]
+    assert findings and {finding["growth"]["holder"] for finding in findings} == {None}
+    assert {(finding["confidence"], finding["predicted_peak_bytes"]) for finding in findings} == {("unknown", None)}
