@@ -1,11 +1,17 @@
 #include "collector/recorder/job/memory_reader.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
 #include "collector/agent/clock.h"
 #include "trace/base/followed_bytes.h"
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -15,7 +21,30 @@ std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOC
 /// Of this thread. What a reading costs others is this, not how long it had to wait for a core.
 double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
 
+/// What a recorder may take, with a reading.
+constexpr std::size_t kMostMemory = std::size_t{256} << 20;
+/// What a reading of a program that has just imported torch takes.
+constexpr std::size_t kUsual = std::size_t{170} << 20;
+
+/// True while a reading is under way in this recorder.
+std::atomic<bool> reading = false;
+
+/// Resident bytes of this process.
+std::size_t own_memory() {
+  const std::string pages = read_file("/proc/self/statm").value_or("");
+  const std::size_t space = std::min(pages.find(' '), pages.size());
+  return std::strtoul(pages.c_str() + space, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
+
+MemoryReader::MemoryReader(pid_t pid, std::string layouts) : pid_(pid), layouts_(std::move(layouts)), needs_(kUsual) {}
+
+MemoryReader::~MemoryReader() { (void)take(true); }
+
+bool MemoryReader::may_start() const {
+  return !reading && own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4);
+}
 
 Expected<MemoryReading> MemoryReader::read() {
   if (censuses_ == nullptr) {
@@ -32,6 +61,7 @@ Expected<MemoryReading> MemoryReader::read() {
 }
 
 void MemoryReader::start() {
+  reading = true;
   try {
     result_ = std::async(std::launch::async, [this] { return read(); });
   } catch (const std::exception& error) {  // no thread
@@ -44,8 +74,13 @@ void MemoryReader::start() {
 std::optional<Expected<MemoryReading>> MemoryReader::take(bool wait) {
   if (!result_.valid()) return std::nullopt;
   if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  result_.wait();
+  reading = false;
   try {
-    return result_.get();
+    Expected<MemoryReading> result = result_.get();
+    // What was read is most of it: the rest is the graph of objects.
+    if (result.ok()) needs_ = result->found.bytes_read + result->found.bytes_read / 3;
+    return result;
   } catch (const std::exception& error) {  // no memory
     return Expected<MemoryReading>(Error{ErrorCode::kCannotRecord, error.what()});
   }

@@ -18,9 +18,14 @@ namespace dcmt::recorder {
 class MemoryReader {
  public:
   /// @param layouts  folder with the layouts of torch
-  MemoryReader(pid_t pid, std::string layouts) : pid_(pid), layouts_(std::move(layouts)) {}
+  MemoryReader(pid_t pid, std::string layouts);
+  ~MemoryReader();
+  MemoryReader(const MemoryReader&) = delete;
+  MemoryReader& operator=(const MemoryReader&) = delete;
 
   [[nodiscard]] bool is_reading() const { return result_.valid(); }
+  /// Whether a reading may begin now: there is one at a time in a recorder, and the recorder stays small with it.
+  [[nodiscard]] bool may_start() const;
   /// Begins a reading. Where the machine gives no thread, that is the result.
   void start();
   /// The reading if it is over; with `wait`, when it is.
@@ -33,6 +38,7 @@ class MemoryReader {
   std::string layouts_;
   std::unique_ptr<scan::Censuses> censuses_;  ///< used by the reading thread alone while there is one
   std::future<Expected<MemoryReading>> result_;
+  std::size_t needs_;  ///< bytes that a reading takes, as far as is known
 };
 
 }  // namespace dcmt::recorder

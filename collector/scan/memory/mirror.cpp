@@ -7,7 +7,7 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::size_t kPartBits = 15;  // 32 KiB a read: fewer calls cost more than what is read in vain
+constexpr std::size_t kPartBits = 12;  // a page: larger parts need fewer calls and a third more memory, in the same time
 constexpr std::size_t kPart = std::size_t{1} << kPartBits;
 constexpr std::size_t kRecent = 4096;
 constexpr std::size_t kNone = ~std::size_t{0};
