@@ -15,14 +15,12 @@ constexpr std::size_t kMostNamed = 3;
 
 /// "probe.seen": what a person calls it, without the function that has it.
 std::string short_holder(const Growth& growth) {
-  if (!growth.holder) return "memory of unknown holder";
-  const std::size_t root = growth.holder->find(": ");
-  return std::string(root == std::string_view::npos ? *growth.holder : growth.holder->substr(root + 2));
+  const std::size_t root = growth.holder.find(": ");
+  return std::string(root == std::string_view::npos ? growth.holder : growth.holder.substr(root + 2));
 }
 
 std::string held_text(const Growth& growth) {
-  if (!growth.holder) return "not known: no reading of the program's memory found them";
-  std::string holder(*growth.holder);
+  std::string holder(growth.holder);
   if (growth.place) {
     const std::size_t root = std::min(holder.find(": "), holder.size());
     holder.insert(root, fmt::format(" ({})", *growth.place));
@@ -32,7 +30,6 @@ std::string held_text(const Growth& growth) {
 
 /// Storages that were made after the last reading are held like those that were made at the same place.
 std::string holder_confidence(const Growth& growth) {
-  if (!growth.holder) return "unknown";
   if (growth.seen == growth.storages) return "certain";
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
@@ -41,25 +38,17 @@ std::string holder_confidence(const Growth& growth) {
 
 std::string growth_sentence(const model::Report& report) {
   std::vector<std::string> holders;
-  std::int64_t unknown = 0;
   for (const Finding& finding : report.findings) {
-    if (!finding.growth) continue;
-    if (finding.growth->holder) {
-      holders.push_back(short_holder(*finding.growth));
-    } else {
-      ++unknown;
-    }
+    if (finding.growth) holders.push_back(short_holder(*finding.growth));
   }
-  if (holders.empty() && unknown == 0) return {};
-  const std::string grows =
-      fmt::format("Memory grows by {} a step", rounded_bytes(report.summary.growth_per_step.value));
-  if (holders.empty()) return grows + "; no reading of it found who holds what was added. ";
+  if (holders.empty()) return {};
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
     holders.resize(kMostNamed);
     holders.push_back(fmt::format("{} more", more));
   }
-  return fmt::format("{}, held by {}. ", grows, joined(holders, ", "));
+  return fmt::format("Memory grows by {} a step, held by {}. ", rounded_bytes(report.summary.growth_per_step.value),
+                     joined(holders, ", "));
 }
 
 std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
@@ -79,9 +68,7 @@ std::string growth_text(const std::string& path, const Finding& finding, const S
   if (growth.sites.size() > kMostSites) {
     text += labelled("", counted(static_cast<std::int64_t>(growth.sites.size() - kMostSites), "more place"), style);
   }
-  if (growth.holder) {
-    text += labelled("alone", fmt::format("{} go if only it lets go", rounded_bytes(growth.alone.value)), style);
-  }
+  text += labelled("alone", fmt::format("{} go if only it lets go", rounded_bytes(growth.alone.value)), style);
   text += labelled("because", finding.why, style);
   text += labelled("fix", finding.fix, style);
   const std::int64_t storage = growth.example.value_or(StorageId()).value;

@@ -28,7 +28,7 @@ HOLDERS = {
 
 
 def record(folder, *numbers: str) -> dict:
-    recorded.record(folder, "-W", "ignore", PROGRAM, folder, *numbers)
+    recorded.record(folder, "-W", "ignore", PROGRAM, "-" if numbers == ("all",) else folder, *numbers)
     return recorded.report(recorded.traces(folder)[0])[0]
 
 
@@ -81,12 +81,19 @@ def test_numbers_do_not_grow(tmp_path):
     assert record(tmp_path / "out", "all")["findings"] == []
 
 
+def test_what_fills_and_stops_or_is_replaced_does_not_grow(tmp_path):
+    """A ring, a replay buffer, a cache, an average, outputs of an epoch, batches fetched ahead, the best weights."""
+    recorded.record(tmp_path / "out", recorded.PROGRAMS / "keeping.py")
+    (report,) = recorded.report(tmp_path / "out")
+    assert report["findings"] == [] and report["facts"]["steps"] == 24
+
+
 def test_without_reading_the_memory_no_holder_is_claimed(tmp_path):
     folder = tmp_path / "out"
     done = recorded.tool("run", "-o", folder, "--no-owners", "--", recorded.sys.executable, "-W", "ignore", PROGRAM, "-")
     assert done.returncode == 0, done.stderr
     (trace,) = recorded.traces(folder)
     assert recorded.query(trace, "SELECT count(*) FROM scan") == [(0,)]
-    findings = recorded.report(trace)[0]["findings"]
-    assert findings and {finding["growth"]["holder"] for finding in findings} == {None}
-    assert {(finding["confidence"], finding["predicted_peak_bytes"]) for finding in findings} == {("unknown", None)}
+    (report,) = recorded.report(trace)
+    assert report["findings"] == []
+    assert {remark["kind"] for remark in report["remarks"]} == {"grows"}

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/rules/rules.h"
+#include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -20,6 +21,23 @@ StringId device_of(const TraceData& data, const Finding& finding) {
     if (const StringId device = analyzer::device_of(data, item.storage); device.valid()) return device;
   }
   return {};
+}
+
+/// Growth that nothing was found to hold is no finding: the next run of Python's collector may end it.
+std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& findings) {
+  std::vector<Remark> remarks;
+  for (const Finding& finding : findings) {
+    if (!finding.growth || !finding.growth->holder.empty()) continue;
+    Remark remark;
+    remark.kind = RemarkKind::kGrows;
+    remark.count = static_cast<std::int64_t>(finding.growth->storages.size());
+    remark.bytes = finding.bytes;
+    remark.per_step = finding.growth->per_round;
+    remark.place = describe_site(data, finding.growth->sites.front().stack);
+    remarks.push_back(std::move(remark));
+  }
+  std::erase_if(findings, [](const Finding& each) { return each.growth && each.growth->holder.empty(); });
+  return remarks;
 }
 
 /// Puts findings in the order of a report, and numbers them.
@@ -74,10 +92,12 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
     }
   }
   watch.done(0.8);
+  const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
   order_findings(analysis);
   analysis.remarks = remarks(data, analysis.releases);
+  analysis.remarks.insert(analysis.remarks.end(), unheld.begin(), unheld.end());
   analysis.facts = run_facts(data, analysis.releases);
   watch.done(1);
   return analysis;

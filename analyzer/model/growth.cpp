@@ -15,7 +15,7 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   if (!finding.growth) return std::nullopt;
   const analyzer::Growth& from = *finding.growth;
   Growth growth;
-  growth.holder = unless_empty(from.holder);
+  growth.holder = from.holder;
   growth.place = unless_empty(from.place);
   growth.type = unless_empty(from.type);
   growth.steps = from.rounds;

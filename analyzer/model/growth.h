@@ -25,7 +25,8 @@ struct GrowthSite {
 };
 
 struct Growth {
-  std::optional<std::string_view> holder, place, type;
+  std::string_view holder;
+  std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
   std::vector<GrowthSite> sites;
@@ -33,8 +34,7 @@ struct Growth {
 
   static constexpr std::string_view kShape = "growth";
   static void describe(auto&& field) {
-    field("holder", &Growth::holder,
-          "what holds the storages, as \"main: probe.seen\"; null: no reading of the memory found them");
+    field("holder", &Growth::holder, "what holds the storages, as \"main: probe.seen\"");
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");

@@ -29,6 +29,11 @@ std::string text_of(const analyzer::Remark& remark) {
       return releases_of(remark) + " not judged: the gather was not observed";
     case RemarkKind::kUnknown:
       return releases_of(remark) + " unknown: a death or a gather may be among the records that were lost";
+    case RemarkKind::kGrows:
+      return "memory grows by " + rounded_bytes(remark.per_step.value) +
+             " a step: " + counted(remark.count, "storage") + ", " + bytes + ", most made at " + remark.place +
+             "; no variable, list or graph was found that holds them. They may be garbage in cycles, which Python's "
+             "collector frees now and then: not judged";
   }
   return {};
 }

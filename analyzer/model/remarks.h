@@ -18,8 +18,9 @@ struct Remark {
   static constexpr std::string_view kShape = "remark";
   static void describe(auto&& field) {
     field("kind", &Remark::kind,
-          "\"pool\", \"stays_gathered\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\"");
-    field("count", &Remark::count, "of a pool its buffers, of \"stays_gathered\" gathers, else releases");
+          "\"pool\", \"stays_gathered\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", \"grows\"");
+    field("count", &Remark::count,
+          "of a pool its buffers, of \"stays_gathered\" gathers, of \"grows\" storages, else releases");
     field("parameters", &Remark::parameters, "distinct ones; 0 of a pool");
     field("releases", &Remark::releases, "of a pool: those that gave a buffer back to it");
     field("bytes", &Remark::bytes, "kept; 0 where it is of none, or not known");

@@ -103,11 +103,15 @@ std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
   return sites;
 }
 
-/// "main: total.grad_fn" of a path that goes on through a graph.
-std::string_view variable_of(std::string_view path) {
+/// What holds a storage that no container does: a cycle, or "main: total.grad_fn" of a path that goes on through a
+/// graph. Empty for a cycle that Python's collector frees.
+std::string_view holder_of(std::string_view path) {
+  if (path.starts_with("cycle ")) {
+    const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
+    return collected ? std::string_view() : path.substr(0, path.find(" (through"));
+  }
   const std::size_t root = path.find(": ");
-  const std::size_t end = path.find(' ', root == std::string_view::npos ? 0 : root + 2);
-  return path.substr(0, end);
+  return path.substr(0, path.find(' ', root == std::string_view::npos ? 0 : root + 2));
 }
 
 /// Who holds storages of one place.
@@ -210,7 +214,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
         group.add(living, stack, rounds, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
-      const std::string variable(by.path != nullptr ? variable_of(data.text(by.path->path)) : std::string_view());
+      const std::string variable(by.path != nullptr ? holder_of(data.text(by.path->path)) : std::string_view());
       const FrameId place = site_of(data, stack);
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
@@ -222,8 +226,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
 }
 
 std::string fix_of(const Growth& growth) {
-  if (growth.holder.empty()) return "see what keeps the storages: dc-memtrace snapshot PID while the program runs";
-  if (growth.type.empty() || growth.type == "graph") return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
+  if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
+  if (growth.type.empty() || growth.type == "graph")
+    return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
   return "keep numbers or detached copies there, or clear it when it has been used";
 }
 

@@ -66,20 +66,38 @@ TEST(Grows, AListThatEachStepAddsToIsNamedWithWhatItCosts) {
   EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 100));
 }
 
-TEST(Grows, WithoutAScanTheHolderIsNotKnownAndNothingIsPredicted) {
+TEST(Grows, WithoutAHolderItIsARemark) {
   TestTrace trace;
   program(trace, 10, [&](int) {
     at(trace, 21);
     trace.allocate(100);
   });
   const TraceData data = trace.load();
-  const std::vector<Finding> findings = findings_of(data);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings.front().growth->holder, "");
-  EXPECT_EQ(findings.front().confidence, Confidence::kUnknown);
-  EXPECT_EQ(findings.front().identity.holder, std::nullopt);
-  EXPECT_FALSE(findings.front().predicted_peak);
-  EXPECT_EQ(findings.front().dead_at_peak, Bytes(0));
+  const Analysis analysis = analyze(data);
+  EXPECT_TRUE(analysis.findings.empty());
+  ASSERT_EQ(analysis.remarks.size(), 1u);
+  EXPECT_EQ(analysis.remarks.front().kind, RemarkKind::kGrows);
+  EXPECT_EQ(analysis.remarks.front().count, 10);
+  EXPECT_EQ(analysis.remarks.front().bytes, Bytes(1000));
+  EXPECT_EQ(analysis.remarks.front().per_step, Bytes(100));
+}
+
+TEST(Grows, OnlyACycleThatPythonsCollectorCannotSeeIsALeak) {
+  const auto found = [](const std::string& path) {
+    TestTrace trace;
+    program(trace, 10, [&](int) {
+      at(trace, 21);
+      trace.held(trace.allocate(100), {.path = path, .otherwise = true});
+    });
+    const TraceData data = trace.load();
+    std::vector<std::string> holders;
+    for (const Finding& finding : findings_of(data)) holders.push_back(finding.growth->holder);
+    return holders;
+  };
+  EXPECT_EQ(found("cycle R.me → R (Python's collector can free it); it keeps R.out"), std::vector<std::string>());
+  EXPECT_EQ(found("cycle Kept.x → SigmoidBackward0._saved_result → Kept (through autograd nodes, which Python's "
+                  "collector cannot see)"),
+            (std::vector<std::string>{"cycle Kept.x → SigmoidBackward0._saved_result → Kept"}));
 }
 
 TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {

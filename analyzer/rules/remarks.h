@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,14 +17,17 @@ enum class RemarkKind {
   kUntracked,      ///< storages that there was no room to follow
   kFirstMissed,    ///< releases of parameters whose gather was not observed
   kUnknown,        ///< verdicts that lost records may have changed
+  kGrows,          ///< memory grows, and nothing was found that holds it but, it may be, garbage in cycles
 };
 
 struct Remark {
   RemarkKind kind = RemarkKind::kPool;
-  std::int64_t count = 0;       ///< of a pool its buffers, of kStaysGathered gathers, else releases
+  std::int64_t count = 0;       ///< of a pool its buffers, of kStaysGathered gathers, of kGrows storages, else releases
   std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
   std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
   Bytes bytes;                  ///< kept; 0 where it is of none, or not known
+  Bytes per_step;               ///< of kGrows
+  std::string place;            ///< of kGrows: where most of them were made
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

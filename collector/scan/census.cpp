@@ -147,6 +147,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
       if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
     }
   }
+  if (census.objects == 0) {
+    return Error{ErrorCode::kCannotRecord, fmt::format("cannot inspect process {}: its memory is gone", state_->pid)};
+  }
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(ProcessMemory::open(state_->pid).status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();

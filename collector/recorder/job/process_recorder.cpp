@@ -176,7 +176,7 @@ Status ProcessRecorder::read_memory() {
   if (memory_ == nullptr || !first_record_) return {};
   if (memory_->is_reading()) return end_reading(false);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - *first_record_;
-  if (!schedule_.is_due(elapsed.count(), assembler_->totals().steps, assembler_->growing()) || !memory_->may_start()) {
+  if (!schedule_.is_due(elapsed.count(), assembler_->growing()) || !memory_->may_start()) {
     return {};
   }
   reading_began_ = elapsed.count();

@@ -11,18 +11,16 @@ namespace {
 constexpr double kShare = 0.01;
 /// Beyond that share: a short program has its readings, too.
 constexpr double kFree = 1.5;
-/// Seconds after which a program without a step is one that trains in another way.
-constexpr double kSetUp = 5;
 /// Growth since the latest reading that is worth another one.
 constexpr double kGrownBy = 1.5;
 
 }  // namespace
 
-bool ScanSchedule::is_due(double now, std::int64_t steps, std::int64_t growing) const {
+bool ScanSchedule::is_due(double now, std::int64_t growing) const {
   if (spent_ + latest_ > kFree + kShare * now) return false;
   const bool grown =
       growing >= kFollowedBytes && static_cast<double>(growing) >= kGrownBy * static_cast<double>(growing_);
-  return grown || now >= (steps == 0 ? std::max(next_, kSetUp) : next_);
+  return grown || now >= next_;
 }
 
 void ScanSchedule::done(double now, double took, std::int64_t growing) {

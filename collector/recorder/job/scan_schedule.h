@@ -6,20 +6,18 @@
 
 namespace dcmt::recorder {
 
-/// Times are seconds since the process made its first tensor. A program that has not yet ended a step is still being set
-/// up: what it does then is read later. Thread-safety: none.
+/// Times are seconds since the process made its first tensor. Thread-safety: none.
 class ScanSchedule {
  public:
-  /// @param steps  that have ended
   /// @param growing  bytes of storages at places that keep more and more
-  [[nodiscard]] bool is_due(double now, std::int64_t steps, std::int64_t growing) const;
+  [[nodiscard]] bool is_due(double now, std::int64_t growing) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
   void done(double now, double took, std::int64_t growing);
 
  private:
   double spent_ = 0;
   double latest_ = 0;  ///< what the latest took
-  double next_ = 1;
+  double next_ = 10;
   std::int64_t growing_ = 0;  ///< at the latest
 };
 
