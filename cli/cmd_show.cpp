@@ -170,7 +170,8 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
   view->add_option("--by", options->by,
-                   "Group by site, operator, phase, kind, owner (the parameter gathered) or origin (of its gather)")
+                   "Group by site, operator, phase, kind, owner (the parameter gathered), origin (of its gather) or "
+                   "holder (the variable, container or graph that was found in the program's memory)")
       ->check(CLI::IsMember(groups_by_name()))
       ->capture_default_str();
 }
@@ -184,6 +185,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  dc-memtrace show curve out/\n"
       "  dc-memtrace show peak out/ --by operator\n"
+      "  dc-memtrace show peak out/ --by holder\n"
       "  dc-memtrace show releases out/rank0.dcmt\n"
       "  dc-memtrace show live out/ --at step:3\n"
       "  dc-memtrace show storage out/rank0.dcmt 417\n"

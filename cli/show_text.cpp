@@ -30,6 +30,8 @@ std::string_view name_of_group_column(GroupBy by) {
       return "gathered for";
     case GroupBy::kOrigin:
       return "gathered by";
+    case GroupBy::kHolder:
+      return "held by";
     case GroupBy::kKind:
       break;
   }

@@ -71,6 +71,17 @@ def test_what_two_lists_hold_is_shared(report):
     assert shared["bytes"] == (STEPS - 1) * FLOATS
 
 
+def test_the_peak_by_holder(report):
+    """Every storage of the lists, and what of the model and its optimizer is followed, has its holder."""
+    holders = {group["name"]: group["bytes"] for group in report["peak"]["by_holder"]}
+    for name, (kind, each_step) in HOLDERS.items():
+        if name not in ("main: first", "main: second"):
+            found = sum(size for holder, size in holders.items() if holder in (name, f"{name}, as others made there"))
+            assert (STEPS - 1) * each_step <= found <= STEPS * each_step
+    both = sum(size for holder, size in holders.items() if holder.startswith("main: first + main: second"))
+    assert both in ((STEPS - 1) * FLOATS, STEPS * FLOATS)
+
+
 def test_the_peak_without_one_is_what_a_run_without_it_measures(report, tmp_path):
     predicted = growth(report)["main: losses"]["predicted_peak_bytes"]
     measured = record(tmp_path / "out", "losses")["peak"]["bytes"]

@@ -42,7 +42,7 @@ struct Group {
     field("name", &Group::name,
           "of the site, operator, phase, kind (\"gathered parameter\", \"other\") or owner: the parameter that was "
           "gathered (\"graph 0 id 3\", \"layers.0.weight (FSDP2)\", or \"-\"), or origin of its gather (\"compiled\", "
-          "\"hook\"); in every grouping \"under 64 KiB, not followed\"");
+          "\"hook\"), or holder (\"main: losses\", \"not read\"); in every grouping \"under 64 KiB, not followed\"");
     field("bytes", &Group::bytes, "");
     field("blocks", &Group::blocks, "0: their number is not known");
     field("storages", &Group::storages, "");
@@ -75,6 +75,7 @@ class LiveSet {
   [[nodiscard]] std::vector<Group> by_kind() const { return by(analyzer::GroupBy::kKind).groups; }
   [[nodiscard]] std::vector<Group> by_owner() const { return by(analyzer::GroupBy::kOwner).groups; }
   [[nodiscard]] std::vector<Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
+  [[nodiscard]] std::vector<Group> by_holder() const { return by(analyzer::GroupBy::kHolder).groups; }
   static void describe_groups(auto&& field, std::string_view meaning) {
     field("by_site", &LiveSet::by_site, meaning);
     field("by_operator", &LiveSet::by_operator, "");
@@ -82,6 +83,7 @@ class LiveSet {
     field("by_kind", &LiveSet::by_kind, "");
     field("by_owner", &LiveSet::by_owner, "");
     field("by_origin", &LiveSet::by_origin, "");
+    field("by_holder", &LiveSet::by_holder, "");
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/rules/rules.h"
+#include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
 
@@ -101,17 +102,6 @@ std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
   }
   std::erase_if(sites, [](const auto& each) { return !each.second.grows(); });
   return sites;
-}
-
-/// What holds a storage that no container does: a cycle, or "main: total.grad_fn" of a path that goes on through a
-/// graph. Empty for a cycle that Python's collector frees.
-std::string_view holder_of(std::string_view path) {
-  if (path.starts_with("cycle ")) {
-    const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
-    return collected ? std::string_view() : path.substr(0, path.find(" (through"));
-  }
-  const std::size_t root = path.find(": ");
-  return path.substr(0, path.find(' ', root == std::string_view::npos ? 0 : root + 2));
 }
 
 /// Who holds storages of one place.

@@ -41,7 +41,4 @@ struct FindingIdentity {
 /// depend on which releases a census was taken at; where they have several, it is "[*]".
 void identify(const TraceData& data, std::vector<Finding>& findings);
 
-/// "layers[3].seen" → "layers[*].seen", "resume_in_forward_at_45" → "resume_in_forward_at_[*]", addresses → "[*]".
-[[nodiscard]] std::string without_numbers(std::string_view text);
-
 }  // namespace dcmt::analyzer

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/storages/without_numbers.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/origins.h"
 #include "analyzer/storages/parameters.h"
 #include "analyzer/storages/stacks.h"
@@ -57,8 +59,24 @@ const Mark* latest_gather(const TraceData& data, StorageId storage, Sequence at)
   return latest;
 }
 
-std::string name_of_group(const TraceData& data, const PhaseIndex& phases, Origins& origins, const Block& block,
-                          GroupBy by, Sequence at) {
+/// What names of groups are found with, made when the first is asked for.
+struct Names {
+  explicit Names(const TraceData& trace) : data(trace), origins(trace) {}
+
+  const HolderNames& holders() {
+    if (!holders_) holders_.emplace(data);
+    return *holders_;
+  }
+
+  const TraceData& data;
+  Origins origins;
+
+ private:
+  std::optional<HolderNames> holders_;
+};
+
+std::string name_of_group(const PhaseIndex& phases, Names& names, const Block& block, GroupBy by, Sequence at) {
+  const TraceData& data = names.data;
   if (is_sum_of_small_blocks(data, block)) return kSmallBlocks;
   switch (by) {
     case GroupBy::kSite:
@@ -77,8 +95,10 @@ std::string name_of_group(const TraceData& data, const PhaseIndex& phases, Origi
       return owner_of(data, block.storage);
     case GroupBy::kOrigin: {
       const Mark* gather = latest_gather(data, block.storage, at);
-      return gather != nullptr ? origins.of(*gather) : "-";
+      return gather != nullptr ? names.origins.of(*gather) : "-";
     }
+    case GroupBy::kHolder:
+      return block.storage.valid() ? names.holders().of(block.storage) : kind_of(data, block);
   }
   return {};
 }
@@ -104,10 +124,10 @@ std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
     std::set<StorageId> storages;
     Bytes largest;
   };
-  Origins origins(data);
+  Names names(data);
   std::map<std::string, Sum> sums;
   for (const Block* block : blocks) {
-    std::string name = name_of_group(data, phases, origins, *block, by, at);
+    std::string name = name_of_group(phases, names, *block, by, at);
     Sum& sum = sums[name];
     sum.group.name = std::move(name);
     sum.group.bytes.value += block->bytes.value;

@@ -1,0 +1,49 @@
+#include "analyzer/storages/holder_names.h"
+
+#include "analyzer/storages/without_numbers.h"
+
+namespace dcmt::analyzer {
+
+std::string_view holder_of(std::string_view path) {
+  if (path.starts_with("cycle ")) {
+    const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
+    return collected ? std::string_view() : path.substr(0, path.find(" (through"));
+  }
+  const std::size_t root = path.find(": ");
+  return path.substr(0, path.find(' ', root == std::string_view::npos ? 0 : root + 2));
+}
+
+HolderNames::HolderNames(const TraceData& data) : data_(data) {
+  for (const Held& held : data.owners.held) {
+    const Storage* storage = data.storages.find(held.storage);
+    std::optional<std::string> name = seen(held.storage);
+    if (storage == nullptr || !name) continue;
+    const auto [at, fresh] = alike_.try_emplace(storage->birth.stack, name);
+    if (!fresh && at->second != name) at->second.reset();
+  }
+}
+
+std::optional<std::string> HolderNames::seen(StorageId storage) const {
+  const Held* held = data_.owners.of(storage);
+  if (held == nullptr) return std::nullopt;
+  std::string name;
+  for (const ContainerId id : held->containers) {
+    if (!name.empty()) name += " + ";
+    name += data_.text(data_.owners.container(id)->path);
+  }
+  if (!name.empty()) return name;
+  const OwnerPath* path = data_.owners.path_to(storage);
+  if (path == nullptr) return std::nullopt;
+  const std::string_view holder = holder_of(data_.text(path->path));
+  return holder.empty() ? std::string("a cycle that Python's collector frees") : without_numbers(holder);
+}
+
+std::string HolderNames::of(StorageId storage) const {
+  if (std::optional<std::string> name = seen(storage)) return *name;
+  const Storage* row = data_.storages.find(storage);
+  const auto alike = row != nullptr ? alike_.find(row->birth.stack) : alike_.end();
+  if (alike == alike_.end() || !alike->second) return "not read";
+  return *alike->second + ", as others made there";
+}
+
+}  // namespace dcmt::analyzer
