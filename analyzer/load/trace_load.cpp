@@ -70,8 +70,8 @@ Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
 Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
   Devices devices{intern("cpu"), {}};
-  DCMT_ASSIGN_OR_RETURN(const bool owners, has_column(database, "block", "owner"));
-  devices.has_owners = owners;
+  DCMT_ASSIGN_OR_RETURN(const bool has_owners, has_column(database, "block", "owner"));
+  devices.has_owners = has_owners;
   DCMT_ASSIGN_OR_RETURN(const bool streams, has_streams(database));
   devices.has_streams = streams;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));

@@ -26,8 +26,8 @@ struct Remark {
   std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
   std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
   Bytes bytes;                  ///< kept; 0 where it is of none, or not known
-  Bytes per_step;               ///< of kGrows
-  std::string place;            ///< of kGrows: where most of them were made
+  Bytes per_step = {};               ///< of kGrows
+  std::string place = {};            ///< of kGrows: where most of them were made
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

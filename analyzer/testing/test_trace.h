@@ -39,7 +39,7 @@ struct LocalOf {
 
 /// What a scan found of a storage.
 struct HeldOf {
-  std::vector<std::string> containers;
+  std::vector<std::string> containers = {};
   std::string path = {};   ///< empty: no owner was found
   bool otherwise = false;  ///< something else leads to it, or may
 };
