@@ -77,7 +77,8 @@ def test_the_peak_by_holder(report):
     for name, (kind, each_step) in HOLDERS.items():
         if name not in ("main: first", "main: second"):
             found = sum(size for holder, size in holders.items() if holder in (name, f"{name}, as others made there"))
-            assert (STEPS - 1) * each_step <= found <= STEPS * each_step
+            # At the peak there are values that the same lines have just made and will drop.
+            assert (STEPS - 1) * each_step <= found <= (STEPS + 1) * each_step
     both = sum(size for holder, size in holders.items() if holder.startswith("main: first + main: second"))
     assert both in ((STEPS - 1) * FLOATS, STEPS * FLOATS)
 

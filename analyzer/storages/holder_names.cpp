@@ -31,9 +31,17 @@ std::optional<std::string> HolderNames::seen(StorageId storage) const {
     if (!name.empty()) name += " + ";
     name += data_.text(data_.owners.container(id)->path);
   }
-  if (!name.empty()) return name;
+  // A weight is in the graph of each output that somebody keeps, and it is the model's all the same.
+  if (!name.empty() && !held->otherwise) return name;
   const OwnerPath* path = data_.owners.path_to(storage);
-  if (path == nullptr) return std::nullopt;
+  for (auto at = path; at != nullptr && at != data_.owners.paths.data() + data_.owners.paths.size(); ++at) {
+    if (at->storage != storage) break;
+    const bool through_graph = data_.text(at->path).find(".grad_fn") != std::string_view::npos;
+    if (!at->confirmed || through_graph) continue;
+    path = at;
+    break;
+  }
+  if (path == nullptr) return name.empty() ? std::nullopt : std::optional(name);
   const std::string_view holder = holder_of(data_.text(path->path));
   return holder.empty() ? std::string("a cycle that Python's collector frees") : without_numbers(holder);
 }
