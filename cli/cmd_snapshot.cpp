@@ -23,18 +23,6 @@ struct Arguments {
   bool json = false;
 };
 
-const char* role_name(scan::Role role) {
-  switch (role) {
-    case scan::Role::kParameter:
-      return "parameter";
-    case scan::Role::kGradient:
-      return "gradient";
-    case scan::Role::kNone:
-      return "";
-  }
-  return "";
-}
-
 std::string holder_text(const scan::HoldingGroup& group) {
   if (group.holder.empty())
     return group.role == scan::Role::kNone ? "(no holder found)" : "(only the tensor it belongs to)";
@@ -57,7 +45,7 @@ std::string snapshot_text(const Arguments& arguments, const scan::Census& census
   const std::vector<scan::HoldingGroup> groups = scan::group_by_holder(census);
   for (std::size_t i = 0; i < groups.size() && (arguments.all || i < arguments.rows); ++i) {
     table.add({rounded_bytes(static_cast<std::int64_t>(groups[i].bytes)),
-               grouped(static_cast<std::int64_t>(groups[i].storages)), role_name(groups[i].role),
+               grouped(static_cast<std::int64_t>(groups[i].storages)), std::string(name_of(groups[i].role)),
                holder_text(groups[i])});
     for (const std::string& also : groups[i].also) table.add({"", "", "", "  also " + also});
   }
@@ -81,7 +69,7 @@ nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Cen
     Json holders = Json::array();
     for (const scan::Holder& holder : storage.holders)
       holders.push_back({{"path", holder.readable()}, {"confirmed", holder.confirmed}});
-    const std::string role = role_name(storage.role);
+    const std::string role(name_of(storage.role));
     storages.push_back({{"data", storage.data},
                         {"bytes", storage.bytes},
                         {"references", storage.references},

@@ -15,7 +15,7 @@ struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
   bool has_owners = false;     ///< the table has them: not in schema 1
-  bool has_streams = false;    ///< the trace of an allocator was followed, which alone tells of them
+  bool has_streams = false;    ///< the trace of an allocator was followed, which alone records them
 };
 
 [[nodiscard]] Status read_operators(Database& database, const Stretch& stretch, Column<Operator>& operators);

@@ -77,7 +77,7 @@ void StorageChanges::add(const TraceData& data, StorageId storage) {
         std::ranges::upper_bound(own, at, {}, [](const BlockOf& one) { return one.block->span.from_seq; });
     if (std::prev(later)->all_ended <= at) losses_.push_back(Gone(*block));
   }
-  // Of those at one moment, the first is the one that is found.
+  // Of those with one sequence the first counts.
   const std::ranges::subrange losses(losses_.begin() + first_loss, losses_.end());
   std::ranges::stable_sort(losses, {}, &Gone::seq);
   losses_.erase(std::ranges::unique(losses, {}, &Gone::seq).begin(), losses_.end());

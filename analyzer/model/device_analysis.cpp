@@ -13,19 +13,18 @@ namespace {
 Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
   std::set<BlockId> counted;
   Bytes bytes;
-  if (finding.growth) {
-    for (const GrowingStorage& each : finding.growth->storages) {
-      for (const Block* block : data.blocks_by_storage.of(each.storage)) {
-        if (block->device == peak.device && block->span.covers(peak.seq)) bytes.value += block->bytes.value;
-      }
-    }
-  }
-  for (const FindingItem& item : finding.items) {
-    if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
-    for (const Block* block : data.blocks_by_storage.of(item.storage)) {
+  const auto add = [&](StorageId storage) {
+    for (const Block* block : data.blocks_by_storage.of(storage)) {
       const bool alive = block->device == peak.device && block->span.covers(peak.seq);
       if (alive && counted.insert(block->id).second) bytes.value += block->bytes.value;
     }
+  };
+  if (finding.growth) {
+    for (const GrowingStorage& each : finding.growth->storages) add(each.storage);
+  }
+  for (const FindingItem& item : finding.items) {
+    if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
+    add(item.storage);
   }
   return bytes;
 }

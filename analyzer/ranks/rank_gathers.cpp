@@ -66,7 +66,7 @@ std::optional<GatherDivergence> divergence_in(const StepOfRanks& step) {
   return std::nullopt;
 }
 
-/// True if two of the sides contradict each other in a field that both know.
+/// True if two of the sides contradict each other in a field that both have.
 template <class Field>
 bool contradict(const std::vector<ParameterDifference::Side>& sides, Field field) {
   const auto known =

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/rules/rules.h"
@@ -172,7 +173,7 @@ struct Group {
   std::size_t first = ~std::size_t{0};
 
   void add(const Living& living, StackId stack, const Rounds& rounds, bool seen, bool frees, bool alone) {
-    growth.storages.push_back({living.storage->id, living.bytes, rounds.end(living.round), seen, frees});
+    growth.storages.push_back({living.storage->id, living.bytes, rounds.end(living.round), frees});
     if (seen) ++growth.seen;
     if (alone && frees) growth.alone.value += living.bytes.value;
     GrowingSite& site = sites[stack];

@@ -15,7 +15,6 @@ struct GrowingStorage {
   StorageId storage;
   Bytes bytes;
   Sequence round_end;  ///< of the round in which it was made
-  bool seen = false;   ///< a scan found it there
   bool frees = false;  ///< it goes when this container and others that grow let go of it
 };
 

@@ -1,5 +1,8 @@
 #include "analyzer/storages/holder_names.h"
 
+#include <algorithm>
+#include <span>
+
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
@@ -33,14 +36,11 @@ std::optional<std::string> HolderNames::seen(StorageId storage) const {
   }
   // A weight is in the graph of each output that somebody keeps, and it is the model's all the same.
   if (!name.empty() && !held->otherwise) return name;
-  const OwnerPath* path = data_.owners.path_to(storage);
-  for (auto at = path; at != nullptr && at != data_.owners.paths.data() + data_.owners.paths.size(); ++at) {
-    if (at->storage != storage) break;
-    const bool through_graph = data_.text(at->path).find(".grad_fn") != std::string_view::npos;
-    if (!at->confirmed || through_graph) continue;
-    path = at;
-    break;
-  }
+  const std::span<const OwnerPath> paths = data_.owners.paths_to(storage);
+  const auto past_graphs = std::ranges::find_if(paths, [this](const OwnerPath& path) {
+    return path.confirmed && data_.text(path.path).find(".grad_fn") == std::string_view::npos;
+  });
+  const OwnerPath* path = past_graphs != paths.end() ? &*past_graphs : data_.owners.path_to(storage);
   if (path == nullptr) return name.empty() ? std::nullopt : std::optional(name);
   const std::string_view holder = holder_of(data_.text(path->path));
   return holder.empty() ? std::string("a cycle that Python's collector frees") : without_numbers(holder);

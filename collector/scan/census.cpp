@@ -19,10 +19,19 @@ namespace {
 
 constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
 
-/// Names the holders of one storage: the cheapest path of each pattern, read a second time.
-/// The ways that are confirmed go to `search`.
-std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, const Graph& graph, Paths& paths,
-                                 Cycles& cycles, SecondReading& second, ContainerSearch& search, std::uint64_t bytes) {
+/// What holders are named with.
+struct Naming {
+  const Graph& graph;
+  Paths paths;
+  Cycles cycles;
+  SecondReading second;
+  ContainerSearch search;  ///< gets the ways that are confirmed
+};
+
+/// Names the holders of a storage of so many bytes: the cheapest path of each pattern, read a second time.
+std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, std::uint64_t bytes,
+                                 Naming& naming) {
+  auto& [graph, paths, cycles, second, search] = naming;
   std::vector<Holder> holders;
   std::vector<std::string> patterns;
   for (const Owner& owner : owners) {
@@ -53,6 +62,24 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
   }
   std::ranges::stable_partition(holders, &Holder::confirmed);
   return holders;
+}
+
+/// Adds the containers of many storages to a census; `nodes` are its storages.
+void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonText& text, Census& census) {
+  const Reach reach(naming.graph, naming.search.find());
+  for (const Container& container : reach.containers()) {
+    const GraphNode& object = naming.graph.nodes()[container.node];
+    census.containers.push_back({naming.paths.text_of(container.way), naming.paths.place_of(container.way),
+                                 container.is_graph ? "graph" : text.type_name(object.address, object.kind),
+                                 container.entries.size()});
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::uint32_t by = reach.of(nodes[i]);
+    census.storages[i].otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
+    for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
+      if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
+    }
+  }
 }
 
 }  // namespace
@@ -109,14 +136,15 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   census.objects = graph.nodes().size() - 1;
   census.references = graph.edges().size();
   census.torn = objects.torn_objects();
+  if (census.objects == 0) {
+    return Error{ErrorCode::kCannotRecord, fmt::format("cannot inspect process {}: its memory is gone", state_->pid)};
+  }
 
   DCMT_ASSIGN_OR_RETURN(ProcessMemory fresh_source, ProcessMemory::open(state_->pid));
   Mirror fresh(fresh_source);
-  SecondReading second(graph, fresh, types);
   Owners owners(graph, types, text);
-  Paths paths(graph, memory, types, text);
-  Cycles cycles(graph);
-  ContainerSearch search(graph, types.names);
+  Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types),
+                ContainerSearch(graph, types.names)};
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : owners.storages()) {
     const Address storage = graph.nodes()[node].address;
@@ -129,27 +157,11 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
     const StorageOwners found = owners.of(node);
     held.role = found.role;
-    held.holders = name_holders(found.owners, options.paths, graph, paths, cycles, second, search, held.bytes);
+    held.holders = name_holders(found.owners, options.paths, held.bytes, naming);
     census.storages.push_back(std::move(held));
     nodes.push_back(node);
   }
-  const Reach reach(graph, search.find());
-  for (const Container& container : reach.containers()) {
-    const GraphNode& object = graph.nodes()[container.node];
-    census.containers.push_back({paths.text_of(container.way), paths.place_of(container.way),
-                                 container.is_graph ? "graph" : text.type_name(object.address, object.kind),
-                                 container.entries.size()});
-  }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::uint32_t by = reach.of(nodes[i]);
-    census.storages[i].otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
-    for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
-      if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
-    }
-  }
-  if (census.objects == 0) {
-    return Error{ErrorCode::kCannotRecord, fmt::format("cannot inspect process {}: its memory is gone", state_->pid)};
-  }
+  add_containers(nodes, naming, text, census);
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(ProcessMemory::open(state_->pid).status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();

@@ -10,18 +10,6 @@ namespace {
 /// Of one reading so many storages get rows, the largest: a trace must not grow by what is small.
 constexpr std::size_t kMostStorages = 20'000;
 
-std::string_view role_text(scan::Role role) {
-  switch (role) {
-    case scan::Role::kParameter:
-      return "parameter";
-    case scan::Role::kGradient:
-      return "gradient";
-    case scan::Role::kNone:
-      break;
-  }
-  return "";
-}
-
 }  // namespace
 
 void OwnerBook::begin(std::unordered_map<std::uint64_t, RowId> alive) {
@@ -91,7 +79,7 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const std::vector<scan:
 }
 
 Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers) {
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldRow{storage, scan_, role_text(held.role), held.otherwise}));
+  DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldRow{storage, scan_, name_of(held.role), held.otherwise}));
   for (const std::uint32_t container : held.containers) {
     DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, containers[container], scan_}));
   }

@@ -1,33 +1,23 @@
 #include "collector/recorder/assemble/owner_book.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "trace/sql/trace_file.h"
+#include "collector/recorder/testing/trace_fixture.h"
 
 namespace dcmt::recorder {
 namespace {
 
 using Rows = std::vector<std::string>;
 
-class OwnerBookTest : public testing::Test {
+class OwnerBookTest : public testing::TraceFixture {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "dcmt_owners_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    Expected<Database> database = create_trace((folder_ / "t").string());
-    ASSERT_TRUE(database.ok());
-    Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-    ASSERT_TRUE(writer.ok());
-    writer_ = std::make_unique<TraceWriter>(std::move(*writer));
-    ASSERT_TRUE(writer_->begin().ok());
+    ASSERT_NO_FATAL_FAILURE(TraceFixture::SetUp());
     Expected<PrivateState> state = PrivateState::create(writer_->database());
     ASSERT_TRUE(state.ok());
     journal_ = std::make_unique<Journal>(Journal{*writer_, std::move(*state), RowKeeper(*writer_, {})});
@@ -36,8 +26,7 @@ class OwnerBookTest : public testing::Test {
   void TearDown() override {
     owners_.reset();
     journal_.reset();
-    writer_.reset();
-    std::filesystem::remove_all(folder_);
+    TraceFixture::TearDown();
   }
 
   void now(std::int64_t seq, std::int64_t ns) { journal_->now = {seq, ns}; }
@@ -74,8 +63,6 @@ class OwnerBookTest : public testing::Test {
         " owner.id");
   }
 
-  std::filesystem::path folder_;
-  std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<OwnerBook> owners_;
 };

@@ -2,35 +2,16 @@
 #include "collector/recorder/assemble/threads.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <memory>
 #include <string>
 
-#include "trace/sql/trace_file.h"
+#include "collector/recorder/testing/trace_fixture.h"
 
 namespace dcmt::recorder {
 namespace {
 
-class ThreadsTest : public testing::Test {
+class ThreadsTest : public testing::TraceFixture {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "dcmt_threads_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    Expected<Database> database = create_trace((folder_ / "t").string());
-    ASSERT_TRUE(database.ok());
-    Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-    ASSERT_TRUE(writer.ok());
-    writer_ = std::make_unique<TraceWriter>(std::move(*writer));
-    ASSERT_TRUE(writer_->begin().ok());
-  }
-  void TearDown() override {
-    writer_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
   std::int64_t integer(const std::string& sql) {
     Expected<Statement> query = writer_->database().prepare(sql);
     EXPECT_TRUE(query.ok() && *query->step()) << sql;
@@ -43,9 +24,6 @@ class ThreadsTest : public testing::Test {
     made.tid = tid;
     return made;
   }
-
-  std::filesystem::path folder_;
-  std::unique_ptr<TraceWriter> writer_;
 };
 
 TEST_F(ThreadsTest, AHundredThousandAreKnownByTheirKernelIds) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -26,8 +25,8 @@ constexpr std::size_t kMostMemory = std::size_t{256} << 20;
 /// What a reading of a program that has just imported torch takes.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
 
-/// True while a reading is under way in this recorder.
-std::atomic<bool> reading = false;
+/// True while a reading is under way in this recorder. Of the thread that drains, which begins readings and ends them.
+bool reading = false;
 
 /// Resident bytes of this process.
 std::size_t own_memory() {

@@ -3,26 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/scan/graph/paths.h"
+
 namespace dcmt::scan {
 namespace {
 
 constexpr std::size_t kMostContainers = 31;
 
-}  // namespace
-
-ContainerSearch::ContainerSearch(const Graph& graph, Names& names) : graph_(graph) {
-  for (const char* label : {".__dict__", "._modules", "._parameters", "._buffers"}) {
-    attribute_labels_.insert(names.number(label));
-  }
+bool is_entry_label(Label label) {
+  return label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue || label == Label::kDictKey;
 }
+
+}  // namespace
 
 bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
   const GraphEdge& reference = graph_.edges()[edge];
+  if (!is_entry_label(reference.label)) return false;
   if (reference.label == Label::kItem || reference.label == Label::kSetItem) return true;
-  if (reference.label != Label::kDictValue && reference.label != Label::kDictKey) return false;
   // A dictionary of attributes is the object that has them.
   const GraphEdge& to_dict = graph_.edges()[before];
-  const bool attributes = to_dict.label == Label::kName && attribute_labels_.contains(to_dict.index);
+  const bool attributes = to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index));
   return !attributes && to_dict.source != kRootNode;
 }
 
@@ -90,10 +90,7 @@ void Reach::spread(const Graph& graph) {
   reached_by_.assign(graph.nodes().size(), 0);
   // Every entry of a container counts, also those that lead to no storage that is looked for.
   const auto is_entry = [&](const Container& container, EdgeIndex number) {
-    const Label label = graph.edges()[number].label;
-    return container.is_graph ? container.entries.contains(number)
-                              : label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue ||
-                                    label == Label::kDictKey;
+    return container.is_graph ? container.entries.contains(number) : is_entry_label(graph.edges()[number].label);
   };
   std::vector<std::uint8_t> container_of(graph.nodes().size(), 0);  // from 1
   for (std::size_t i = 0; i < containers_.size(); ++i) {

@@ -23,7 +23,7 @@ struct Container {
 /// What would still lead to an object if some containers let go of their entries.
 class Reach {
  public:
-  static constexpr std::uint32_t kOtherwise = 1;  ///< a way past all containers, or nobody knows
+  static constexpr std::uint32_t kOtherwise = 1;  ///< a way past all containers, or one that was not decoded
 
   /// A container that hangs on others alone is dropped: what it holds is theirs. At most 31 stay.
   Reach(const Graph& graph, std::vector<Container> containers);
@@ -42,7 +42,7 @@ class Reach {
 /// Finds the container of each way to a storage: where the ways part. Not thread-safe.
 class ContainerSearch {
  public:
-  explicit ContainerSearch(const Graph& graph, Names& names);
+  ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {}
 
   /// `way` leads from a root to a storage of so many bytes.
   void add(std::vector<EdgeIndex> way, std::uint64_t bytes);
@@ -56,7 +56,7 @@ class ContainerSearch {
   [[nodiscard]] std::size_t graph_begins(const std::vector<EdgeIndex>& way) const;
 
   const Graph& graph_;
-  std::set<std::uint32_t> attribute_labels_;
+  const Names& names_;
   struct Way {
     std::vector<EdgeIndex> edges;
     std::uint64_t bytes;

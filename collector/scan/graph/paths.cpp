@@ -19,12 +19,11 @@ bool is_number(const std::string& word) {
   return !word.empty() && std::ranges::all_of(word, [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
-/// Dictionaries whose entries a person writes as attributes.
-bool holds_attributes(const std::string& label) {
+}  // namespace
+
+bool holds_attributes(std::string_view label) {
   return label == ".__dict__" || label == "._modules" || label == "._parameters" || label == "._buffers";
 }
-
-}  // namespace
 
 std::vector<EdgeIndex> Paths::way_to(NodeIndex node) const {
   std::vector<EdgeIndex> way;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/scan/graph/cycles.h"
@@ -10,6 +11,9 @@
 #include "collector/scan/objects/python_text.h"
 
 namespace dcmt::scan {
+
+/// Whether this is how an object refers to a dictionary whose entries a person writes as attributes of the object.
+[[nodiscard]] bool holds_attributes(std::string_view label);
 
 /// Not thread-safe. Texts are read from the mirror when they are asked for.
 class Paths {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,19 @@ enum class Label : std::uint8_t {
 
 /// What a tensor of a storage is to its module, as far as an object says it.
 enum class Role : std::uint8_t { kNone, kParameter, kGradient };
+
+/// "parameter"; empty for kNone.
+[[nodiscard]] constexpr std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::kParameter:
+      return "parameter";
+    case Role::kGradient:
+      return "gradient";
+    case Role::kNone:
+      break;
+  }
+  return "";
+}
 
 struct Reference {
   Address target = 0;
