@@ -28,6 +28,14 @@ std::string held_text(const Growth& growth) {
   return growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder;
 }
 
+std::string kept_sentence(const model::Report& report) {
+  std::int64_t bytes = 0;
+  for (const Finding& finding : report.findings) {
+    if (finding.growth && finding.growth->steps == 0) bytes += finding.bytes.value;
+  }
+  return bytes == 0 ? std::string() : fmt::format("{} kept by the traceback of an exception. ", rounded_bytes(bytes));
+}
+
 /// Storages that were made after the last reading are held like those that were made at the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.seen == growth.storages) return "certain";
@@ -39,24 +47,28 @@ std::string holder_confidence(const Growth& growth) {
 std::string growth_sentence(const model::Report& report) {
   std::vector<std::string> holders;
   for (const Finding& finding : report.findings) {
-    if (finding.growth) holders.push_back(short_holder(*finding.growth));
+    if (finding.growth && finding.growth->steps > 0) holders.push_back(short_holder(*finding.growth));
   }
-  if (holders.empty()) return {};
+  std::string kept = kept_sentence(report);
+  if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
     holders.resize(kMostNamed);
     holders.push_back(fmt::format("{} more", more));
   }
   return fmt::format("Memory grows by {} a step, held by {}. ", rounded_bytes(report.summary.growth_per_step.value),
-                     joined(holders, ", "));
+                     joined(holders, ", ")) +
+         kept;
 }
 
 std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
   const Growth& growth = *finding.growth;
-  std::string text =
-      fmt::format("{}  {}  {}   {} in {}, {} more each   holder: {}\n", finding.number, style.bad("GROWS"),
-                  short_holder(growth), rounded_bytes(finding.bytes.value), counted(growth.steps, "step"),
-                  rounded_bytes(growth.per_step.value), holder_confidence(growth));
+  const std::string how =
+      growth.steps > 0
+          ? fmt::format(" in {}, {} more each", counted(growth.steps, "step"), rounded_bytes(growth.per_step.value))
+          : std::string();
+  std::string text = fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
+                                 short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));
   text += labelled("held by", held_text(growth), style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];

@@ -83,7 +83,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   if (analysis.devices.empty()) analysis.devices.emplace_back();
   watch.done(0.6);
   for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
-                          rules::grows, rules::awaits_stream, rules::reserved_beyond_active}) {
+                          rules::grows, rules::kept_by_traceback, rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     for (Finding& finding : rule(data, analysis.releases)) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;

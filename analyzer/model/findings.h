@@ -120,7 +120,7 @@ struct Finding {
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
     field("rule", &Finding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
-          "\"reserved_beyond_active\", \"grows\"");
+          "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\"");
     field("classes", &Finding::classes, "defect classes");
     field("title", &Finding::title, "");
     field("device", &Finding::device, "of its storages; the bytes at the peak below are of the peak of this device");
@@ -158,7 +158,7 @@ struct Finding {
     field("out_of_memory", &Finding::out_of_memory, "alike errors, for the rule of that name; else empty");
     field("waits", &Finding::waits, "for the rule \"awaits_stream\"");
     field("pools", &Finding::pools, "for the rule \"reserved_beyond_active\"");
-    field("growth", &Finding::growth, "for the rule \"grows\"");
+    field("growth", &Finding::growth, "for the rules \"grows\" and \"kept_by_traceback\"");
   }
 };
 

@@ -1,4 +1,4 @@
-// A finding about memory that grows.
+// A finding about storages that outlive their step: of memory that grows, or that a traceback keeps.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ struct Growth {
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");
-    field("steps", &Growth::steps, "in which it grew, to the end of the last one");
+    field("steps", &Growth::steps, "in which it grew, to the end of the last one; 0: it does not grow");
     field("per_step_bytes", &Growth::per_step, "mean over these");
     field("storages", &Growth::storages, "alive at the end of the last step");
     field("seen", &Growth::seen,

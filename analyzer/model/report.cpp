@@ -14,7 +14,7 @@ Bytes growth_per_step(const Analysis& analysis) {
   std::map<StorageId, Bytes> storages;
   std::int64_t steps = 1;
   for (const analyzer::Finding& finding : analysis.findings) {
-    if (!finding.growth) continue;
+    if (!finding.growth || finding.growth->rounds == 0) continue;
     steps = std::max(steps, finding.growth->rounds);
     for (const analyzer::GrowingStorage& each : finding.growth->storages) storages[each.storage] = each.bytes;
   }

@@ -67,7 +67,7 @@ struct Finding {
   std::vector<OomVerdict> out_of_memory;        ///< alike errors, for the rule of that name; else empty
   std::optional<WaitsAtPeak> waits;             ///< for the rule awaits_stream
   std::optional<StreamPools> pools;             ///< for the rule reserved_beyond_active
-  std::optional<Growth> growth;                 ///< for the rule grows
+  std::optional<Growth> growth;                 ///< for the rules grows and kept_by_traceback
   Bytes bytes;                                  ///< of the distinct parameters, each at its largest
   double byte_seconds = 0;                      ///< bytes times time, from since to until (or the end of the trace)
   Bytes dead_at_peak;                           ///< of the measured peak; 0 if its storages could not have been freed

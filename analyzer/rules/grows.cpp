@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
@@ -24,39 +25,6 @@ constexpr std::size_t kFewestAdding = 3;
 constexpr double kMostGone = 0.25;
 /// The last third of the run adds at least such a share of what a third adds on average.
 constexpr double kStillAdds = 0.4;
-
-/// The rounds of a run, by their ends. Round 0 makes what the program keeps.
-class Rounds {
- public:
-  explicit Rounds(const TraceData& data) {
-    for (const Step& step : steps_of(data)) {
-      if (!step.to.valid()) continue;
-      steps_ += step.count;
-      ends_.push_back(step.to);
-      until_.push_back(steps_);
-    }
-  }
-  [[nodiscard]] std::size_t size() const { return ends_.size(); }
-  /// Steps that have ended.
-  [[nodiscard]] std::int64_t steps() const { return steps_; }
-  [[nodiscard]] Sequence end(std::size_t round) const { return ends_[round]; }
-  /// The round in which something happened; size() after the last one.
-  [[nodiscard]] std::size_t at(Sequence seq) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(ends_, seq) - ends_.begin());
-  }
-  /// Steps before this round.
-  [[nodiscard]] std::int64_t steps_before(std::size_t round) const { return round == 0 ? 0 : until_[round - 1]; }
-  /// 0 to 2.
-  [[nodiscard]] std::size_t third(std::size_t round) const {
-    const std::int64_t before = steps_before(round) - steps_before(1);
-    return static_cast<std::size_t>(before * 3 / std::max<std::int64_t>(1, steps_ - steps_before(1)));
-  }
-
- private:
-  std::vector<Sequence> ends_;
-  std::vector<std::int64_t> until_;
-  std::int64_t steps_ = 0;
-};
 
 struct Living {
   const Storage* storage = nullptr;
@@ -85,8 +53,7 @@ std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
     const std::size_t round = rounds.at(storage.span.from_seq);
     if (round >= rounds.size() || storage.bytes.value == 0) continue;
     if (storage.span.ended() && storage.span.to_seq <= rounds.end(round)) continue;
-    const auto gathers = [](const Mark* mark) { return mark->gives_storage(); };
-    if (std::ranges::any_of(data.marks_by_storage.of(storage.id), gathers)) continue;  // the rules of releases judge it
+    if (is_gathered(data, storage)) continue;  // the rules of releases judge it
     Site& site = sites[storage.birth.stack];
     const auto bytes = static_cast<double>(storage.bytes.value);
     if (round > 0) site.made += bytes;
@@ -185,6 +152,12 @@ struct Group {
   }
 };
 
+/// Two readings found no root that leads to it: it goes with the cycle.
+bool only_cycles_hold(const TraceData& data, StorageId storage) {
+  return std::ranges::all_of(data.owners.paths_to(storage),
+                             [&](const OwnerPath& path) { return data.text(path.path).starts_with("cycle "); });
+}
+
 std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& rounds) {
   std::map<std::string, Group> groups;
   for (const auto& [stack, site] : sites_of(data, rounds)) {
@@ -210,7 +183,8 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
-      group.add(living, stack, rounds, seen, false, false);
+      const bool frees = by.path != nullptr && only_cycles_hold(data, by.path->storage);
+      group.add(living, stack, rounds, seen, frees, frees);
     }
   }
   return groups;

@@ -100,6 +100,21 @@ TEST(Grows, OnlyACycleThatPythonsCollectorCannotSeeIsALeak) {
             (std::vector<std::string>{"cycle Kept.x → SigmoidBackward0._saved_result → Kept"}));
 }
 
+TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
+  TestTrace trace;
+  const HeldOf cycle{.path = "cycle Kept.x → N._saved_result → Kept (through autograd nodes)", .otherwise = true};
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), cycle);
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->alone, Bytes(1000));
+  // At the highest moment, in the last step, nine are of steps that have ended.
+  EXPECT_EQ(findings.front().predicted_peak, Bytes(5000 + 700 + 100));
+}
+
 TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {
   TestTrace trace;
   program(trace, 12, [&](int step) {

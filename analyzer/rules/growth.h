@@ -1,4 +1,4 @@
-// Memory that grows: storages that each round of the program adds to what one holder keeps.
+// Storages that one holder keeps beyond the round in which they were made: mostly, each round adds some.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct GrowingSite {
   std::int64_t storages = 0;
 };
 
+/// Of a finding about storages that do not become more, `rounds` is 0.
 struct Growth {
   std::string holder;       ///< "main: probe.seen"; empty: no scan found them
   std::string_view place;   ///< where the frame stood that is the root of the path; empty: another root

@@ -33,4 +33,8 @@ namespace dcmt::analyzer::rules {
 /// D01 (a graph kept by a value), D11 (a hook's store), D12 (a cache).
 [[nodiscard]] std::vector<Finding> grows(const TraceData& data, const Releases& releases);
 
+/// D14: storages that outlived their step and that nothing holds but the frames of a traceback. A reading of the memory
+/// has to have found them.
+[[nodiscard]] std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases& releases);
+
 }  // namespace dcmt::analyzer::rules

@@ -42,6 +42,7 @@ struct HeldOf {
   std::vector<std::string> containers = {};
   std::string path = {};   ///< empty: no owner was found
   bool otherwise = false;  ///< something else leads to it, or may
+  std::string type = "list";  ///< of the containers
 };
 
 /// An allocator gives up a request.
@@ -517,7 +518,6 @@ class TestTrace {
     if (held_.empty()) return {};
     const auto text = [&](const std::string& value) { return *writer.intern(value); };
     const RowId place = text("train.py:37");
-    const RowId type = text("list");
     ScanRow scan;
     scan.id = 1;
     DCMT_RETURN_IF_ERROR(writer.write(scan));
@@ -532,6 +532,7 @@ class TestTrace {
       for (const std::string& path : of.containers) {
         const auto [container, fresh] = containers.try_emplace(path, static_cast<RowId>(containers.size()) + 1);
         if (fresh) {
+          const RowId type = text(of.type);
           DCMT_RETURN_IF_ERROR(writer.write(ContainerRow{container->second, text(path), place, type, 1, 1, 1}));
         }
         DCMT_RETURN_IF_ERROR(writer.write(HeldInRow{storage, container->second, 1}));

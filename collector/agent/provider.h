@@ -193,6 +193,10 @@ DCMT_AGENT_API const CudaProvider* cuda_provider() noexcept;
 /// Called by the torch provider instead, if its self-check failed: nothing is recorded and the recorder says `why`.
 DCMT_AGENT_API void refuse(const char* why) noexcept;
 
+/// The program has ended, and nothing of it is torn down yet. Waits while the recorder reads the memory of the process,
+/// if it wants to: at most 2 seconds, and not beyond the next signal. Call it without the GIL.
+DCMT_AGENT_API void await_last_reading() noexcept;
+
 /// Tells the recorder which torch this is.
 DCMT_AGENT_API void set_torch_version(const char* version) noexcept;
 DCMT_AGENT_API void set_python_version(const char* version) noexcept;

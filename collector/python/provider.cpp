@@ -5,6 +5,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/python/codes.h"
+#include "collector/python/exit.h"
 #include "collector/python/functions.h"
 #include "collector/python/interpreter.h"
 #include "collector/python/locals.h"
@@ -67,6 +68,7 @@ void start() noexcept {
     agent::diagnose(wire::DiagnosticCode::kNote, "no memory for the table of code objects: stacks cost more");
   }
   load_functions();
+  watch_exit();
   const auto length = std::strcspn(version, " ");
   snprintf(text, sizeof text, "%.*s", static_cast<int>(length), version);
   agent::set_python_version(text);

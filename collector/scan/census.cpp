@@ -64,13 +64,25 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
   return holders;
 }
 
+std::string type_of(ContainerKind kind, std::string of_object) {
+  switch (kind) {
+    case ContainerKind::kEntries:
+      return of_object;
+    case ContainerKind::kGraph:
+      return "graph";
+    case ContainerKind::kFinishedFrame:
+      return "finished frame";
+  }
+  return of_object;
+}
+
 /// Adds the containers of many storages to a census; `nodes` are its storages.
 void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonText& text, Census& census) {
   const Reach reach(naming.graph, naming.search.find());
   for (const Container& container : reach.containers()) {
     const GraphNode& object = naming.graph.nodes()[container.node];
     census.containers.push_back({naming.paths.text_of(container.way), naming.paths.place_of(container.way),
-                                 container.is_graph ? "graph" : text.type_name(object.address, object.kind),
+                                 type_of(container.kind, text.type_name(object.address, object.kind)),
                                  container.entries.size()});
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -31,7 +31,8 @@ struct Holder {
 struct CommonContainer {
   std::string path;         ///< "main: probe.seen"
   std::string place;        ///< as of a Holder
-  std::string type;         ///< "list"; "graph": what a tensor holds by its autograd graph
+  std::string type;         ///< "list"; "graph": what a tensor holds by its autograd graph; "finished frame": the
+                            ///< variables of a call that an exception has ended
   std::size_t entries = 0;  ///< that were found to hold storages
 };
 

@@ -22,6 +22,14 @@ enum class AgentState : std::uint32_t {
   kRefused = 3,   ///< the self-check failed; `message` says why
 };
 
+/// What the process and the recorder say to each other at the program's end. A futex: whoever changes it wakes the other.
+enum class LastReading : std::uint32_t {
+  kNone = 0,      ///< the program has not ended
+  kAwaited = 1,   ///< it has, and the process waits for the recorder
+  kUnderWay = 2,  ///< the recorder reads the memory of the process, or is about to
+  kDone = 3,      ///< it has read it, or does not want to: the process goes on
+};
+
 /// First page of the file.
 struct Header {
   char magic[8];
@@ -49,7 +57,8 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
   /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
   std::atomic<std::uint32_t> forked_children;
-  std::atomic<std::uint32_t> taken_over;  ///< 1 once a recorder has opened the spool to drain it
+  std::atomic<std::uint32_t> taken_over;    ///< 1 once a recorder has opened the spool to drain it
+  std::atomic<std::uint32_t> last_reading;  ///< LastReading
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

@@ -1,7 +1,9 @@
 #include "trace/spool/spool_reader.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +119,17 @@ std::string SpoolReader::python_version() const {
 }
 std::string SpoolReader::message() const { return text_of(header().message, sizeof Header::message); }
 std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_order_relaxed); }
+bool SpoolReader::awaits_last_reading() const {
+  const auto word = static_cast<LastReading>(header().last_reading.load(std::memory_order_acquire));
+  return word == LastReading::kAwaited || word == LastReading::kUnderWay;
+}
+
+void SpoolReader::answer(LastReading answer) {
+  std::atomic<std::uint32_t>& word = header().last_reading;
+  word.store(static_cast<std::uint32_t>(answer), std::memory_order_release);
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
 std::uint32_t SpoolReader::forked_children() const { return header().forked_children.load(std::memory_order_relaxed); }
 std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 

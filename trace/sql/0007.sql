@@ -32,7 +32,7 @@ CREATE TABLE container(
   id INTEGER PRIMARY KEY,
   path INTEGER NOT NULL,            -- string
   place INTEGER,                    -- as of an owner
-  type INTEGER NOT NULL,            -- string: "list"
+  type INTEGER NOT NULL,            -- string: "list"; "graph": a tensor's; "finished frame": ended by an exception
   entries INTEGER NOT NULL,         -- that held storages, in the last scan
   scan INTEGER NOT NULL, last_scan INTEGER NOT NULL);
 

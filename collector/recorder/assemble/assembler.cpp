@@ -98,6 +98,10 @@ class Assembler::Impl {
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] std::int64_t growing() const { return growth_.growing(); }
+  [[nodiscard]] bool wants_reading() const {
+    const auto [from, to] = growth_.outlived();
+    return lifetimes_.lives_since(std::max(from, owners_.read_until()), to) || owners_.is_unsure_of(from, to);
+  }
   void reading_begins() { owners_.begin(lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
   Status reading_failed(std::string_view why) {
@@ -245,7 +249,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
-    growth_.round();
+    growth_.round(seq);
   }
   return journal_.rows.check_volume(journal_.now);
 }
@@ -552,7 +556,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
+  if (phases_.steps() == 0) growth_.round(journal_.now.seq);  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());
@@ -610,6 +614,7 @@ Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_ow
 Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
 std::int64_t Assembler::growing() const { return impl_->growing(); }
+bool Assembler::wants_reading() const { return impl_->wants_reading(); }
 void Assembler::reading_begins() { impl_->reading_begins(); }
 Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }
 Status Assembler::reading_failed(std::string_view why) { return impl_->reading_failed(why); }

@@ -83,6 +83,8 @@ class Assembler {
 
   /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
   [[nodiscard]] std::int64_t growing() const;
+  /// Something outlived its step that no reading has found, or of which one found nobody who holds it.
+  [[nodiscard]] bool wants_reading() const;
   /// A reading of the process's memory begins now.
   void reading_begins();
   /// It is over, and the records up to its end are applied.

@@ -1,6 +1,7 @@
 #include "collector/recorder/assemble/growth_watch.h"
 
 #include <limits>
+#include <utility>
 
 namespace dcmt::recorder {
 namespace {
@@ -19,7 +20,9 @@ void GrowthWatch::change(RowId stack, std::int64_t bytes) {
   changed_.push_back(stack);
 }
 
-void GrowthWatch::round() {
+void GrowthWatch::round(std::int64_t seq) {
+  if (first_round_ == 0) first_round_ = seq;
+  round_before_ = std::exchange(latest_round_, seq);
   for (const RowId stack : changed_) {
     Site& site = sites_[stack];
     site.changed = false;

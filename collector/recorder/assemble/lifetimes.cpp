@@ -336,6 +336,14 @@ std::unordered_map<std::uint64_t, RowId> Lifetimes::living_storages() const {
   return living;
 }
 
+bool Lifetimes::lives_since(std::int64_t from, std::int64_t to) const {
+  bool lives = false;
+  storages_.each([&](const StorageRow& row) {
+    lives = lives || (row.bytes >= kFollowedBytes && row.span.from.seq > from && row.span.from.seq <= to);
+  });
+  return lives;
+}
+
 Status Lifetimes::end_storage(std::uint64_t address) {
   RowId id = 0;
   if (const auto* live = storages_.find(address); live != nullptr) {

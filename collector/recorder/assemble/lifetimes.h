@@ -71,6 +71,9 @@ class Lifetimes {
   /// The rows of all storages that are alive, by their addresses.
   [[nodiscard]] std::unordered_map<std::uint64_t, RowId> living_storages() const;
 
+  /// Whether a storage of at least followed size is alive that began after the record `from`, and not after `to`.
+  [[nodiscard]] bool lives_since(std::int64_t from, std::int64_t to) const;
+
   Status commit();
 
   [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }

@@ -22,6 +22,13 @@ void OwnerBook::storage_ended(RowId storage) {
   if (reading_) ended_.emplace(storage, journal_.now.ns);
 }
 
+bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
+  return std::ranges::any_of(unrooted_, [&](const auto& each) {
+    // A storage has the number of the record with which it began.
+    return each.first > from && each.first <= to && !current_.contains(each);
+  });
+}
+
 void OwnerBook::cancel() {
   reading_ = false;
   alive_ = {};
@@ -114,6 +121,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
   for (const auto& [row, held] : known) DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
   unrooted_ = std::exchange(found_unrooted_, {});
   std::erase_if(current_, [this](const auto& each) { return each.second.last_scan != scan_; });
+  read_until_ = from_seq_;
   cancel();
   return journal_.writer.write(scan);
 }

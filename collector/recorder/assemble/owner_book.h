@@ -35,6 +35,11 @@ class OwnerBook {
   void storage_ended(RowId storage);
   /// The reading is over, and the records up to its end are applied.
   Status end(const MemoryReading& reading);
+  /// The record at which the latest reading that was over began.
+  [[nodiscard]] std::int64_t read_until() const { return read_until_; }
+  /// Whether the latest reading found, for the first time, that nothing holds a storage of those that began after the
+  /// record `from`, and not after `to`.
+  [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
   /// The reading came to nothing.
   void cancel();
 
@@ -48,6 +53,7 @@ class OwnerBook {
   Journal& journal_;
   bool reading_ = false;
   std::int64_t from_seq_ = 0;
+  std::int64_t read_until_ = 0;
   std::unordered_map<std::uint64_t, RowId> alive_;
   std::unordered_map<RowId, std::int64_t> ended_;  ///< ns, of storages that ended since the reading began
   RowId scan_ = 0;                                 ///< of the latest reading

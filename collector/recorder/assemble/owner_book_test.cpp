@@ -127,5 +127,18 @@ TEST_F(OwnerBookTest, WhatCameToNothingLeavesNothing) {
   EXPECT_EQ(owners(), (Rows{"2|main: a|1|1|1"}));
 }
 
+TEST_F(OwnerBookTest, WhatIsHeldByNothingIsUnsureUntilItIsFoundAgain) {
+  EXPECT_EQ(owners_->read_until(), 0);
+  for (int scan = 1; scan <= 2; ++scan) {
+    now(30 + scan, 50);
+    owners_->begin({{0xA0, 7}, {0xB0, 8}});
+    end(100, 200, {held(0xA0, "cycle Node.next → Node", false), held(0xB0, "main: b")});
+    EXPECT_EQ(owners_->read_until(), 30 + scan);
+    EXPECT_EQ(owners_->is_unsure_of(6, 7), scan == 1);
+    EXPECT_FALSE(owners_->is_unsure_of(7, 9)) << "it began before";
+    EXPECT_FALSE(owners_->is_unsure_of(1, 6)) << "it began later";
+  }
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

@@ -20,6 +20,8 @@ constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr double kPressure = 0.5;
 /// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
 constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
+/// Of a process that has ended its program. That nothing holds a storage has to be found twice.
+constexpr int kMostLastReadings = 2;
 
 /// Quoted so that a shell reads it back as the same words.
 std::string shell_quote(const std::vector<std::string>& words) {
@@ -173,16 +175,36 @@ Status ProcessRecorder::wait_or_skip_gap() {
 }
 
 Status ProcessRecorder::read_memory() {
-  if (memory_ == nullptr || !first_record_) return {};
-  if (memory_->is_reading()) return end_reading(false);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - *first_record_;
-  if (!schedule_.is_due(elapsed.count(), assembler_->growing()) || !memory_->may_start()) {
-    return {};
+  if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(false));
+  if (reader_.awaits_last_reading()) return serve_last_reading();
+  if (memory_ == nullptr || memory_->is_reading() || !begins_readings_ || !first_record_) return {};
+  if (schedule_.is_due(since_first_record(), assembler_->growing()) && memory_->may_start()) begin_reading();
+  return {};
+}
+
+Status ProcessRecorder::serve_last_reading() {
+  // What the program did last: the process has published it before it asked.
+  reader_.take();
+  DCMT_RETURN_IF_ERROR(apply_sequenced());
+  const bool reads = memory_ != nullptr && memory_->is_reading();
+  const bool may_read = memory_ != nullptr && begins_readings_ && last_readings_ < kMostLastReadings;
+  const bool goes_on = reads || (may_read && assembler_->wants_reading());
+  reader_.answer(goes_on ? spool::LastReading::kUnderWay : spool::LastReading::kDone);
+  if (goes_on && !reads && memory_->may_start()) {
+    begin_reading();
+    ++last_readings_;
   }
-  reading_began_ = elapsed.count();
+  return {};
+}
+
+void ProcessRecorder::begin_reading() {
+  reading_began_ = since_first_record();
   assembler_->reading_begins();
   memory_->start();
-  return {};
+}
+
+double ProcessRecorder::since_first_record() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - *first_record_).count();
 }
 
 Status ProcessRecorder::end_reading(bool wait) {

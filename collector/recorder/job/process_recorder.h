@@ -39,6 +39,9 @@ class ProcessRecorder {
   /// @param layouts  folder with the layouts of torch
   void read_memory_of(pid_t pid, const std::string& layouts) { memory_ = std::make_unique<MemoryReader>(pid, layouts); }
 
+  /// No reading begins any more: the recorder is to end soon, and would wait for it.
+  void begin_no_reading() { begins_readings_ = false; }
+
   /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
   /// records there were.
   Expected<std::size_t> poll();
@@ -72,12 +75,18 @@ class ProcessRecorder {
   Status commit();
   Status write_start_meta(const RunFacts& run);
   Status read_memory();
+  /// The program has ended, and the process waits: reads its memory if there is more to learn, then lets it go.
+  Status serve_last_reading();
+  void begin_reading();
   Status end_reading(bool wait);
+  [[nodiscard]] double since_first_record() const;  ///< seconds
 
   spool::SpoolReader reader_;
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
   std::unique_ptr<MemoryReader> memory_;  ///< none: owners are not asked for, or cannot be read
+  bool begins_readings_ = true;
+  int last_readings_ = 0;  ///< begun while the process waited for them
   ScanSchedule schedule_;
   std::optional<std::chrono::steady_clock::time_point> first_record_;
   double reading_began_ = 0;  ///< seconds since then

@@ -147,5 +147,18 @@ TEST_F(ProcessRecorderTest, AProcessIsAliveOnlyWithItsOwnStart) {
   EXPECT_FALSE(ProcessRecorder::is_alive(facts));
 }
 
+TEST_F(ProcessRecorderTest, AProcessThatWaitsForAReadingThatNobodyMakesGoesOn) {
+  auto recorder = start();
+  publish(0, {1});
+  std::atomic<std::uint32_t>& word = spool_->header().last_reading;
+  ASSERT_TRUE(recorder->poll().ok());
+  EXPECT_EQ(word.load(), 0u) << "it has not asked";
+  word.store(static_cast<std::uint32_t>(spool::LastReading::kAwaited));
+  publish(0, {2});
+  ASSERT_TRUE(recorder->poll().ok());
+  EXPECT_EQ(word.load(), static_cast<std::uint32_t>(spool::LastReading::kDone));
+  EXPECT_EQ(recorder->totals().records, 2);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

@@ -65,6 +65,7 @@ std::size_t Session::poll(const JobState& job) {
   std::size_t drained = 0;
   for (auto it = live_.begin(); it != live_.end();) {
     ProcessRecorder& process = *it->second.recorder;
+    if (job.wait_status) process.begin_no_reading();
     Expected<std::size_t> result = process.poll();
     if (!result.ok()) {
       give_up(it->first, process, result.error());

@@ -16,6 +16,12 @@ bool is_entry_label(Label label) {
 
 }  // namespace
 
+ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {
+  for (const GraphEdge& edge : graph.edges()) {
+    if (edge.source == kRootNode && graph.nodes()[edge.target].kind == Kind::kFrame) running_.insert(edge.target);
+  }
+}
+
 bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
   const GraphEdge& reference = graph_.edges()[edge];
   if (!is_entry_label(reference.label)) return false;
@@ -54,22 +60,39 @@ std::size_t ContainerSearch::graph_begins(const std::vector<EdgeIndex>& way) con
   return 0;
 }
 
+std::size_t ContainerSearch::finished_frame(const std::vector<EdgeIndex>& way) const {
+  for (std::size_t i = 1; i < way.size(); ++i) {
+    const NodeIndex from = graph_.edges()[way[i - 1]].source;
+    const NodeIndex frame = graph_.edges()[way[i]].source;
+    const bool by_object = from != kRootNode && graph_.nodes()[from].kind == Kind::kFrameObject;
+    if (by_object && graph_.nodes()[frame].kind == Kind::kFrame && !running_.contains(frame)) return i;
+  }
+  return 0;
+}
+
+std::pair<std::size_t, ContainerKind> ContainerSearch::container_on(const std::vector<EdgeIndex>& way) const {
+  // A list of exceptions comes before their frames, and what a frame's list holds goes with the frame.
+  const std::size_t frame = finished_frame(way);
+  const std::size_t parts = parting(way);
+  if (parts != 0 && (frame == 0 || parts < frame)) return {parts, ContainerKind::kEntries};
+  if (frame != 0) return {frame, ContainerKind::kFinishedFrame};
+  return {graph_begins(way), ContainerKind::kGraph};
+}
+
 std::vector<Container> ContainerSearch::find() const {
   std::map<NodeIndex, Container> found;
   for (const Way& way : ways_) {
-    std::size_t at = parting(way.edges);
-    const bool is_graph = at == 0;
-    if (is_graph) at = graph_begins(way.edges);
+    const auto [at, kind] = container_on(way.edges);
     if (at == 0) continue;
     const NodeIndex node = graph_.edges()[way.edges[at]].source;
     Container& container = found[node];
     if (container.node == 0) {
       container.node = node;
-      container.is_graph = is_graph;
+      container.kind = kind;
       container.way.assign(way.edges.begin(), way.edges.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!is_graph) container.entries = entries_.at(node);
+      if (kind == ContainerKind::kEntries) container.entries = entries_.at(node);
     }
-    if (is_graph) container.entries.insert(way.edges[at]);
+    if (kind != ContainerKind::kEntries) container.entries.insert(way.edges[at]);
     container.bytes += way.bytes;
   }
   std::vector<Container> result;
@@ -90,7 +113,15 @@ void Reach::spread(const Graph& graph) {
   reached_by_.assign(graph.nodes().size(), 0);
   // Every entry of a container counts, also those that lead to no storage that is looked for.
   const auto is_entry = [&](const Container& container, EdgeIndex number) {
-    return container.is_graph ? container.entries.contains(number) : is_entry_label(graph.edges()[number].label);
+    switch (container.kind) {
+      case ContainerKind::kEntries:
+        return is_entry_label(graph.edges()[number].label);
+      case ContainerKind::kGraph:
+        return container.entries.contains(number);
+      case ContainerKind::kFinishedFrame:
+        return true;
+    }
+    return false;
   };
   std::vector<std::uint8_t> container_of(graph.nodes().size(), 0);  // from 1
   for (std::size_t i = 0; i < containers_.size(); ++i) {

@@ -6,15 +6,22 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "collector/scan/graph/graph.h"
 
 namespace dcmt::scan {
 
+enum class ContainerKind : std::uint8_t {
+  kEntries,        ///< a list, dictionary, set or tuple
+  kGraph,          ///< a tensor whose autograd graph holds them: the graph is its only entry
+  kFinishedFrame,  ///< a call that an exception has ended: a traceback keeps its variables
+};
+
 struct Container {
   NodeIndex node = 0;
-  bool is_graph = false;        ///< a tensor whose autograd graph holds them: the graph is its only entry
+  ContainerKind kind = ContainerKind::kEntries;
   std::vector<EdgeIndex> way;   ///< from a root to it
   std::uint64_t bytes = 0;      ///< of the storages to which a path leads through it
   std::set<EdgeIndex> entries;  ///< references from it that lead to these
@@ -42,7 +49,7 @@ class Reach {
 /// Finds the container of each way to a storage: where the ways part. Not thread-safe.
 class ContainerSearch {
  public:
-  ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {}
+  ContainerSearch(const Graph& graph, const Names& names);
 
   /// `way` leads from a root to a storage of so many bytes.
   void add(std::vector<EdgeIndex> way, std::uint64_t bytes);
@@ -54,6 +61,9 @@ class ContainerSearch {
   /// Where on a way the most entries of one object were found, and where it enters an autograd graph; 0: nowhere.
   [[nodiscard]] std::size_t parting(const std::vector<EdgeIndex>& way) const;
   [[nodiscard]] std::size_t graph_begins(const std::vector<EdgeIndex>& way) const;
+  /// Where a way leaves the frame of a call that has ended; 0: nowhere.
+  [[nodiscard]] std::size_t finished_frame(const std::vector<EdgeIndex>& way) const;
+  [[nodiscard]] std::pair<std::size_t, ContainerKind> container_on(const std::vector<EdgeIndex>& way) const;
 
   const Graph& graph_;
   const Names& names_;
@@ -63,6 +73,7 @@ class ContainerSearch {
   };
   std::vector<Way> ways_;
   std::map<NodeIndex, std::set<EdgeIndex>> entries_;
+  std::set<NodeIndex> running_;  ///< frames of calls that have not ended
 };
 
 }  // namespace dcmt::scan

@@ -9,6 +9,7 @@ namespace dcmt::scan {
 namespace {
 
 constexpr std::size_t kLongestWay = 3000;
+constexpr std::string_view kAttributes = ".__dict__";
 
 bool is_identifier(const std::string& word) {
   return !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
@@ -22,7 +23,7 @@ bool is_number(const std::string& word) {
 }  // namespace
 
 bool holds_attributes(std::string_view label) {
-  return label == ".__dict__" || label == "._modules" || label == "._parameters" || label == "._buffers";
+  return label == kAttributes || label == "._modules" || label == "._parameters" || label == "._buffers";
 }
 
 std::vector<EdgeIndex> Paths::way_to(NodeIndex node) const {
@@ -107,6 +108,10 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       folded = 0;
     }
     std::string label = label_of(edge);
+    if (i == 0 && label.ends_with(kAttributes)) {  // the dictionary of a module, which itself is not a root
+      text = label.substr(0, label.size() - kAttributes.size());
+      label = kAttributes;
+    }
     NodeIndex reached = edge.target;
     while (i + 1 < way.size()) {
       const GraphEdge& entry = graph_.edges()[way[i + 1]];
@@ -126,30 +131,41 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
   return text;
 }
 
-std::string Paths::text_of(const Cycle& cycle) {
-  std::string text = "cycle ";
-  bool has_node = false;
+std::vector<Paths::CycleStep> Paths::steps_of(std::vector<EdgeIndex> circle) {
+  // An entry comes after the dictionary of attributes that has it.
+  if (holds_attributes(label_of(graph_.edges()[circle.back()]))) std::ranges::rotate(circle, circle.end() - 1);
+  std::vector<CycleStep> steps;
   std::string pending;  // a dictionary of attributes, whose entry comes next
-  for (const EdgeIndex number : cycle.circle) {
+  for (const EdgeIndex number : circle) {
     const GraphEdge& edge = graph_.edges()[number];
     const Kind source = graph_.nodes()[edge.source].kind;
-    has_node |= source == Kind::kNode;
     const std::string label = label_of(edge);
     if (label.empty() || label == " (as tensor)" || source == Kind::kTensor || source == Kind::kStorage) continue;
+    if (pending.empty()) steps.push_back({type_of(edge.source), {}});
     if (holds_attributes(label)) {
-      text += type_of(edge.source);
       pending = label;
       continue;
     }
     const std::string name = attribute(pending, edge);
-    if (pending.empty()) text += type_of(edge.source);
-    text += (name.empty() ? pending + label : name) + " → ";
+    steps.back().reference = name.empty() ? pending + label : name;
     pending.clear();
   }
-  const NodeIndex first = graph_.edges()[cycle.circle.front()].source;
-  text += type_of(first);
+  return steps;
+}
+
+std::string Paths::text_of(const Cycle& cycle) {
+  std::vector<CycleStep> steps = steps_of(cycle.circle);
+  // A cycle reads the same wherever it was entered.
+  std::ranges::rotate(steps, std::ranges::min_element(steps));
+  std::string text = "cycle ";
+  for (const CycleStep& step : steps) text += step.type + step.reference + " → ";
+  if (!steps.empty()) text += steps.front().type;
+  const bool has_node = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
+    return graph_.nodes()[graph_.edges()[number].source].kind == Kind::kNode;
+  });
   text +=
       has_node ? " (through autograd nodes, which Python's collector cannot see)" : " (Python's collector can free it)";
+  const NodeIndex first = graph_.edges()[cycle.circle.front()].source;
   if (!cycle.from_it.empty()) text += "; it keeps " + type_of(first) + text_of(std::span(cycle.from_it));
   return text;
 }

@@ -1,6 +1,7 @@
 // Paths from a root to an object, as steps and as a person writes them.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,13 @@ class Paths {
   [[nodiscard]] static std::string pattern_of(const std::string& path);
 
  private:
+  struct CycleStep {
+    std::string type;
+    std::string reference;  ///< ".x"
+    friend auto operator<=>(const CycleStep&, const CycleStep&) = default;
+  };
+
+  std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
   std::string label_of(const GraphEdge& edge);
   std::string attribute(const std::string& container, const GraphEdge& entry);
   std::string type_of(NodeIndex node);

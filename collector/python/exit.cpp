@@ -1,0 +1,34 @@
+#include "collector/python/exit.h"
+
+#include "collector/agent/provider.h"
+#include "collector/python/interpreter.h"
+
+namespace dcmt::python_provider {
+namespace {
+
+/// Other threads of Python run on meanwhile, as they do without us.
+PyObject* at_exit(PyObject*, PyObject*) noexcept {
+  Py_BEGIN_ALLOW_THREADS
+  agent::await_last_reading();
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
+constinit PyMethodDef g_at_exit{"dc_memtrace_exit", at_exit, METH_NOARGS, nullptr};
+
+}  // namespace
+
+void watch_exit() noexcept {
+  PyThreadState* const thread = dcmt_py_thread();
+  if (thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) return;
+  // What is registered first is called last: by then the program's own handlers have run.
+  PyObject* const atexit = PyImport_ImportModule("atexit");
+  PyObject* const function = atexit != nullptr ? PyCFunction_New(&g_at_exit, nullptr) : nullptr;
+  PyObject* const done = function != nullptr ? PyObject_CallMethod(atexit, "register", "O", function) : nullptr;
+  Py_XDECREF(done);
+  Py_XDECREF(function);
+  Py_XDECREF(atexit);
+  PyErr_Clear();
+}
+
+}  // namespace dcmt::python_provider

@@ -1,0 +1,77 @@
+"""A program that ends before its recorder had the time to read its memory is read at its end, if it kept something."""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "short_program.py"
+STEPS, KEPT = 8, 80_000
+CYCLE = "cycle Kept.x → SigmoidBackward0._saved_result (packed by hook) → Kept"
+
+
+def record(folder, what: str) -> tuple[dict, int]:
+    """The report, and how often the memory was read."""
+    recorded.record(folder, PROGRAM, what)
+    (trace,) = recorded.traces(folder)
+    return recorded.report(trace)[0], recorded.query(trace, "SELECT count(*) FROM scan")[0][0]
+
+
+def test_a_list_of_the_module(tmp_path):
+    report, _ = record(tmp_path / "out", "list")
+    (finding,) = report["findings"]
+    growth = finding["growth"]
+    assert (finding["rule"], growth["holder"], growth["type"]) == ("grows", "main.KEPT", "list")
+    assert (growth["steps"], finding["bytes"], growth["seen"]) == (STEPS, STEPS * KEPT, STEPS)
+
+
+def test_a_cycle_through_autograd(tmp_path):
+    """That nothing else holds it takes two readings. Without it the peak is what the corrected program has."""
+    report, readings = record(tmp_path / "out", "cycle")
+    (finding,) = report["findings"]
+    assert finding["growth"]["holder"] == CYCLE and readings >= 2
+    fixed, _ = record(tmp_path / "fixed", "detached")
+    assert fixed["findings"] == []
+    measured = fixed["peak"]["bytes"]
+    assert abs(finding["predicted_peak_bytes"] - measured) <= 0.01 * measured
+
+
+def test_a_traceback(tmp_path):
+    report, _ = record(tmp_path / "out", "traceback")
+    (finding,) = report["findings"]
+    assert (finding["rule"], finding["bytes"], finding["confidence"]) == ("kept_by_traceback", KEPT, "certain")
+    holder = finding["growth"]["holder"]
+    assert holder.startswith("main.ERROR.__traceback__.") and " fail (short_program.py:" in holder
+    text = recorded.tool("report", tmp_path / "out").stdout
+    assert "kept by the traceback of an exception" in text and "KEPT" in text
+
+
+def test_what_keeps_nothing_is_not_read(tmp_path):
+    report, readings = record(tmp_path / "out", "nothing")
+    assert (report["findings"], report["remarks"], readings) == ([], [], 0)
+
+
+def test_nobody_waits_for_a_recorder_that_does_not_answer(tmp_path):
+    program = f"import os, sys; sys.argv = ['', 'list']; exec(open({str(PROGRAM)!r}).read()); print(os.getpid(), flush=True); input()"
+    run = subprocess.Popen(
+        [recorded.TOOL, "run", "-o", tmp_path / "out", "--", sys.executable, "-c", program],
+        env=recorded.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with run:
+        job = pathlib.Path(f"/proc/{int(run.stdout.readline())}/stat")
+        run.send_signal(signal.SIGSTOP)
+        run.stdin.write("\n")
+        run.stdin.flush()
+        deadline = time.monotonic() + 60
+        while job.read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < deadline, "the program waits"
+            time.sleep(0.05)
+        run.send_signal(signal.SIGCONT)
+        _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (0, "")
+    assert recorded.tool("report", tmp_path / "out").returncode == 0
