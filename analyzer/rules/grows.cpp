@@ -137,7 +137,7 @@ struct Group {
   Growth growth;
   std::map<StackId, GrowingSite> sites;
   Bytes bytes;
-  std::size_t first = ~std::size_t{0};
+  std::set<std::size_t> adding;  ///< rounds
 
   void add(const Living& living, StackId stack, const Rounds& rounds, bool seen, bool frees, bool alone) {
     growth.storages.push_back({living.storage->id, living.bytes, rounds.end(living.round), frees});
@@ -148,7 +148,7 @@ struct Group {
     site.bytes.value += living.bytes.value;
     ++site.storages;
     bytes.value += living.bytes.value;
-    first = std::min(first, living.round);
+    adding.insert(living.round);
   }
 };
 
@@ -218,6 +218,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   if (rounds.steps() < kFewestRounds) return {};
   std::vector<Finding> findings;
   for (auto& [name, group] : groups_of(data, rounds)) {
+    // What the last rounds have made, before it is let go of.
+    if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
     finding.rule = "grows";
     finding.classes.emplace_back("D01");
@@ -226,7 +228,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     std::ranges::sort(growth.storages, {}, &GrowingStorage::storage);
     for (const auto& [stack, site] : group.sites) growth.sites.push_back(site);
     std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
-    growth.rounds = rounds.steps() - rounds.steps_before(group.first);
+    growth.rounds = rounds.steps() - rounds.steps_before(*group.adding.begin());
     growth.per_round = Bytes(group.bytes.value / std::max<std::int64_t>(1, growth.rounds));
     finding.bytes = group.bytes;
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown

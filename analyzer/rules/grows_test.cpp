@@ -100,6 +100,19 @@ TEST(Grows, OnlyACycleThatPythonsCollectorCannotSeeIsALeak) {
             (std::vector<std::string>{"cycle Kept.x → SigmoidBackward0._saved_result → Kept"}));
 }
 
+TEST(Grows, TheVariableThatHasWhatWasMadeLastDoesNotGrow) {
+  TestTrace trace;
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), step < 9 ? kSeen : HeldOf{.path = "main: x", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->holder, "main: probe.seen");
+  EXPECT_EQ(findings.front().bytes, Bytes(900));
+}
+
 TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
   TestTrace trace;
   const HeldOf cycle{.path = "cycle Kept.x → N._saved_result → Kept (through autograd nodes)", .otherwise = true};

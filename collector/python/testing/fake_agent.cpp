@@ -1,5 +1,7 @@
 // An agent for tests of a provider: publishes into memory instead of a spool. It carries the agent's library name, so a
 // provider that is loaded after it binds to it.
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,6 +96,9 @@ std::uint64_t intern(const char* text, std::size_t bytes) noexcept {
 
 void diagnose(wire::DiagnosticCode, const char* text) noexcept { state().diagnostic = text; }
 std::uint32_t current_tid() noexcept { return static_cast<std::uint32_t>(gettid()); }
+void await_last_reading() noexcept {
+  if (getenv("DCMT_FAKE_AGENT_SAYS_END") != nullptr) puts("the program has ended");
+}
 void register_python_provider(const PythonProvider* provider) noexcept { state().provider = provider; }
 const PythonProvider* python_provider() noexcept { return state().provider; }
 void set_python_version(const char* version) noexcept { state().python_version = version; }

@@ -9,6 +9,7 @@ import dis
 import gc
 import os
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -683,6 +684,29 @@ class SourceLines(unittest.TestCase):
         self.generated("strange.py")()
         del self.module.PyCodeCache
         self.generated("strange.py")()
+
+
+class End(unittest.TestCase):
+    def ended(self, program):
+        """What a program prints, and the agent at its end."""
+        start = (
+            "import atexit, ctypes, os, sys; ctypes.PyDLL(os.environ['DCMT_FAKE_AGENT'], ctypes.RTLD_GLOBAL); "
+            "ctypes.PyDLL(os.environ['DCMT_PYTHON_PROVIDER']).dcmt_provider_start(); "
+        )
+        done = subprocess.run([sys.executable, "-c", start + program], capture_output=True, text=True,
+                              env={**os.environ, "DCMT_FAKE_AGENT_SAYS_END": "1"})
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout.splitlines()
+
+    def test_the_agent_is_told_once_after_the_programs_own_handlers(self):
+        program = "atexit.register(print, 'handler', flush=True); print('main', flush=True)"
+        self.assertEqual(self.ended(program), (0, ["main", "handler", "the program has ended"]))
+
+    def test_an_exit_code_stays(self):
+        self.assertEqual(self.ended("sys.exit(7)"), (7, ["the program has ended"]))
+
+    def test_without_an_end_of_python_nobody_is_told(self):
+        self.assertEqual(self.ended("os._exit(3)"), (3, []))
 
 
 class Cost(unittest.TestCase):
