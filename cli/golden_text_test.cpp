@@ -309,6 +309,24 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 
+TEST(GoldenText, ShowStorageNamesWhoHeldItAsTheMemoryWasRead) {
+  TestTrace trace;
+  const auto kept = trace.allocate(kBytes);
+  trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[3]"});
+  const auto cycle = trace.allocate(kBytes);
+  trace.held(cycle, {.path = "cycle Node.next → Node", .otherwise = true});
+  trace.save();
+  const auto traces = load_traces({trace.folder().string()}, std::nullopt);
+  ASSERT_TRUE(traces.ok());
+  const auto text_of = [&](TestTrace::Handle handle) {
+    const auto view = model::storage_view(traces->front().path, traces->front().analysis, trace.storage_id(handle));
+    return view.ok() ? storage_text(*view, Style{}) : view.error().message;
+  };
+  EXPECT_NE(text_of(kept).find("\nheld by, when the memory was read\n  main (train.py:37): losses[3]\n"), std::string::npos)
+      << text_of(kept);
+  EXPECT_NE(text_of(cycle).find("  cycle Node.next → Node"), std::string::npos) << text_of(cycle);
+}
+
 TEST(GoldenText, ShowCurve) {
   TestTrace trace;
   trace.allocate(3 * kBytes);

@@ -1,6 +1,8 @@
 // The life of one storage, as `show storage` prints it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/holder_text.h"
 #include "cli/show_text.h"
 
@@ -104,6 +106,20 @@ std::string end_text(const model::StorageView& view) {
                      duration(view.held_for->value));
 }
 
+/// "main (train.py:31): probe.seen[3]"
+std::string owner_text(const model::StoryOwner& owner) {
+  std::string text(owner.path);
+  if (owner.place) text.insert(std::min(text.find(": "), text.size()), fmt::format(" ({})", *owner.place));
+  return owner.confirmed ? text : text + "   (changed while it was read)";
+}
+
+std::string owners_text(const std::vector<model::StoryOwner>& owners, const Style& style) {
+  if (owners.empty()) return {};
+  std::string text = "\n" + style.bold("held by, when the memory was read") + "\n";
+  for (const model::StoryOwner& owner : owners) text += "  " + owner_text(owner) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string storage_text(const model::StorageView& view, const Style& style) {
@@ -116,7 +132,7 @@ std::string storage_text(const model::StorageView& view, const Style& style) {
                fmt::format("{:.3f} ms", static_cast<double>(event.after_start.value) * 1e-6), what_text(event),
                who_text(event)});
   }
-  text += table.text(style, "  ") + end_text(view);
+  text += table.text(style, "  ") + end_text(view) + owners_text(view.owners, style);
   for (const model::Holders& holders : view.censuses) {
     text += "\n" +
             style.bold(fmt::format("census at seq {}{}", grouped(holders.at.seq.value),

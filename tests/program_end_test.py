@@ -12,6 +12,7 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "short_program.py"
 STEPS, KEPT = 8, 80_000
+INPUT, OUTPUT = 130 * 128 * 4, 130 * 160 * 4  # bytes of the layer's in one step
 CYCLE = "cycle Kept.x → SigmoidBackward0._saved_result (packed by hook) → Kept"
 
 
@@ -39,7 +40,7 @@ def test_a_cycle_through_autograd(tmp_path):
     fixed, _ = record(tmp_path / "fixed", "detached")
     assert fixed["findings"] == []
     more = finding["predicted_peak_bytes"] - fixed["peak"]["bytes"]
-    assert 0 <= more <= finding["growth"]["per_step_bytes"] < report["peak"]["bytes"] - fixed["peak"]["bytes"]
+    assert 0 <= more <= INPUT + OUTPUT < (report["peak"]["bytes"] - fixed["peak"]["bytes"]) / 2
 
 
 def test_a_traceback(tmp_path):

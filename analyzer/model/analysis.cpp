@@ -32,6 +32,9 @@ std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& fin
     remark.kind = RemarkKind::kGrows;
     remark.count = static_cast<std::int64_t>(finding.growth->storages.size());
     remark.bytes = finding.bytes;
+    remark.seen = std::ranges::count_if(finding.growth->storages, [&](const GrowingStorage& each) {
+      return data.owners.of(each.storage) != nullptr;
+    });
     remark.per_step = finding.growth->per_round;
     remark.place = describe_site(data, finding.growth->sites.front().stack);
     remarks.push_back(std::move(remark));

@@ -32,8 +32,10 @@ std::string text_of(const analyzer::Remark& remark) {
     case RemarkKind::kGrows:
       return "memory grows by " + rounded_bytes(remark.per_step.value) +
              " a step: " + counted(remark.count, "storage") + ", " + bytes + ", most made at " + remark.place +
-             "; no variable, list or graph was found that holds them. They may be garbage in cycles, which Python's "
-             "collector frees now and then: not judged";
+             (remark.seen == 0
+                  ? "; the memory was not read while they were there, so who holds them is not known"
+                  : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "
+                    "Python's collector frees now and then: not judged");
   }
   return {};
 }

@@ -64,6 +64,19 @@ std::vector<StoryEvent> events_of(const TraceData& data, const analyzer::Storage
   return events;
 }
 
+/// A path that a later reading confirmed counts once.
+std::vector<StoryOwner> owners_of(const TraceData& data, StorageId storage) {
+  std::vector<StoryOwner> owners;
+  for (const analyzer::OwnerPath& path : data.owners.paths_to(storage)) {
+    const std::string_view text = data.text(path.path);
+    const auto same = std::ranges::find(owners, text, &StoryOwner::path);
+    StoryOwner& owner = same != owners.end() ? *same : owners.emplace_back(StoryOwner{text, {}, false});
+    if (path.place.valid()) owner.place = data.text(path.place);
+    owner.confirmed |= path.confirmed;
+  }
+  return owners;
+}
+
 }  // namespace
 
 Expected<StorageView> storage_view(const std::string& path, const Analysis& analysis, StorageId id) {
@@ -95,6 +108,7 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
   }
   for (const analyzer::ReleaseRow* row : story->releases) view.releases.emplace_back(data, *row);
   for (const analyzer::Holders& holders : story->censuses) view.censuses.push_back(holders_of(data, holders));
+  view.owners = owners_of(data, storage.id);
   view.gathered = analyzer::is_gathered(data, storage.id);
   view.events = events_of(data, *story);
   const analyzer::ReleaseRow* final = story->final_release;

@@ -106,6 +106,21 @@ struct StoryTensor {
   }
 };
 
+/// Who holds a storage, as the memory was read.
+struct StoryOwner {
+  std::string_view path;
+  std::optional<std::string_view> place;
+  bool confirmed = false;
+
+  static constexpr std::string_view kShape = "owner";
+  static void describe(auto&& field) {
+    field("path", &StoryOwner::path, "from a variable, a module or a cycle, as a person writes it");
+    field("place", &StoryOwner::place, "where the frame stood that is the root of this path; null: another root");
+    field("confirmed", &StoryOwner::confirmed,
+          "each reference was found again in a second reading, and that there is no root in two");
+  }
+};
+
 /// What happened to a storage.
 struct StoryEvent {
   enum class What { kFirstSeen, kBorn, kMark, kLastReference, kBlockAllocated, kBlockFreed };
@@ -141,6 +156,7 @@ struct StorageView {
   std::vector<StoryTensor> tensors;
   std::vector<Release> releases;
   std::vector<Holders> censuses;
+  std::vector<StoryOwner> owners;  ///< distinct ones
 
   bool gathered = false;
   std::vector<StoryEvent> events;  ///< in order
@@ -164,6 +180,7 @@ struct StorageView {
           "that were on it; with detail `lifetimes`, the first one and, from a gather on, all");
     field("releases", &StorageView::releases, "of it");
     field("censuses", &StorageView::censuses, "of it");
+    field("owners", &StorageView::owners, "of it, in all readings of the memory; the one that reads best first");
   }
 };
 

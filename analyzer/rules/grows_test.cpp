@@ -80,6 +80,7 @@ TEST(Grows, WithoutAHolderItIsARemark) {
   EXPECT_EQ(analysis.remarks.front().count, 10);
   EXPECT_EQ(analysis.remarks.front().bytes, Bytes(1000));
   EXPECT_EQ(analysis.remarks.front().per_step, Bytes(100));
+  EXPECT_EQ(analysis.remarks.front().seen, 0) << "nobody read the memory";
 }
 
 TEST(Grows, OnlyACycleThatPythonsCollectorCannotSeeIsALeak) {

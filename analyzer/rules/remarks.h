@@ -28,6 +28,7 @@ struct Remark {
   Bytes bytes;                  ///< kept; 0 where it is of none, or not known
   Bytes per_step = {};               ///< of kGrows
   std::string place = {};            ///< of kGrows: where most of them were made
+  std::int64_t seen = 0;             ///< of kGrows: storages that were there when the memory was read
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

@@ -15,6 +15,7 @@
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
 #include "collector/recorder/decode/clock_fit.h"
 #include "collector/recorder/decode/dictionary.h"
@@ -99,7 +100,7 @@ class Assembler::Impl {
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] std::int64_t growing() const { return growth_.growing(); }
   [[nodiscard]] bool wants_reading() const {
-    const auto [from, to] = growth_.outlived();
+    const auto [from, to] = step_ends_.outlived();
     return lifetimes_.lives_since(std::max(from, owners_.read_until()), to) || owners_.is_unsure_of(from, to);
   }
   void reading_begins() { owners_.begin(lifetimes_.living_storages()); }
@@ -163,6 +164,7 @@ class Assembler::Impl {
   CensusBook censuses_;
   OwnerBook owners_;
   GrowthWatch growth_;
+  StepEnds step_ends_;
   std::int64_t rounds_ = 0;  ///< steps that growth_ has seen end
   Lifetimes lifetimes_;
   Marks marks_;
@@ -249,7 +251,8 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
-    growth_.round(seq);
+    growth_.round();
+    step_ends_.ended(seq);
   }
   return journal_.rows.check_volume(journal_.now);
 }
@@ -556,7 +559,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) growth_.round(journal_.now.seq);  // without steps, the time between two commits stands for one
+  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());

@@ -1,7 +1,6 @@
 #include "collector/recorder/assemble/growth_watch.h"
 
 #include <limits>
-#include <utility>
 
 namespace dcmt::recorder {
 namespace {
@@ -20,9 +19,7 @@ void GrowthWatch::change(RowId stack, std::int64_t bytes) {
   changed_.push_back(stack);
 }
 
-void GrowthWatch::round(std::int64_t seq) {
-  if (first_round_ == 0) first_round_ = seq;
-  round_before_ = std::exchange(latest_round_, seq);
+void GrowthWatch::round() {
   for (const RowId stack : changed_) {
     Site& site = sites_[stack];
     site.changed = false;

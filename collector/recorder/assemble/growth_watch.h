@@ -17,18 +17,11 @@ class GrowthWatch {
   /// A storage begins or ends that was made at this stack.
   void begins(RowId stack, std::int64_t bytes) { change(stack, bytes); }
   void ends(RowId stack, std::int64_t bytes) { change(stack, -bytes); }
-  /// A step, or what stands for one, ended with this record.
-  void round(std::int64_t seq);
+  /// A step, or what stands for one, ended.
+  void round();
 
   /// Bytes made at places that had more alive at the end of each of the last rounds in which they changed.
   [[nodiscard]] std::int64_t growing() const { return growing_; }
-
-  /// What is alive now and began after the record `from`, and not after `to`, has outlived its step and the next one. The
-  /// first step makes what a program keeps for good.
-  struct Outlived {
-    std::int64_t from = 0, to = 0;
-  };
-  [[nodiscard]] Outlived outlived() const { return {first_round_, round_before_}; }
 
  private:
   struct Site {
@@ -43,9 +36,6 @@ class GrowthWatch {
   std::unordered_map<RowId, Site> sites_;
   std::vector<RowId> changed_;
   std::int64_t growing_ = 0;
-  std::int64_t first_round_ = 0;  ///< its last record; 0: none has ended
-  std::int64_t round_before_ = 0;
-  std::int64_t latest_round_ = 0;
 };
 
 }  // namespace dcmt::recorder

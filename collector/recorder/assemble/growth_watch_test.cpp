@@ -11,7 +11,7 @@ TEST(GrowthWatchTest, WhatIsMadeAndGoneInARoundDoesNotGrow) {
   for (int step = 0; step < 10; ++step) {
     growth.begins(2, 100);
     growth.ends(2, 100);
-    growth.round(step + 1);
+    growth.round();
   }
   EXPECT_EQ(growth.growing(), 0);
 }
@@ -20,7 +20,7 @@ TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeGrowsFromTheFourthTimeOn) {
   GrowthWatch growth;
   for (int step = 1; step <= 16; ++step) {
     if (step % 4 == 0) growth.begins(1, 100);  // a validation
-    growth.round(step + 1);
+    growth.round();
     EXPECT_EQ(growth.growing(), step == 16 ? 400 : 0) << step;
   }
 }
@@ -32,17 +32,9 @@ TEST(GrowthWatchTest, ARingThatIsFullAndAListThatIsClearedDoNotGrow) {
     if (step >= 8) growth.ends(1, 100);
     growth.begins(2, 10);
     if (step % 5 == 4) growth.ends(2, 50);
-    growth.round(step + 1);
+    growth.round();
   }
   EXPECT_EQ(growth.growing(), 800) << "it is not known that it will rise no more";
-}
-
-TEST(GrowthWatchTest, WhatHasOutlivedItsRoundBeganBeforeTheLatestTwoEnded) {
-  GrowthWatch growth;
-  EXPECT_EQ(growth.outlived().to, 0) << "no round has ended";
-  for (const std::int64_t seq : {10, 25, 31, 47}) growth.round(seq);
-  EXPECT_EQ(growth.outlived().from, 10);
-  EXPECT_EQ(growth.outlived().to, 31);
 }
 
 }  // namespace

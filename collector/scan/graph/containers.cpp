@@ -18,7 +18,9 @@ bool is_entry_label(Label label) {
 
 ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {
   for (const GraphEdge& edge : graph.edges()) {
-    if (edge.source == kRootNode && graph.nodes()[edge.target].kind == Kind::kFrame) running_.insert(edge.target);
+    // A thread has it, or a generator that waits: not just a frame object, which may outlive the call.
+    const bool by_object = edge.source != kRootNode && graph.nodes()[edge.source].kind == Kind::kFrameObject;
+    if (graph.nodes()[edge.target].kind == Kind::kFrame && !by_object) unfinished_.insert(edge.target);
   }
 }
 
@@ -65,7 +67,7 @@ std::size_t ContainerSearch::finished_frame(const std::vector<EdgeIndex>& way) c
     const NodeIndex from = graph_.edges()[way[i - 1]].source;
     const NodeIndex frame = graph_.edges()[way[i]].source;
     const bool by_object = from != kRootNode && graph_.nodes()[from].kind == Kind::kFrameObject;
-    if (by_object && graph_.nodes()[frame].kind == Kind::kFrame && !running_.contains(frame)) return i;
+    if (by_object && graph_.nodes()[frame].kind == Kind::kFrame && !unfinished_.contains(frame)) return i;
   }
   return 0;
 }

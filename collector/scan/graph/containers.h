@@ -73,7 +73,7 @@ class ContainerSearch {
   };
   std::vector<Way> ways_;
   std::map<NodeIndex, std::set<EdgeIndex>> entries_;
-  std::set<NodeIndex> running_;  ///< frames of calls that have not ended
+  std::set<NodeIndex> unfinished_;  ///< frames of calls that have not ended
 };
 
 }  // namespace dcmt::scan
