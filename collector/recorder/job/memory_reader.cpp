@@ -41,9 +41,9 @@ MemoryReader::MemoryReader(pid_t pid, std::string layouts) : pid_(pid), layouts_
 
 MemoryReader::~MemoryReader() { (void)take(true); }
 
-bool MemoryReader::may_start() const {
-  return !reading && own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4);
-}
+bool MemoryReader::fits() const { return own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4); }
+
+bool MemoryReader::may_start() const { return !reading && fits(); }
 
 Expected<MemoryReading> MemoryReader::read() {
   if (censuses_ == nullptr) {

@@ -24,7 +24,9 @@ class MemoryReader {
   MemoryReader& operator=(const MemoryReader&) = delete;
 
   [[nodiscard]] bool is_reading() const { return result_.valid(); }
-  /// Whether a reading may begin now: there is one at a time in a recorder, and the recorder stays small with it.
+  /// Whether the recorder would stay small with a reading.
+  [[nodiscard]] bool fits() const;
+  /// Whether one may begin now: it fits, and there is one at a time in a recorder.
   [[nodiscard]] bool may_start() const;
   /// Begins a reading. Where the machine gives no thread, that is the result.
   void start();

@@ -187,9 +187,8 @@ Status ProcessRecorder::serve_last_reading() {
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   const bool reads = memory_ != nullptr && memory_->is_reading();
-  const bool may_read =
-      memory_ != nullptr && begins_readings_ && first_record_ && last_readings_ < kMostLastReadings;
-  const bool goes_on = reads || (may_read && assembler_->wants_reading());
+  const bool may_read = memory_ != nullptr && begins_readings_ && first_record_ && last_readings_ < kMostLastReadings;
+  const bool goes_on = reads || (may_read && memory_->fits() && assembler_->wants_reading());
   reader_.answer(goes_on ? spool::LastReading::kUnderWay : spool::LastReading::kDone);
   if (goes_on && !reads && memory_->may_start()) {
     begin_reading();
