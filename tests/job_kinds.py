@@ -210,7 +210,7 @@ LONG = {
     "hash_seed": f"PYTHONHASHSEED=1 $RUN $PY -c '{TRAIN}'",
     "traced_by_python": f"$RUN $PY -c 'import sys; sys.settrace(lambda *a: None); {TORCH}; print(torch.ones(9).sum())'",
     "profiled": f"$RUN $PY -c 'import cProfile; {TORCH}; cProfile.run(\"torch.ones(3)\", \"p\"); print(1)'",
-    "exception": f"$RUN $PY -c '{TORCH}; 1 / 0' 2>&1 | tail -1",
+    "exception": f"$RUN $PY -c '{TORCH}; torch.ones(9); 1 / 0' 2>&1 | tail -1",
     "exit_in_the_middle": f"$RUN $PY -c '{TORCH}; x = torch.ones(99); raise SystemExit(7)'",
     "recursion": f"$RUN $PY -c '{TORCH}\ndef f(n): return torch.ones(9) if n == 0 else f(n - 1) + 1\nprint(f(400))'",
     "pool": f"$RUN $PY -c '{TORCH}; import multiprocessing as m; p = m.get_context(\"fork\").Pool(2); print(p.map(abs, [-1, -2]))'",
