@@ -322,7 +322,8 @@ TEST(GoldenText, ShowStorageNamesWhoHeldItAsTheMemoryWasRead) {
     const auto view = model::storage_view(traces->front().path, traces->front().analysis, trace.storage_id(handle));
     return view.ok() ? storage_text(*view, Style{}) : view.error().message;
   };
-  EXPECT_NE(text_of(kept).find("\nheld by, when the memory was read\n  main (train.py:37): losses[3]\n"), std::string::npos)
+  EXPECT_NE(text_of(kept).find("\nheld by, when the memory was read\n  main (train.py:37): losses[3]\n"),
+            std::string::npos)
       << text_of(kept);
   EXPECT_NE(text_of(cycle).find("  cycle Node.next → Node"), std::string::npos) << text_of(cycle);
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/holder_text.h"
+
 namespace dcmt::cli {
 namespace {
 
@@ -20,11 +22,7 @@ std::string short_holder(const Growth& growth) {
 }
 
 std::string held_text(const Growth& growth) {
-  std::string holder(growth.holder);
-  if (growth.place) {
-    const std::size_t root = std::min(holder.find(": "), holder.size());
-    holder.insert(root, fmt::format(" ({})", *growth.place));
-  }
+  const std::string holder = placed(growth.holder, growth.place);
   return growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder;
 }
 
@@ -63,12 +61,12 @@ std::string growth_sentence(const model::Report& report) {
 
 std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
   const Growth& growth = *finding.growth;
-  const std::string how =
-      growth.steps > 0
-          ? fmt::format(" in {}, {} more each", counted(growth.steps, "step"), rounded_bytes(growth.per_step.value))
-          : std::string();
-  std::string text = fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
-                                 short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));
+  const std::string how = growth.steps > 0 ? fmt::format(" in {}, {} more each", counted(growth.steps, "step"),
+                                                         rounded_bytes(growth.per_step.value))
+                                           : std::string();
+  std::string text =
+      fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
+                  short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));
   text += labelled("held by", held_text(growth), style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];

@@ -65,6 +65,12 @@ std::string holder_places(const HolderPath& path, const Style& style) {
 
 }  // namespace
 
+std::string placed(std::string_view path, std::optional<std::string_view> place) {
+  std::string text(path);
+  if (place) text.insert(std::min(text.find(": "), text.size()), fmt::format(" ({})", *place));
+  return text;
+}
+
 std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {

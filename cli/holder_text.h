@@ -1,6 +1,7 @@
 // Who holds a storage, and how its bytes went, in lines.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace dcmt::cli {
 
 /// Lines "held by …" of what one census found.
 [[nodiscard]] std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style);
+/// "main (train.py:31): probe.seen[3]": a path with the place where the frame stood that is its root.
+[[nodiscard]] std::string placed(std::string_view path, std::optional<std::string_view> place);
 /// "storage 1 = 1 explained + 0 unexplained · tensors …".
 [[nodiscard]] std::string count_text(const model::Holders& holders);
 /// "by the last reference, at the return of Runner.call".

@@ -1,8 +1,6 @@
 // The life of one storage, as `show storage` prints it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/holder_text.h"
 #include "cli/show_text.h"
 
@@ -106,17 +104,13 @@ std::string end_text(const model::StorageView& view) {
                      duration(view.held_for->value));
 }
 
-/// "main (train.py:31): probe.seen[3]"
-std::string owner_text(const model::StoryOwner& owner) {
-  std::string text(owner.path);
-  if (owner.place) text.insert(std::min(text.find(": "), text.size()), fmt::format(" ({})", *owner.place));
-  return owner.confirmed ? text : text + "   (changed while it was read)";
-}
-
 std::string owners_text(const std::vector<model::StoryOwner>& owners, const Style& style) {
   if (owners.empty()) return {};
   std::string text = "\n" + style.bold("held by, when the memory was read") + "\n";
-  for (const model::StoryOwner& owner : owners) text += "  " + owner_text(owner) + "\n";
+  for (const model::StoryOwner& owner : owners) {
+    text += fmt::format("  {}{}\n", placed(owner.path, owner.place),
+                        owner.confirmed ? "" : "   (changed while it was read)");
+  }
   return text;
 }
 

@@ -32,9 +32,8 @@ std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& fin
     remark.kind = RemarkKind::kGrows;
     remark.count = static_cast<std::int64_t>(finding.growth->storages.size());
     remark.bytes = finding.bytes;
-    remark.seen = std::ranges::count_if(finding.growth->storages, [&](const GrowingStorage& each) {
-      return data.owners.of(each.storage) != nullptr;
-    });
+    remark.seen = std::ranges::count_if(
+        finding.growth->storages, [&](const GrowingStorage& each) { return data.owners.of(each.storage) != nullptr; });
     remark.per_step = finding.growth->per_round;
     remark.place = describe_site(data, finding.growth->sites.front().stack);
     remarks.push_back(std::move(remark));
@@ -85,8 +84,9 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   }
   if (analysis.devices.empty()) analysis.devices.emplace_back();
   watch.done(0.6);
-  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
-                          rules::grows, rules::kept_by_traceback, rules::awaits_stream, rules::reserved_beyond_active}) {
+  for (const auto rule :
+       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
+        rules::kept_by_traceback, rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     for (Finding& finding : rule(data, analysis.releases)) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;

@@ -12,6 +12,7 @@
 #include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
 
@@ -53,7 +54,7 @@ std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
     const std::size_t round = rounds.at(storage.span.from_seq);
     if (round >= rounds.size() || storage.bytes.value == 0) continue;
     if (storage.span.ended() && storage.span.to_seq <= rounds.end(round)) continue;
-    if (is_gathered(data, storage)) continue;  // the rules of releases judge it
+    if (is_gathered(data, storage.id)) continue;  // the rules of releases judge it
     Site& site = sites[storage.birth.stack];
     const auto bytes = static_cast<double>(storage.bytes.value);
     if (round > 0) site.made += bytes;
@@ -135,19 +136,13 @@ class Usual {
 /// A finding in the making: one container, variable, or place whose holder is not known.
 struct Group {
   Growth growth;
-  std::map<StackId, GrowingSite> sites;
-  Bytes bytes;
+  HeldStorages held;
   std::set<std::size_t> adding;  ///< rounds
 
-  void add(const Living& living, StackId stack, const Rounds& rounds, bool seen, bool frees, bool alone) {
-    growth.storages.push_back({living.storage->id, living.bytes, rounds.end(living.round), frees});
+  void add(const Living& living, const Rounds& rounds, bool seen, bool frees, bool alone) {
+    held.add(*living.storage, living.bytes, rounds.end(living.round), frees);
     if (seen) ++growth.seen;
     if (alone && frees) growth.alone.value += living.bytes.value;
-    GrowingSite& site = sites[stack];
-    site.stack = stack;
-    site.bytes.value += living.bytes.value;
-    ++site.storages;
-    bytes.value += living.bytes.value;
     adding.insert(living.round);
   }
 };
@@ -175,7 +170,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
         group.growth.holder = data.text(container->path);
         group.growth.place = data.text(container->place);
         group.growth.type = data.text(container->type);
-        group.add(living, stack, rounds, seen, !common.otherwise, by.containers.size() == 1);
+        group.add(living, rounds, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
       const std::string variable(by.path != nullptr ? holder_of(data.text(by.path->path)) : std::string_view());
@@ -184,7 +179,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
       const bool frees = by.path != nullptr && only_cycles_hold(data, by.path->storage);
-      group.add(living, stack, rounds, seen, frees, frees);
+      group.add(living, rounds, seen, frees, frees);
     }
   }
   return groups;
@@ -198,18 +193,6 @@ std::string fix_of(const Growth& growth) {
 }
 
 }  // namespace
-
-std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
-  std::vector<Gap> gaps;
-  for (const GrowingStorage& each : growth.storages) {
-    if (!each.frees) continue;
-    for (const Block* block : data.blocks_by_storage.of(each.storage)) {
-      const bool goes_on = !block->span.ended() || each.round_end < block->span.to_seq;
-      if (goes_on) gaps.push_back({block, std::max(each.round_end, block->span.from_seq), {}});
-    }
-  }
-  return gaps;
-}
 
 namespace rules {
 
@@ -225,12 +208,10 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.classes.emplace_back("D01");
     finding.title = "grows";
     Growth& growth = finding.growth.emplace(std::move(group.growth));
-    std::ranges::sort(growth.storages, {}, &GrowingStorage::storage);
-    for (const auto& [stack, site] : group.sites) growth.sites.push_back(site);
-    std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
+    group.held.move_to(growth);
     growth.rounds = rounds.steps() - rounds.steps_before(*group.adding.begin());
-    growth.per_round = Bytes(group.bytes.value / std::max<std::int64_t>(1, growth.rounds));
-    finding.bytes = group.bytes;
+    finding.bytes = group.held.bytes();
+    growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;

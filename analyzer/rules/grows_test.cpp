@@ -125,7 +125,7 @@ TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
   const std::vector<Finding> findings = findings_of(data);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().growth->alone, Bytes(1000));
-  // At the highest moment, in the last step, nine are of steps that have ended.
+  // At the peak, in the last step, nine are of steps that have ended.
   EXPECT_EQ(findings.front().predicted_peak, Bytes(5000 + 700 + 100));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,20 @@ struct Growth {
   std::int64_t seen = 0;    ///< storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order in which they were made
   std::vector<GrowingSite> sites;        ///< most bytes first
+};
+
+/// The storages of one holder, and where they were made.
+class HeldStorages {
+ public:
+  void add(const Storage& storage, Bytes bytes, Sequence round_end, bool frees);
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  /// Fills a growth's storages and sites. To be called once.
+  void move_to(Growth& growth);
+
+ private:
+  std::vector<GrowingStorage> storages_;
+  std::map<StackId, GrowingSite> sites_;
+  Bytes bytes_;
 };
 
 /// Blocks of its storages, from the end of the round in which they were made: what the peak has of them is not needed.

@@ -7,6 +7,7 @@
 
 #include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/storages/live_set.h"
 #include "analyzer/storages/storage_bytes.h"
 
 namespace dcmt::analyzer {
@@ -32,20 +33,8 @@ std::vector<const Container*> only_frames(const TraceData& data, StorageId stora
 
 /// What the frames of one traceback keep.
 struct Kept {
-  Growth growth;
-  Bytes bytes;
+  HeldStorages held;
   std::map<const Container*, std::int64_t> frames;  ///< bytes
-  std::map<StackId, GrowingSite> sites;
-
-  void add(const Storage& storage, Bytes now, Sequence round_end, const std::vector<const Container*>& in) {
-    growth.storages.push_back({storage.id, now, round_end, true});
-    bytes.value += now.value;
-    for (const Container* frame : in) frames[frame] += now.value;
-    GrowingSite& site = sites[storage.birth.stack];
-    site.stack = storage.birth.stack;
-    site.bytes.value += now.value;
-    ++site.storages;
-  }
 };
 
 Finding finding_of(const TraceData& data, Kept kept) {
@@ -54,13 +43,12 @@ Finding finding_of(const TraceData& data, Kept kept) {
   finding.rule = "kept_by_traceback";
   finding.classes.emplace_back("D14");
   finding.title = "kept by a traceback";
-  Growth& growth = finding.growth.emplace(std::move(kept.growth));
+  Growth& growth = finding.growth.emplace();
+  kept.held.move_to(growth);
   growth.holder = data.text(most->first->path);
   growth.type = data.text(most->first->type);
-  growth.alone = finding.bytes = kept.bytes;
+  growth.alone = finding.bytes = kept.held.bytes();
   growth.seen = static_cast<std::int64_t>(growth.storages.size());
-  for (const auto& [stack, site] : kept.sites) growth.sites.push_back(site);
-  std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
   finding.confidence = Confidence::kCertain;
   finding.why = "an exception has ended this call; its traceback is kept, and with it the variables of the call";
   finding.fix = "drop the exception and its traceback once it is handled, or call traceback.clear_frames()";
@@ -77,13 +65,16 @@ std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
   for (const Storage& storage : data.storages) {
     const std::size_t round = rounds.at(storage.span.from_seq);
     // What the first round makes, a program may keep for good.
-    if (round == 0 || round + kStepsMore >= rounds.size() || is_gathered(data, storage)) continue;
+    if (round == 0 || round + kStepsMore >= rounds.size() || is_gathered(data, storage.id)) continue;
     const Sequence last = rounds.end(rounds.size() - 1);
     if (!storage.span.covers(last)) continue;
     const std::vector<const Container*> frames = only_frames(data, storage.id);
+    if (frames.empty()) continue;
     const Bytes now = bytes_at(data, storage, last);
-    if (frames.empty() || now.value == 0) continue;
-    by_traceback[traceback_of(data.text(frames.front()->path))].add(storage, now, rounds.end(round), frames);
+    if (now.value == 0) continue;
+    Kept& kept = by_traceback[traceback_of(data.text(frames.front()->path))];
+    kept.held.add(storage, now, rounds.end(round), true);
+    for (const Container* frame : frames) kept.frames[frame] += now.value;
   }
   std::vector<Finding> findings;
   for (auto& [traceback, kept] : by_traceback) findings.push_back(finding_of(data, std::move(kept)));

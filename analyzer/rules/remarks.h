@@ -26,9 +26,9 @@ struct Remark {
   std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
   std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
   Bytes bytes;                  ///< kept; 0 where it is of none, or not known
-  Bytes per_step = {};               ///< of kGrows
-  std::string place = {};            ///< of kGrows: where most of them were made
-  std::int64_t seen = 0;             ///< of kGrows: storages that were there when the memory was read
+  Bytes per_step = {};          ///< of kGrows
+  std::string place = {};       ///< of kGrows: where most of them were made
+  std::int64_t seen = 0;        ///< of kGrows: storages that were there when the memory was read
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

@@ -13,8 +13,4 @@ Rounds::Rounds(const TraceData& data) {
   }
 }
 
-bool is_gathered(const TraceData& data, const Storage& storage) {
-  return std::ranges::any_of(data.marks_by_storage.of(storage.id), &Mark::gives_storage);
-}
-
 }  // namespace dcmt::analyzer

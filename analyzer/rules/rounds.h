@@ -36,7 +36,4 @@ class Rounds {
   std::int64_t steps_ = 0;
 };
 
-/// Some mark gathers it.
-[[nodiscard]] bool is_gathered(const TraceData& data, const Storage& storage);
-
 }  // namespace dcmt::analyzer

@@ -40,8 +40,8 @@ struct LocalOf {
 /// What a scan found of a storage.
 struct HeldOf {
   std::vector<std::string> containers = {};
-  std::string path = {};   ///< empty: no owner was found
-  bool otherwise = false;  ///< something else leads to it, or may
+  std::string path = {};      ///< empty: no owner was found
+  bool otherwise = false;     ///< something else leads to it, or may
   std::string type = "list";  ///< of the containers
 };
 

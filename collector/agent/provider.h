@@ -14,8 +14,8 @@
 
 namespace dcmt::agent {
 
-/// An event of the calling thread could not be recorded for another reason than room: it counts as a lost record, so that
-/// what depends on it is not known. Call it inside a guard that entered.
+/// An event of the calling thread could not be recorded for another reason than room: it counts as a lost record, so
+/// that what depends on it is not known. Call it inside a guard that entered.
 DCMT_AGENT_API void count_lost() noexcept;
 
 /// Publishes what begin_record() (hot_path.h) gave.

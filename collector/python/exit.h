@@ -3,7 +3,7 @@
 
 namespace dcmt::python_provider {
 
-/// From here on the agent is told when the program has ended. Needs the GIL; without it, nothing happens.
+/// From here on the agent is notified when the program has ended. Needs the GIL; without it, nothing happens.
 void watch_exit() noexcept;
 
 }  // namespace dcmt::python_provider

@@ -22,7 +22,8 @@ enum class AgentState : std::uint32_t {
   kRefused = 3,   ///< the self-check failed; `message` says why
 };
 
-/// What the process and the recorder say to each other at the program's end. A futex: whoever changes it wakes the other.
+/// What the process and the recorder say to each other at the program's end. A futex: whoever changes it wakes the
+/// other.
 enum class LastReading : std::uint32_t {
   kNone = 0,      ///< the program has not ended
   kAwaited = 1,   ///< it has, and the process waits for the recorder

@@ -46,8 +46,8 @@ enum class Purpose {
 
 class SpoolReader {
  public:
-  /// Opens a spool's file, or the memory that an agent shows by a link to its own descriptor. kBadInput with one line if
-  /// that is missing, cut short, foreign, or of another version.
+  /// Opens a spool's file, or the memory that an agent shows by a link to its own descriptor. kBadInput with one line
+  /// if that is missing, cut short, foreign, or of another version.
   static Expected<SpoolReader> open(const std::string& path, Purpose purpose = Purpose::kDrain);
   /// The same of memory by a descriptor, which stays the caller's. `path` is for messages.
   static Expected<SpoolReader> open_memory(const std::string& path, int fd, Purpose purpose);

@@ -698,14 +698,14 @@ class End(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done.returncode, done.stdout.splitlines()
 
-    def test_the_agent_is_told_once_after_the_programs_own_handlers(self):
+    def test_the_agent_is_notified_once_after_the_programs_own_handlers(self):
         program = "atexit.register(print, 'handler', flush=True); print('main', flush=True)"
         self.assertEqual(self.ended(program), (0, ["main", "handler", "the program has ended"]))
 
     def test_an_exit_code_stays(self):
         self.assertEqual(self.ended("sys.exit(7)"), (7, ["the program has ended"]))
 
-    def test_without_an_end_of_python_nobody_is_told(self):
+    def test_without_an_end_of_python_nobody_is_notified(self):
         self.assertEqual(self.ended("os._exit(3)"), (3, []))
 
 

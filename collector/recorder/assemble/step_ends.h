@@ -15,8 +15,8 @@ class StepEnds {
     before_ = std::exchange(latest_, seq);
   }
 
-  /// What is alive now and began after the record `from`, and not after `to`, has outlived its step and the next one. The
-  /// first step makes what a program keeps for good.
+  /// What is alive now and began after the record `from`, and not after `to`, has outlived its step and the next one.
+  /// The first step makes what a program keeps for good.
   struct Outlived {
     std::int64_t from = 0, to = 0;
   };

@@ -19,7 +19,7 @@ bool is_entry_label(Label label) {
 ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {
   for (const GraphEdge& edge : graph.edges()) {
     // A thread has it, or a generator that waits: not just a frame object, which may outlive the call.
-    const bool by_object = edge.source != kRootNode && graph.nodes()[edge.source].kind == Kind::kFrameObject;
+    const bool by_object = graph.nodes()[edge.source].kind == Kind::kFrameObject;
     if (graph.nodes()[edge.target].kind == Kind::kFrame && !by_object) unfinished_.insert(edge.target);
   }
 }
@@ -64,10 +64,8 @@ std::size_t ContainerSearch::graph_begins(const std::vector<EdgeIndex>& way) con
 
 std::size_t ContainerSearch::finished_frame(const std::vector<EdgeIndex>& way) const {
   for (std::size_t i = 1; i < way.size(); ++i) {
-    const NodeIndex from = graph_.edges()[way[i - 1]].source;
     const NodeIndex frame = graph_.edges()[way[i]].source;
-    const bool by_object = from != kRootNode && graph_.nodes()[from].kind == Kind::kFrameObject;
-    if (by_object && graph_.nodes()[frame].kind == Kind::kFrame && !unfinished_.contains(frame)) return i;
+    if (graph_.nodes()[frame].kind == Kind::kFrame && !unfinished_.contains(frame)) return i;
   }
   return 0;
 }
