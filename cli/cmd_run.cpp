@@ -130,6 +130,12 @@ void add_run_command(CLI::App& app, int& exit_code) {
                 "Record processes that outlive the command until they end, not for half a second");
   run->add_flag("!--no-owners", options->owners,
                 "Do not read the program's memory now and then to find out who owns what is in it");
+  run->add_option("--exit-wait", options->exit_wait,
+                  "Seconds that a program which kept memory may wait at its end until it was read who holds it; 0: it "
+                  "does not wait")
+      ->check(CLI::Range(0, 600))
+      ->envname(agent::kEnvExitWait)
+      ->capture_default_str();
   run->add_flag("-q,--quiet", options->quiet, "No status line");
   run->prefix_command();
   run->footer(kFooter);

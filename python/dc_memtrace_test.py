@@ -41,12 +41,14 @@ static void release_begin(int64_t graph, int64_t key, int32_t users) {
 }
 static void release_end(int64_t graph, int64_t key) { LOG("release_end %" PRId64 " %" PRId64 "\n", graph, key); }
 static void census(void* tensor, void* object) { LOG("census %d %" PRIuPTR "\n", tensor != NULL, (uintptr_t)object); }
+static int find_holders(uint64_t timeout_ns) { LOG("find_holders %" PRIu64 "\n", timeout_ns); return 1; }
 
 #ifndef TABLE_BYTES
 #define TABLE_BYTES sizeof(dcmt_marks)
 #endif
 static const dcmt_marks table = {TABLE_BYTES, DCMT_MARKS_VERSION, recording, mark, phase_begin, phase_end, step,
-                                 gather, wait_, persist, release_begin, release_end, census};
+                                 gather, wait_, persist, release_begin, release_end, census,
+                                 find_holders};
 __attribute__((visibility("default"))) const dcmt_marks* dcmt_get_marks(uint32_t version);
 const dcmt_marks* dcmt_get_marks(uint32_t version) { return version == 1 ? &table : NULL; }
 """
@@ -138,6 +140,14 @@ def test_keys(recorded):
     address = printed[0]
     assert calls == [f"gather 0 3 0 {address}", f"wait -2 3 0 {address}", "persist 5 4", f"census 0 {address}",
                      f"gather 0 {1 << 40} 0 {address}"]
+
+
+def test_the_wait_for_holders_has_its_time_in_nanoseconds(recorded):
+    calls, printed = recorded("""
+        print(dc_memtrace.find_holders(), dc_memtrace.find_holders(timeout=0.5), dc_memtrace.find_holders(timeout=-1))
+    """)
+    assert calls == ["find_holders 10000000000", "find_holders 500000000", "find_holders 0"]
+    assert printed == ["True True True"]
 
 
 def test_release_around_and_plain(recorded):

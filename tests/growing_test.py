@@ -28,7 +28,7 @@ HOLDERS = {
 
 
 def record(folder, *numbers: str) -> dict:
-    recorded.record(folder, "-W", "ignore", PROGRAM, "-" if numbers == ("all",) else folder, *numbers)
+    recorded.record(folder, "-W", "ignore", PROGRAM, *numbers)
     return recorded.report(recorded.traces(folder)[0])[0]
 
 
@@ -102,7 +102,7 @@ def test_what_fills_and_stops_or_is_replaced_does_not_grow(tmp_path):
 
 def test_without_reading_the_memory_no_holder_is_claimed(tmp_path):
     folder = tmp_path / "out"
-    done = recorded.tool("run", "-o", folder, "--no-owners", "--", recorded.sys.executable, "-W", "ignore", PROGRAM, "-")
+    done = recorded.tool("run", "-o", folder, "--no-owners", "--", recorded.sys.executable, "-W", "ignore", PROGRAM)
     assert done.returncode == 0, done.stderr
     (trace,) = recorded.traces(folder)
     assert recorded.query(trace, "SELECT count(*) FROM scan") == [(0,)]

@@ -62,7 +62,7 @@ def test_nobody_waits_for_a_recorder_that_does_not_answer(tmp_path):
     program = f"import os, sys; sys.argv = ['', 'list']; exec(open({str(PROGRAM)!r}).read()); print(os.getpid(), flush=True); input()"
     run = subprocess.Popen(
         [recorded.TOOL, "run", "-o", tmp_path / "out", "--", sys.executable, "-c", program],
-        env=recorded.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=recorded.environment(DC_MEMTRACE_EXIT_WAIT="2"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with run:
         job = pathlib.Path(f"/proc/{int(run.stdout.readline())}/stat")

@@ -19,10 +19,11 @@ SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """In which this package and the tests' own Python come first."""
+    """In which this package and the tests' own Python come first, and a busy machine is waited for."""
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
     programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    return {**os.environ, "PATH": programs, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD), **more}
+    return {**os.environ, "PATH": programs, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD),
+            "DC_MEMTRACE_EXIT_WAIT": "100", **more}
 
 
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:

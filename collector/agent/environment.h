@@ -8,6 +8,9 @@ inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of
 inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes | full
 inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
 inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators
+/// Seconds that a program waits at its end at most, while the recorder reads its memory; 0: not at all.
+inline constexpr char kEnvExitWait[] = "DC_MEMTRACE_EXIT_WAIT";
+inline constexpr int kDefaultExitWait = 2;
 
 /// What the agent takes of that table.
 inline constexpr unsigned kMaxTableBytes = 32768;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "collector/agent/asked_readings.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/spool_writer.h"
 #include "dcmt/marks.h"
@@ -61,9 +62,22 @@ void census(void* tensor, void* object) {
   if (g_torch != nullptr && recording()) g_torch->census(tensor, object);
 }
 
-constinit const dcmt_marks g_marks = {
-    sizeof(dcmt_marks), DCMT_MARKS_VERSION, is_recording, mark, phase_begin, phase_end, step, gather, wait, persist,
-    release_begin,      release_end,        census};
+int find_holders(std::uint64_t timeout_ns) { return await_reading(timeout_ns) ? 1 : 0; }
+
+constinit const dcmt_marks g_marks = {sizeof(dcmt_marks),
+                                      DCMT_MARKS_VERSION,
+                                      is_recording,
+                                      mark,
+                                      phase_begin,
+                                      phase_end,
+                                      step,
+                                      gather,
+                                      wait,
+                                      persist,
+                                      release_begin,
+                                      release_end,
+                                      census,
+                                      find_holders};
 
 }  // namespace
 

@@ -194,7 +194,7 @@ DCMT_AGENT_API const CudaProvider* cuda_provider() noexcept;
 DCMT_AGENT_API void refuse(const char* why) noexcept;
 
 /// The program has ended, and nothing of it is torn down yet. Waits while the recorder reads the memory of the process,
-/// if it wants to: at most 2 seconds, and not beyond the next signal.
+/// if it wants to: for as long as kEnvExitWait says at most, and not beyond the next signal.
 DCMT_AGENT_API void await_last_reading() noexcept;
 
 /// Tells the recorder which torch this is.

@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "collector/agent/arena.h"
+#include "collector/agent/asked_readings.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/provider.h"
@@ -131,6 +132,7 @@ void start() noexcept {
   const char* detail = getenv(kEnvDetail);
   g_hot.detail = detail_of(detail != nullptr ? detail : "").value_or(Detail::kLifetimes);
 
+  set_exit_wait(integer(getenv(kEnvExitWait), kDefaultExitWait));
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
   const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_hot.detail, integer(getenv("RANK"), -1),

@@ -34,6 +34,7 @@ class Table(ctypes.Structure):
         ("release_begin", ctypes.PYFUNCTYPE(None, _I64, _I64, _I32)),
         ("release_end", ctypes.PYFUNCTYPE(None, _I64, _I64)),
         ("census", ctypes.PYFUNCTYPE(None, _PTR, _PTR)),
+        ("find_holders", ctypes.PYFUNCTYPE(_INT, _U64)),
     ]
 
 

@@ -1,20 +1,18 @@
 """Memory that grows in many ways at once, each from a line of its own.
 
-Usage: growing.py TRACES [NAME...]. Of what has these names it keeps numbers instead of tensors; `all`: of everything. After
-24 steps it waits until the recorder has read its memory, unless TRACES is `-`, then it goes on for six.
+Usage: growing.py [NAME...]. Of what has these names it keeps numbers instead of tensors; `all`: of everything. After 24
+steps it waits until the recorder has read its memory, if there is one that does, then it goes on for six.
 """
 
 import collections
 import functools
-import pathlib
-import sqlite3
 import sys
-import time
 
+import dc_memtrace
 import torch
 from torch import nn
 
-CLEAN = sys.argv[2:]
+CLEAN = sys.argv[1:]
 SIZE = 20_000  # 80 KB: a storage that is followed
 CACHE = {}
 
@@ -54,19 +52,6 @@ def counter():
     return count
 
 
-def wait_for_a_reading(traces):
-    """Until one is over that began after now. A recorder that makes none fails the test that starts this program."""
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for path in pathlib.Path(traces).glob("*.dcmt"):
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as trace:
-                if trace.execute("SELECT count(*) FROM scan WHERE from_ns > ?", (now,)).fetchone()[0]:
-                    return
-        time.sleep(0.1)
-    sys.exit("the recorder did not read the memory of this process")
-
-
 def main():
     torch.manual_seed(0)
     model, probe, slots, count = nn.Sequential(nn.Linear(128, 160), nn.Linear(160, 1)), Probe(), Slots(), counter()
@@ -75,8 +60,8 @@ def main():
     total = torch.zeros(())
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     for step in range(30):
-        if step == 24 and sys.argv[1] != "-":
-            wait_for_a_reading(sys.argv[1])
+        if step == 24:
+            dc_memtrace.find_holders(timeout=60)
         x = torch.randn(130, 128)
         loss = model(x).square().mean()
         loss.backward()

@@ -22,13 +22,15 @@ enum class AgentState : std::uint32_t {
   kRefused = 3,   ///< the self-check failed; `message` says why
 };
 
-/// What the process and the recorder say to each other at the program's end. A futex: whoever changes it wakes the
-/// other.
-enum class LastReading : std::uint32_t {
-  kNone = 0,      ///< the program has not ended
-  kAwaited = 1,   ///< it has, and the process waits for the recorder
-  kUnderWay = 2,  ///< the recorder reads the memory of the process, or is about to
-  kDone = 3,      ///< it has read it, or does not want to: the process goes on
+/// The process asks its recorder to read its memory, and waits for the answer. A futex: whoever changes it wakes the
+/// other. The process makes the first two from kNone or an answer, the recorder the others.
+enum class AskedReading : std::uint32_t {
+  kNone = 0,       ///< nothing was asked yet
+  kEnded = 1,      ///< the program has ended: read if a reading would show more
+  kRequested = 2,  ///< the program wants a reading that begins after now
+  kUnderWay = 3,   ///< the recorder reads, or is about to
+  kDone = 4,       ///< it has read, or a last reading would show nothing more
+  kNotRead = 5,    ///< it cannot read what was requested
 };
 
 /// First page of the file.
@@ -58,8 +60,8 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
   /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
   std::atomic<std::uint32_t> forked_children;
-  std::atomic<std::uint32_t> taken_over;    ///< 1 once a recorder has opened the spool to drain it
-  std::atomic<std::uint32_t> last_reading;  ///< LastReading
+  std::atomic<std::uint32_t> taken_over;     ///< 1 once a recorder has opened the spool to drain it
+  std::atomic<std::uint32_t> asked_reading;  ///< AskedReading
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

@@ -119,13 +119,15 @@ std::string SpoolReader::python_version() const {
 }
 std::string SpoolReader::message() const { return text_of(header().message, sizeof Header::message); }
 std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_order_relaxed); }
-bool SpoolReader::awaits_last_reading() const {
-  const auto word = static_cast<LastReading>(header().last_reading.load(std::memory_order_acquire));
-  return word == LastReading::kAwaited || word == LastReading::kUnderWay;
+
+AskedReading SpoolReader::asked_reading() const {
+  const std::uint32_t word = header().asked_reading.load(std::memory_order_acquire);
+  return word <= static_cast<std::uint32_t>(AskedReading::kNotRead) ? static_cast<AskedReading>(word)
+                                                                    : AskedReading::kNone;
 }
 
-void SpoolReader::answer(LastReading answer) {
-  std::atomic<std::uint32_t>& word = header().last_reading;
+void SpoolReader::answer(AskedReading answer) {
+  std::atomic<std::uint32_t>& word = header().asked_reading;
   word.store(static_cast<std::uint32_t>(answer), std::memory_order_release);
   syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }

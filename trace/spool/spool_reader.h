@@ -64,10 +64,10 @@ class SpoolReader {
   [[nodiscard]] std::uint64_t lost() const;
   /// Forked children that allocated tensor memory, so far.
   [[nodiscard]] std::uint32_t forked_children() const;
-  /// Whether the program has ended and the process waits until it is let go.
-  [[nodiscard]] bool awaits_last_reading() const;
-  /// Answers a process that waits, or will: kUnderWay or kDone.
-  void answer(LastReading answer);
+  /// What the process has asked for, or the answer that it has got. kNone for a word that is none.
+  [[nodiscard]] AskedReading asked_reading() const;
+  /// Answers a process that waits, or will: kUnderWay, kDone or kNotRead.
+  void answer(AskedReading answer);
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
   /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().

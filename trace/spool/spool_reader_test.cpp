@@ -304,18 +304,19 @@ TEST_F(SpoolReaderTest, AProcessThatHasAskedWaitsUntilItIsLetGo) {
   const std::string path = write();
   Expected<SpoolReader> reader = SpoolReader::open(path);
   ASSERT_TRUE(reader.ok());
-  EXPECT_FALSE(reader->awaits_last_reading());
+  EXPECT_EQ(reader->asked_reading(), AskedReading::kNone);
   const int fd = open(path.c_str(), O_RDWR);
   auto* shared = static_cast<Header*>(mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   close(fd);
   ASSERT_NE(shared, MAP_FAILED);
-  shared->last_reading.store(static_cast<std::uint32_t>(LastReading::kAwaited));
-  EXPECT_TRUE(reader->awaits_last_reading());
-  reader->answer(LastReading::kUnderWay);
-  EXPECT_TRUE(reader->awaits_last_reading());
-  reader->answer(LastReading::kDone);
-  EXPECT_FALSE(reader->awaits_last_reading());
-  EXPECT_EQ(shared->last_reading.load(), static_cast<std::uint32_t>(LastReading::kDone));
+  shared->asked_reading.store(static_cast<std::uint32_t>(AskedReading::kRequested));
+  EXPECT_EQ(reader->asked_reading(), AskedReading::kRequested);
+  reader->answer(AskedReading::kUnderWay);
+  EXPECT_EQ(reader->asked_reading(), AskedReading::kUnderWay);
+  reader->answer(AskedReading::kDone);
+  EXPECT_EQ(shared->asked_reading.load(), static_cast<std::uint32_t>(AskedReading::kDone));
+  shared->asked_reading.store(77);
+  EXPECT_EQ(reader->asked_reading(), AskedReading::kNone) << "the job may write anything there";
   munmap(shared, kHeaderBytes);
 }
 

@@ -110,7 +110,19 @@ Status make_empty_trace(const std::string& path) {
   ::close(fd);
   DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kCreate));
   DCMT_RETURN_IF_ERROR(database.execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
-  return apply_migrations(database, embedded_migrations());
+  DCMT_RETURN_IF_ERROR(apply_migrations(database, embedded_migrations()));
+  // The change of mode is a transaction that leaves a journal, so it is over before the file has its name.
+  return database.execute("PRAGMA journal_mode=WAL");
+}
+
+/// A writer that was killed within a transaction has left a journal that must be rolled back, which needs writing.
+/// Where that is not possible, SQLite says so to the reader that comes next.
+void roll_back_what_was_killed(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path + "-journal", error)) return;
+  if (Expected<Database> database = Database::open(path, OpenMode::kReadWrite); database.ok()) {
+    static_cast<void>(integer_of(*database, "PRAGMA user_version"));
+  }
 }
 
 /// Never over a file that is there. Returns errno, 0 if it is done.
@@ -125,7 +137,10 @@ int rename_to_new(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-Expected<Database> open_trace(const std::string& path) { return open_checked(path, OpenMode::kRead); }
+Expected<Database> open_trace(const std::string& path) {
+  roll_back_what_was_killed(path);
+  return open_checked(path, OpenMode::kRead);
+}
 
 Expected<Database> create_trace(const std::string& path) {
   // Under a name of this process's own until it is a trace: who is killed meanwhile leaves no file that is none.

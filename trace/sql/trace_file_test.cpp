@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,6 +46,36 @@ std::int64_t integer_of(Database& database, const char* sql) {
   EXPECT_TRUE(statement.ok());
   EXPECT_TRUE(*statement->step());
   return statement->integer(0);
+}
+
+TEST_F(TraceFile, WhatAKilledWriterLeftHalfDoneIsUndone) {
+  {
+    Expected<Database> writer = create_trace(path());
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    ASSERT_TRUE(writer->execute("INSERT INTO meta VALUES('x', 'whole')").ok());
+    ASSERT_TRUE(finish_trace(*writer).ok());
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    Expected<Database> writer = Database::open(path(), OpenMode::kReadWrite);
+    // More than the cache has room for, so that pages of the file are overwritten before the end.
+    const bool written =
+        writer.ok() && writer
+                           ->execute(
+                               "PRAGMA cache_size=1; BEGIN; UPDATE meta SET value = 'half';"
+                               "INSERT INTO string SELECT value, hex(zeroblob(2000))"
+                               " FROM (WITH RECURSIVE n(value) AS (SELECT 1000 UNION ALL SELECT value + 1 FROM n"
+                               " LIMIT 1000) SELECT value FROM n)")
+                           .ok();
+    _exit(written ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(std::filesystem::exists(path() + "-journal"));
+  Expected<Database> reader = open_trace(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(integer_of(*reader, "SELECT count(*) FROM meta WHERE value = 'whole'"), 1);
 }
 
 TEST_F(TraceFile, CreatedTraceOpensWhileItGrowsAndAfterwards) {

@@ -4,7 +4,7 @@
  *   if (marks) marks->step(7);
  *
  * The table grows at its end only: check `size` before using a field newer than the version you need. Every function
- * may be called from any thread; none throws, blocks or keeps a pointer it is given. */
+ * may be called from any thread; none throws or keeps a pointer it is given, and only find_holders waits. */
 /* This is C. NOLINTBEGIN(modernize-*) */
 #ifndef DCMT_MARKS_H
 #define DCMT_MARKS_H
@@ -41,6 +41,11 @@ typedef struct dcmt_marks {
 
   /* Names the holders of one tensor's storage now. */
   void (*census)(void* tensor, void* object);
+
+  /* Waits until the recorder has read the memory of this process and found who holds each storage, for so many
+   * nanoseconds at most and not beyond the next signal. 1 if it has. Objects that other threads change meanwhile may be
+   * missed: in CPython, call it with the GIL held. */
+  int (*find_holders)(uint64_t timeout_ns);
 } dcmt_marks;
 
 /* Exported by the agent. */

@@ -20,8 +20,15 @@ constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr double kPressure = 0.5;
 /// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
 constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
+using spool::AskedReading;
+
 /// Of a process that has ended its program. That nothing holds a storage has to be found twice.
 constexpr int kMostLastReadings = 2;
+
+/// Whether the process waits.
+bool is_asked(AskedReading word) {
+  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kUnderWay;
+}
 
 /// Quoted so that a shell reads it back as the same words.
 std::string shell_quote(const std::vector<std::string>& words) {
@@ -176,25 +183,47 @@ Status ProcessRecorder::wait_or_skip_gap() {
 
 Status ProcessRecorder::read_memory() {
   if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(false));
-  if (reader_.awaits_last_reading()) return serve_last_reading();
+  if (is_asked(reader_.asked_reading())) return serve_asked_reading();
   if (memory_ == nullptr || memory_->is_reading() || !begins_readings_ || !first_record_) return {};
   if (schedule_.is_due(since_first_record(), assembler_->growing()) && memory_->may_start()) begin_reading();
   return {};
 }
 
-Status ProcessRecorder::serve_last_reading() {
+Status ProcessRecorder::serve_asked_reading() {
   // What the program did last: the process has published it before it asked.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
+  if (reader_.asked_reading() == AskedReading::kRequested) {
+    serve_request();
+  } else if (!requested_) {
+    serve_end();
+  } else if (memory_ == nullptr || !memory_->is_reading()) {
+    requested_ = false;
+    reader_.answer(memory_ != nullptr ? AskedReading::kDone : AskedReading::kNotRead);
+  }
+  return {};
+}
+
+void ProcessRecorder::serve_request() {
+  if (memory_ != nullptr && memory_->is_reading()) return;  // it began before the request
+  if (memory_ == nullptr || !begins_readings_ || !first_record_ || !memory_->fits()) {
+    reader_.answer(AskedReading::kNotRead);
+  } else if (memory_->may_start()) {
+    requested_ = true;
+    reader_.answer(AskedReading::kUnderWay);
+    begin_reading();
+  }
+}
+
+void ProcessRecorder::serve_end() {
   const bool reads = memory_ != nullptr && memory_->is_reading();
   const bool may_read = memory_ != nullptr && begins_readings_ && first_record_ && last_readings_ < kMostLastReadings;
   const bool goes_on = reads || (may_read && memory_->fits() && assembler_->wants_reading());
-  reader_.answer(goes_on ? spool::LastReading::kUnderWay : spool::LastReading::kDone);
+  reader_.answer(goes_on ? AskedReading::kUnderWay : AskedReading::kDone);
   if (goes_on && !reads && memory_->may_start()) {
     begin_reading();
     ++last_readings_;
   }
-  return {};
 }
 
 void ProcessRecorder::begin_reading() {
@@ -219,7 +248,8 @@ Status ProcessRecorder::end_reading(bool wait) {
   // What the process published until the reading was over has to be applied first.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
-  schedule_.done(reading_began_, (*reading)->cpu_seconds, assembler_->growing());
+  // What the program wants is not of the recorder's share.
+  if (!requested_) schedule_.done(reading_began_, (*reading)->cpu_seconds, assembler_->growing());
   return assembler_->reading_ended(**reading);
 }
 

@@ -75,8 +75,12 @@ class ProcessRecorder {
   Status commit();
   Status write_start_meta(const RunFacts& run);
   Status read_memory();
-  /// The program has ended, and the process waits: reads its memory if there is more to learn, then lets it go.
-  Status serve_last_reading();
+  /// The process waits for an answer: its program has ended, or wants a reading.
+  Status serve_asked_reading();
+  /// Reads the memory of a program that has ended if there is more to learn, then lets it go.
+  void serve_end();
+  /// Reads the memory of a program that wants it, after what is under way.
+  void serve_request();
   void begin_reading();
   Status end_reading(bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
@@ -86,7 +90,8 @@ class ProcessRecorder {
   std::unique_ptr<Assembler> assembler_;
   std::unique_ptr<MemoryReader> memory_;  ///< none: owners are not asked for, or cannot be read
   bool begins_readings_ = true;
-  int last_readings_ = 0;  ///< begun while the process waited for them
+  int last_readings_ = 0;   ///< begun because the program had ended
+  bool requested_ = false;  ///< the reading under way, by the program
   ScanSchedule schedule_;
   std::optional<std::chrono::steady_clock::time_point> first_record_;
   double reading_began_ = 0;  ///< seconds since then

@@ -150,14 +150,17 @@ TEST_F(ProcessRecorderTest, AProcessIsAliveOnlyWithItsOwnStart) {
 TEST_F(ProcessRecorderTest, AProcessThatWaitsForAReadingThatNobodyMakesGoesOn) {
   auto recorder = start();
   publish(0, {1});
-  std::atomic<std::uint32_t>& word = spool_->header().last_reading;
+  std::atomic<std::uint32_t>& word = spool_->header().asked_reading;
   ASSERT_TRUE(recorder->poll().ok());
   EXPECT_EQ(word.load(), 0u) << "it has not asked";
-  word.store(static_cast<std::uint32_t>(spool::LastReading::kAwaited));
+  word.store(static_cast<std::uint32_t>(spool::AskedReading::kEnded));
   publish(0, {2});
   ASSERT_TRUE(recorder->poll().ok());
-  EXPECT_EQ(word.load(), static_cast<std::uint32_t>(spool::LastReading::kDone));
+  EXPECT_EQ(word.load(), static_cast<std::uint32_t>(spool::AskedReading::kDone));
   EXPECT_EQ(recorder->totals().records, 2);
+  word.store(static_cast<std::uint32_t>(spool::AskedReading::kRequested));
+  ASSERT_TRUE(recorder->poll().ok());
+  EXPECT_EQ(word.load(), static_cast<std::uint32_t>(spool::AskedReading::kNotRead));
 }
 
 }  // namespace

@@ -173,6 +173,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                                 {agent::kEnvLibraries, options.libraries},
                                                 {agent::kEnvDetail, text_of(options.detail)},
                                                 {agent::kEnvChunks, std::to_string(chunks)},
+                                                {agent::kEnvExitWait, std::to_string(options.exit_wait)},
                                                 {agent::kEnvOperators, operators_file}},
                                                signals));
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/agent/environment.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "trace/base/detail.h"
 #include "trace/base/status.h"
@@ -20,6 +21,7 @@ struct RunOptions {
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what is kept of long runs
   bool owners = true;                        ///< read the memory of processes to find out who owns storages
+  int exit_wait = agent::kDefaultExitWait;   ///< seconds that a program waits at its end for a reading, at most
   bool replace = false;                      ///< replace a run that is in the folder
   bool wait_children = false;                ///< record processes that outlive the command to their end
   bool quiet = false;                        ///< no status line
