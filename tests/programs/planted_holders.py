@@ -1,7 +1,10 @@
 """Keeps one tensor by each kind of holder, writes what is expected of a snapshot, and waits to be inspected.
 
-Usage: planted_holders.py FILE. FILE gets, for each kind, the address of the tensor's data and the beginning of the path that
-names its holder. Every tensor has a size of its own, so none shares memory with another. The program ends with its input.
+Usage: planted_holders.py FILE. FILE gets, for each kind, the address and the bytes of the tensor's data and the beginning of the
+path that names its holder. Every tensor has a size of its own, so none shares memory with another.
+
+The program reads its input to its end: nothing, or expressions in JSON, each with an address. It prints those whose value is
+no tensor with its data there.
 """
 
 import collections
@@ -16,15 +19,19 @@ import threading
 import types
 import weakref
 
+import numpy
 import torch
 
-expected: dict[str, tuple[int, str]] = {}
+expected: dict[str, tuple[int, int, str]] = {}
+
+
+def expect(kind: str, tensor: torch.Tensor, path: str) -> torch.Tensor:
+    expected[kind] = (tensor.data_ptr(), tensor.untyped_storage().nbytes(), path)
+    return tensor
 
 
 def kept(kind: str, path: str) -> torch.Tensor:
-    tensor = torch.ones(40000 + len(expected))
-    expected[kind] = (tensor.data_ptr(), path)
-    return tensor
+    return expect(kind, torch.ones(40000 + len(expected)), path)
 
 
 class Plain:
@@ -202,7 +209,7 @@ make_cycle()
 # What autograd and modules keep.
 weight = torch.ones(300, 300, requires_grad=True)
 LOSS = ((torch.ones(300, 300) + 1) @ weight).relu().sum()
-expected["saved by a node"] = (LOSS.grad_fn.next_functions[0][0]._saved_result.data_ptr(), "main.LOSS.grad_fn SumBackward0 … 1 node → ReluBackward0._saved_result")
+expect("saved by a node", LOSS.grad_fn.next_functions[0][0]._saved_result, "main.LOSS.grad_fn SumBackward0 … 1 node → ReluBackward0._saved_result")
 
 
 class Twice(torch.autograd.Function):
@@ -234,14 +241,89 @@ net.register_buffer("table", kept("buffer", "main.net.table"))
 weight.register_hook(functools.partial(lambda tensor, grad: None, kept("tensor hook", "main.weight._backward_hooks[")))
 model = torch.nn.Linear(203, 203)
 model(torch.ones(1, 203)).sum().backward()
-expected["parameter"] = (model.weight.data_ptr(), "main.model.weight")
-expected["gradient"] = (model.weight.grad.data_ptr(), "main.model.weight.grad")
+expect("parameter", model.weight, "main.model.weight")
+expect("gradient", model.weight.grad, "main.model.weight.grad")
 base = kept("base of a view", "main.VIEW")
 VIEW = base.view(-1)
 del base
 ARRAY = kept("numpy array", "main.ARRAY.base").numpy()
+CAPSULE = torch.utils.dlpack.to_dlpack(kept("DLPack", "main.CAPSULE (DLPack)"))
+EXCHANGED = numpy.from_dlpack(kept("numpy array by DLPack", "main.EXCHANGED.base"))
+SHARED = expect("shared memory", torch.ones(39999).share_memory_(), "main.SHARED")
 NOTED = weight * 1
 NOTED.note = kept("attribute of a tensor", "main.NOTED.note")
+
+
+learner = torch.nn.Linear(207, 207)
+ADAM = torch.optim.Adam(learner.parameters())
+learner(torch.ones(1, 207)).sum().backward()
+ADAM.step()
+expect("optimizer state", ADAM.state[learner.weight]["exp_avg"], "main.ADAM.state[<Parameter>]['exp_avg']")
+expect("optimizer state, another", ADAM.state[learner.weight]["exp_avg_sq"], "main.ADAM.state[<Parameter>]['exp_avg_sq']")
+net[0].register_full_backward_hook(functools.partial(lambda kept, *_: None, kept("backward hook", "main.net[0]._backward_hooks[")))
+
+
+class Packed:
+    def __init__(self, tensor):
+        self.tensor = tensor.clone()
+
+
+with torch.autograd.graph.saved_tensors_hooks(Packed, lambda packed: packed.tensor):
+    PACKED = weight.exp()
+expect(
+    "packed by a hook",
+    next(each.tensor for each in gc.get_objects() if type(each) is Packed),
+    "main.PACKED.grad_fn ExpBackward0._saved_result (packed by hook).tensor",
+)
+
+
+class Scripted(torch.nn.Module):
+    items: list[torch.Tensor]
+    named: dict[str, torch.Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.items = [kept("IValue list", "main.SCRIPT.")]
+        self.named = {"k": kept("IValue dict", "main.SCRIPT.")}
+
+    def forward(self, x):
+        return x
+
+
+SCRIPT = torch.jit.script(Scripted())
+
+
+def saved_by(name, make, node, field):
+    """A tensor of its own size that the node of an operator saves and nothing else holds."""
+    x = torch.ones(214 + len(NODES), 215, requires_grad=True) + 0
+    result = make(x)
+    expect(f"saved by {name}", getattr(result.grad_fn, field), f"main.NODES['{name}'].grad_fn {node}.{field}")
+    return result
+
+
+NODES: dict[str, torch.Tensor] = {}
+for name, make, node, field in (
+    ("mul", lambda x: x * torch.ones_like(x), "MulBackward0", "_saved_other"),
+    ("pow", lambda x: x.pow(3), "PowBackward0", "_saved_self"),
+    ("layer norm", lambda x: torch.nn.functional.layer_norm(x, [215]), "NativeLayerNormBackward0", "_saved_input"),
+    ("gelu", torch.nn.functional.gelu, "GeluBackward0", "_saved_self"),
+    ("mm", lambda x: x @ torch.ones(215, 216), "MmBackward0", "_saved_mat2"),
+    ("where", lambda x: torch.where(torch.ones(x.shape, dtype=torch.bool), x, x), "WhereBackward0", "_saved_condition"),
+    ("log", torch.log, "LogBackward0", "_saved_self"),
+    ("div", lambda x: x / torch.ones_like(x), "DivBackward0", "_saved_other"),
+    ("abs", torch.abs, "AbsBackward0", "_saved_self"),
+    ("silu", torch.nn.functional.silu, "SiluBackward0", "_saved_self"),
+):
+    NODES[name] = saved_by(name, make, node, field)
+
+
+def is_at(expression, address):
+    """Whether the value of `expression`, a path that was named, is a tensor whose data begins at `address`."""
+    try:
+        value = eval(expression.removeprefix("main."), globals())
+    except Exception:
+        return False
+    return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() == address
 
 
 def hold():
@@ -249,7 +331,8 @@ def hold():
     with open(sys.argv[1] + ".new", "w") as file:
         json.dump(expected, file)
     os.rename(sys.argv[1] + ".new", sys.argv[1])
-    sys.stdin.read()
+    named = json.loads(sys.stdin.read() or "{}")
+    print(json.dumps([path for path, address in named.items() if not is_at(path, address)]))
     return local
 
 

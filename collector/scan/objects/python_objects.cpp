@@ -17,6 +17,7 @@ constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeyword
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
 constexpr Address kModuleDefinitionSize = 56;              // PyModuleDef.m_size
+constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
 // How much worse a path reads through these.
@@ -123,6 +124,13 @@ void PythonObjects::python_object(Address object) {
       found_.python(memory_.word(object + layout_.weakref_callback), ".__callback__");
       if (type->basic_size > layout_.weakref_size) words(object, *type, layout_.weakref_size);
       break;
+    case Kind::kCapsule:
+      // "dltensor", "dltensor_versioned", "numpy_dltensor"; what begins with "used_" has been handed on.
+      if (const std::string name = memory_.text(memory_.word(object + kCapsuleName), 40);
+          name.find("dltensor") != std::string::npos && !name.starts_with("used_")) {
+        torch_.decode_dlpack(memory_.word(object + kCapsulePointer));
+      }
+      return;
     case Kind::kPythonTensor:
       torch_.decode_python_tensor(object);
       break;

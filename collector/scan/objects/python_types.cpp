@@ -34,6 +34,7 @@ const std::map<std::string, Kind, std::less<>>& kinds_by_name() {
       {"traceback", Kind::kTraceback},
       {"module", Kind::kModule},
       {"code", Kind::kCode},
+      {"PyCapsule", Kind::kCapsule},
       {"weakref", Kind::kWeakReference},
       {"weakref.ReferenceType", Kind::kWeakReference},
       {"weakproxy", Kind::kWeakReference},

@@ -36,6 +36,7 @@ enum class Kind : std::uint8_t {
   kCode,
   kPythonTensor,
   kPythonFunction,  ///< the context of a custom autograd.Function
+  kCapsule,         ///< a C pointer with a name
   kFrame,           ///< an interpreter's frame: no object, it lies on a stack or within a generator
   kTensor,          ///< TensorImpl; this and what follows are C++ objects
   kStorage,

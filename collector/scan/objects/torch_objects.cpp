@@ -91,6 +91,11 @@ void TorchObjects::decode_python_function(Address object) {
   saved_vector(object + torch_.function_saved_variables, ".saved_tensors");
 }
 
+void TorchObjects::decode_dlpack(Address managed) {
+  // at::toDLPack allocates the tensor and what it hands out together, the tensor first.
+  found_.cpp(memory_.word(managed - sizeof(Address)), " (DLPack)");
+}
+
 void TorchObjects::saved_vector(Address vector, const std::string& name) {
   const Span all = vector_of(memory_, vector);
   std::uint32_t number = 0;

@@ -17,6 +17,8 @@ class TorchObjects {
   void decode_python_tensor(Address object);
   /// The context of a custom autograd.Function, without the dictionary of its attributes.
   void decode_python_function(Address object);
+  /// What the pointer of a DLPack capsule leads to. Nothing is found where another library made it.
+  void decode_dlpack(Address managed);
 
  private:
   void saved_variable(Address saved, const std::string& name);
