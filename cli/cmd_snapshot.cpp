@@ -11,12 +11,14 @@
 #include "cli/text.h"
 #include "collector/scan/census.h"
 #include "collector/scan/holding_groups.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
 
 struct Arguments {
   int pid = 0;
+  std::string core;  ///< empty: the process
   std::uint64_t smallest = scan::CensusOptions().smallest;
   std::size_t rows = 25;
   bool all = false;
@@ -54,10 +56,12 @@ std::string snapshot_text(const Arguments& arguments, const scan::Census& census
     text += "… " + counted(static_cast<std::int64_t>(groups.size() - arguments.rows), "more holder") + ": --all\n";
   }
   text += "\n" +
-          style.dim("process " + std::to_string(arguments.pid) + " · CPython " + census.python + " · torch " +
-                    census.torch + " · " + grouped(static_cast<std::int64_t>(census.objects)) + " objects, " +
+          style.dim((arguments.core.empty() ? "process " + std::to_string(arguments.pid) : printable(arguments.core)) +
+                    " · CPython " + census.python + " · torch " + census.torch + " · " +
+                    grouped(static_cast<std::int64_t>(census.objects)) + " objects, " +
                     grouped(static_cast<std::int64_t>(census.torn)) + " changed while they were read · read in " +
-                    duration(static_cast<std::int64_t>(census.seconds * 1e9)) + ", the program went on") +
+                    duration(static_cast<std::int64_t>(census.seconds * 1e9)) +
+                    (arguments.core.empty() ? ", the program went on" : "")) +
           "\n";
   return text;
 }
@@ -76,7 +80,8 @@ nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Cen
                         {"role", role.empty() ? Json() : Json(role)},
                         {"holders", holders}});
   }
-  return {{"pid", arguments.pid},
+  return {{"pid", arguments.core.empty() ? Json(arguments.pid) : Json()},
+          {"core", arguments.core.empty() ? Json() : Json(arguments.core)},
           {"python", census.python},
           {"torch", census.torch},
           {"smallest", arguments.smallest},
@@ -90,11 +95,12 @@ nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Cen
 
 int snapshot(const Arguments& arguments) {
   const std::string layouts = (data_folder() / "layouts").string();
-  Expected<scan::Censuses> censuses = scan::Censuses::open(arguments.pid, layouts);
+  Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
+                                                             : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
   // The first pass only makes the second one quick: the shorter a pass, the less changes under it.
   Expected<scan::Census> census = censuses->take({.smallest = arguments.smallest});
-  if (census.ok()) census = censuses->take({.smallest = arguments.smallest});
+  if (census.ok() && arguments.core.empty()) census = censuses->take({.smallest = arguments.smallest});
   if (!census.ok()) return print_error(census.error());
   if (arguments.json) {
     std::cout << printed(snapshot_json(arguments, *census)) << "\n";
@@ -107,10 +113,13 @@ int snapshot(const Arguments& arguments) {
 }  // namespace
 
 void add_snapshot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("snapshot", "Who holds the memory of a running program, now");
+  CLI::App* command =
+      app.add_subcommand("snapshot", "Who holds the memory of a running program, now, or of a core file");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("pid", arguments->pid, "Process to inspect; it goes on meanwhile, and nothing is loaded into it")
-      ->required();
+  CLI::Option* pid = command->add_option("pid", arguments->pid,
+                                         "Process to inspect; it goes on meanwhile, and nothing is loaded into it");
+  CLI::Option* core = command->add_option("--core", arguments->core, "Inspect this core file instead");
+  core->type_name("FILE")->excludes(pid);
   command->add_option("--smallest", arguments->smallest, "Bytes of the smallest storage that counts")
       ->capture_default_str();
   command->add_flag("--all", arguments->all, "All holders instead of the largest 25");
@@ -118,11 +127,16 @@ void add_snapshot_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Needs the right to read the process: the same user, and a parent of it or root where kernel.yama.ptrace_scope "
       "is 1.\n"
+      "A core file names the libraries that the process had: they must be where they were, unchanged.\n"
       "Exits with 4 where the process cannot be read, or runs no CPython 3.11 to 3.13 or no torch.\n\n"
       "Examples:\n"
       "  dc-memtrace snapshot 4711\n"
-      "  dc-memtrace snapshot 4711 --json > held.json");
-  command->callback([arguments, &exit_code] { exit_code = snapshot(*arguments); });
+      "  dc-memtrace snapshot 4711 --json > held.json\n"
+      "  dc-memtrace snapshot --core core.4711");
+  command->callback([arguments, pid, core, &exit_code] {
+    if (pid->empty() && core->empty()) throw CLI::RequiredError("a process, or --core FILE,");
+    exit_code = snapshot(*arguments);
+  });
 }
 
 }  // namespace dcmt::cli

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import time
 
+import core_writer
 import pytest
 import recorded
 
@@ -95,6 +97,39 @@ def test_text_groups_by_holder(planted):
     assert text.startswith(f"{len(shown['storages'])} storages of 19.5 KiB or more, ")
     assert "main.DICT['b']" in text and "main.LIST[*]" in text
     assert f"CPython {sys.version_info.major}.{sys.version_info.minor}" in text
+
+
+def test_a_process_that_keeps_the_gil_and_its_core_file(tmp_path):
+    """Nothing of the program runs for it, and a core file shows the same later."""
+    program = ["-c", "import ctypes, torch\n"
+               "def main():\n  kept = [torch.ones(50_000)]\n  print(1, flush=True)\n  ctypes.PyDLL(None).pause()\n"
+               "main()"]  # fmt: skip
+    process = subprocess.Popen([sys.executable, *program], stdout=subprocess.PIPE)
+    with process:
+        try:
+            process.stdout.readline()
+            live = recorded.tool("snapshot", process.pid, "--json")
+            core_writer.write_core(process.pid, tmp_path / "core")
+        finally:
+            process.kill()
+    dead = recorded.tool("snapshot", "--core", tmp_path / "core", "--json")
+    text = recorded.tool("snapshot", "--core", tmp_path / "core").stdout
+    (tmp_path / "core").unlink()  # it is large
+    assert (live.returncode, dead.returncode) == (0, 0), live.stderr + dead.stderr
+    live, dead = json.loads(live.stdout), json.loads(dead.stdout)
+    (storage,) = live["storages"]
+    assert [holder["path"] for holder in storage["holders"]] == ["main (<string>:5): kept[0]"]
+    assert dead["storages"] == live["storages"] and dead["core"] == str(tmp_path / "core")
+    assert "main (<string>:5): kept[*]" in text and "went on" not in text
+
+
+def test_what_is_no_core_file(tmp_path):
+    core = tmp_path / "core"
+    header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<2HI3QI6H", 4, 62, 1, 0, 64, 0, 0, 64, 56, 60_000, 0, 0, 0)
+    for content in (b"", b"text", header, header + b"\xff" * 4000):
+        core.write_bytes(content)
+        assert str(core) in recorded.one_line(recorded.tool("snapshot", "--core", core), 3)
+    assert str(tmp_path / "none") in recorded.one_line(recorded.tool("snapshot", "--core", tmp_path / "none"), 3)
 
 
 def refusal(pid: int) -> str:

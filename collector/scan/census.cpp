@@ -11,6 +11,7 @@
 #include "collector/scan/graph/owners.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/graph/roots.h"
+#include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/process/versions.h"
 
@@ -94,6 +95,12 @@ void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonT
   }
 }
 
+template <class Source>
+Expected<std::unique_ptr<MemorySource>> on_heap(Expected<Source> source) {
+  if (!source.ok()) return source.error();
+  return std::unique_ptr<MemorySource>(std::make_unique<Source>(std::move(*source)));
+}
+
 }  // namespace
 
 std::string Holder::readable() const {
@@ -103,11 +110,13 @@ std::string Holder::readable() const {
              : fmt::format("{} ({}){}", path.substr(0, function), place, path.substr(function));
 }
 
-struct Censuses::State {
-  State(pid_t process, RunningVersions running, const PythonLayout& python, TorchLayout torch)
-      : pid(process), versions(std::move(running)), types(python, std::move(torch)) {}
+using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
-  pid_t pid;
+struct Censuses::State {
+  State(OpenSource open, RunningVersions running, const PythonLayout& python, TorchLayout torch)
+      : source(std::move(open)), versions(std::move(running)), types(python, std::move(torch)) {}
+
+  OpenSource source;
   RunningVersions versions;
   ProcessTypes types;
   std::vector<Range> read_before;
@@ -119,19 +128,27 @@ Censuses::Censuses(Censuses&&) noexcept = default;
 Censuses& Censuses::operator=(Censuses&&) noexcept = default;
 
 Expected<Censuses> Censuses::open(pid_t pid, const std::string& layouts) {
-  DCMT_ASSIGN_OR_RETURN(ProcessMemory source, ProcessMemory::open(pid));
-  Mirror memory(source);
+  return open([pid] { return on_heap(ProcessMemory::open(pid)); }, layouts);
+}
+
+Expected<Censuses> Censuses::open_core(const std::string& core, const std::string& layouts) {
+  return open([core] { return on_heap(CoreFile::open(core)); }, layouts);
+}
+
+Expected<Censuses> Censuses::open(OpenSource open_source, const std::string& layouts) {
+  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open_source());
+  Mirror memory(*source);
   DCMT_ASSIGN_OR_RETURN(RunningVersions versions, running_versions(memory));
   DCMT_ASSIGN_OR_RETURN(PythonLayout python, python_layout(versions.python));
   DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch));
-  return Censuses(std::make_unique<State>(pid, std::move(versions), python, std::move(torch)));
+  return Censuses(std::make_unique<State>(std::move(open_source), std::move(versions), python, std::move(torch)));
 }
 
 Expected<Census> Censuses::take(const CensusOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  DCMT_ASSIGN_OR_RETURN(ProcessMemory source, ProcessMemory::open(state_->pid));
+  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, state_->source());
   ProcessTypes& types = state_->types;
-  Mirror memory(source);
+  Mirror memory(*source);
   types.forget_misses();
   memory.read_ahead(state_->read_before);
   PythonObjects objects(memory, types);
@@ -149,11 +166,11 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   census.references = graph.edges().size();
   census.torn = objects.torn_objects();
   if (census.objects == 0) {
-    return Error{ErrorCode::kCannotRecord, fmt::format("cannot inspect process {}: its memory is gone", state_->pid)};
+    return Error{ErrorCode::kCannotRecord, "cannot inspect the process: its memory is gone, or not in the core file"};
   }
 
-  DCMT_ASSIGN_OR_RETURN(ProcessMemory fresh_source, ProcessMemory::open(state_->pid));
-  Mirror fresh(fresh_source);
+  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> fresh_source, state_->source());
+  Mirror fresh(*fresh_source);
   Owners owners(graph, types, text);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types),
                 ContainerSearch(graph, types.names)};
@@ -175,7 +192,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   }
   add_containers(nodes, naming, text, census);
   // Of a process that ended meanwhile only a part was read.
-  DCMT_RETURN_IF_ERROR(ProcessMemory::open(state_->pid).status());
+  DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();
   census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   state_->read_before = memory.ranges_read();

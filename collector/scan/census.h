@@ -1,8 +1,9 @@
-// Who holds the storages of a running process: one census, taken from outside while the process goes on.
+// Who holds the storages of a process: one census, taken from outside while the process goes on, or of its core file.
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,6 +73,9 @@ class Censuses {
   /// `layouts` is the folder with torch-VERSION.layout. Fails with kCannotRecord, and the remedy, where the process may
   /// not be read, runs no CPython or torch, or one that this build has no layout for.
   [[nodiscard]] static Expected<Censuses> open(pid_t pid, const std::string& layouts);
+  /// The same of a core file; kBadInput where it is none. The files that the process had mapped must be where they
+  /// were.
+  [[nodiscard]] static Expected<Censuses> open_core(const std::string& core, const std::string& layouts);
   ~Censuses();
   Censuses(Censuses&&) noexcept;
   Censuses& operator=(Censuses&&) noexcept;
@@ -81,6 +85,8 @@ class Censuses {
 
  private:
   struct State;
+  static Expected<Censuses> open(std::function<Expected<std::unique_ptr<MemorySource>>()> source,
+                                 const std::string& layouts);
   explicit Censuses(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;

@@ -1,0 +1,194 @@
+// A core file is foreign data: nothing that it says is believed without a bound.
+#include "collector/scan/memory/core_file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "trace/base/printable.h"
+
+namespace dcmt::scan {
+namespace {
+
+using MappedFile = CoreFile::MappedFile;
+
+/// Of the note that lists mapped files. A process has some thousand mappings.
+constexpr std::size_t kLargestNotes = std::size_t{64} << 20;
+
+Error unusable(const std::string& path, const std::string& why) {
+  return {ErrorCode::kBadInput, printable(path) + ": " + why};
+}
+
+/// The content of an NT_FILE note: a count, the size of a page, for each file its begin, end and offset in pages, then
+/// the paths, each ended by a zero.
+std::vector<MappedFile> parse_mapped_files(std::string_view note) {
+  const auto word = [&](std::size_t index) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, note.data() + index * sizeof value, sizeof value);
+    return value;
+  };
+  std::vector<MappedFile> files;
+  if (note.size() < 16) return files;
+  const std::uint64_t count = word(0);
+  const std::uint64_t page = word(1);
+  if (count > note.size() / 24 || (2 + 3 * count) * 8 > note.size()) return files;
+  std::string_view paths = note.substr((2 + 3 * count) * 8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t end = paths.find('\0');
+    if (end == std::string_view::npos) break;
+    files.push_back({word(2 + 3 * i), word(3 + 3 * i), word(4 + 3 * i) * page, std::string(paths.substr(0, end))});
+    paths.remove_prefix(end + 1);
+  }
+  return files;
+}
+
+struct EndElf {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+
+std::vector<MappedFile> mapped_files(Elf* core, const GElf_Phdr& notes) {
+  if (notes.p_filesz > kLargestNotes) return {};
+  Elf_Data* data = elf_getdata_rawchunk(core, static_cast<std::int64_t>(notes.p_offset), notes.p_filesz, ELF_T_NHDR);
+  GElf_Nhdr note;
+  std::size_t name = 0;
+  std::size_t content = 0;
+  for (std::size_t at = 0; data != nullptr && (at = gelf_getnote(data, at, &note, &name, &content)) > 0;) {
+    if (note.n_type != NT_FILE) continue;
+    return parse_mapped_files({static_cast<const char*>(data->d_buf) + content, note.n_descsz});
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<CoreFile> CoreFile::open(const std::string& path) {
+  CoreFile core(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+  if (core.file_.get() < 0) return unusable(path, std::string(std::strerror(errno)) + ".");
+  elf_version(EV_CURRENT);
+  const std::unique_ptr<Elf, EndElf> elf(elf_begin(core.file_.get(), ELF_C_READ, nullptr));
+  GElf_Ehdr header;
+  std::size_t count = 0;
+  if (elf == nullptr || gelf_getehdr(elf.get(), &header) == nullptr || header.e_type != ET_CORE ||
+      header.e_machine != EM_X86_64 || elf_getphdrnum(elf.get(), &count) != 0) {
+    return unusable(path, "is no core file of an x86-64 process. The kernel writes one, or: gcore PID");
+  }
+  std::vector<MappedFile> files;
+  std::vector<std::pair<Region, Stored>> found;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) break;
+    if (segment.p_type == PT_NOTE && files.empty()) files = mapped_files(elf.get(), segment);
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0 || segment.p_vaddr + segment.p_memsz < segment.p_vaddr)
+      continue;
+    Region region;
+    region.begin = segment.p_vaddr;
+    region.end = segment.p_vaddr + segment.p_memsz;
+    region.readable = (segment.p_flags & PF_R) != 0;
+    region.writable = (segment.p_flags & PF_W) != 0;
+    region.executable = (segment.p_flags & PF_X) != 0;
+    found.emplace_back(std::move(region), Stored{segment.p_offset, std::min(segment.p_filesz, segment.p_memsz)});
+  }
+  std::ranges::sort(found, {}, [](const auto& each) { return each.first.begin; });
+  for (auto& [region, stored] : found) {
+    if (!core.regions_.empty() && region.begin < core.regions_.back().end) continue;  // no process has two there
+    const auto file = std::ranges::find_if(
+        files, [&](const MappedFile& each) { return each.begin <= region.begin && region.begin < each.end; });
+    if (file != files.end()) {
+      region.path = file->path;
+      region.file_offset = file->offset + (region.begin - file->begin);
+      if (region.path.starts_with("/dev/")) region.readable = false;
+    }
+    core.regions_.push_back(std::move(region));
+    core.stored_.push_back(stored);
+  }
+  if (core.regions_.empty()) return unusable(path, "has no memory in it.");
+  core.add_left_out(files);
+  return core;
+}
+
+void CoreFile::add_left_out(const std::vector<MappedFile>& files) {
+  std::vector<Region> more;
+  for (const MappedFile& file : files) {
+    Address begin = file.begin;
+    auto next = std::ranges::upper_bound(regions_, begin, {}, &Region::end);
+    while (begin < file.end) {
+      const Address end = next == regions_.end() ? file.end : std::min(file.end, next->begin);
+      if (begin < end) {
+        Region region;
+        region.begin = begin;
+        region.end = end;
+        region.file_offset = file.offset + (begin - file.begin);
+        region.readable = !file.path.starts_with("/dev/");
+        region.path = file.path;
+        more.push_back(std::move(region));
+      }
+      if (next == regions_.end()) break;
+      begin = std::max(begin, next->end);
+      ++next;
+    }
+  }
+  for (Region& region : more) {
+    const auto place = std::ranges::lower_bound(regions_, region.begin, {}, &Region::begin);
+    if (place != regions_.end() && place->begin < region.end) continue;  // the note has two files there
+    stored_.insert(stored_.begin() + (place - regions_.begin()), Stored{});
+    regions_.insert(place, std::move(region));
+  }
+}
+
+std::size_t CoreFile::read(std::span<const Piece> pieces) {
+  std::size_t total = 0;
+  for (const Piece& piece : pieces) {
+    std::size_t done = 0;
+    while (done < piece.into.size()) {
+      const std::size_t got = read_some(piece.from + done, piece.into.subspan(done));
+      if (got == 0) return total;
+      done += got;
+      total += got;
+    }
+  }
+  return total;
+}
+
+/// What of `into` lies in one region, and in one file.
+std::size_t CoreFile::read_some(Address from, std::span<std::byte> into) {
+  const auto after = std::ranges::upper_bound(regions_, from, {}, &Region::begin);
+  if (after == regions_.begin()) return 0;
+  const auto index = static_cast<std::size_t>(after - regions_.begin() - 1);
+  const Region& region = regions_[index];
+  if (from >= region.end) return 0;
+  const std::uint64_t skipped = from - region.begin;
+  int file = file_.get();
+  std::uint64_t offset = stored_[index].offset + skipped;
+  std::uint64_t most = region.end - from;
+  if (skipped < stored_[index].bytes) {
+    most = stored_[index].bytes - skipped;
+  } else {
+    file = mapped_file(region.path);
+    offset = region.file_offset + skipped;
+  }
+  if (file < 0) return 0;
+  const std::size_t wanted = std::min<std::uint64_t>(most, into.size());
+  const ssize_t got = pread(file, into.data(), wanted, static_cast<off_t>(offset));
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+int CoreFile::mapped_file(const std::string& path) {
+  if (!path.starts_with('/')) return -1;
+  const auto [known, is_new] = mapped_.try_emplace(path);
+  if (is_new) {
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat info {};
+    if (file.get() >= 0 && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) known->second = std::move(file);
+  }
+  return known->second.get();
+}
+
+}  // namespace dcmt::scan

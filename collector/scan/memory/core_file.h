@@ -1,0 +1,50 @@
+// The memory of a process as a core file has it, written by the kernel or by gcore.
+#pragma once
+
+#include <unordered_map>
+
+#include "collector/scan/memory/memory_source.h"
+#include "trace/base/descriptor.h"
+#include "trace/base/status.h"
+
+namespace dcmt::scan {
+
+/// What the core file left out because it lies in a mapped file, such as code, is read from that file: it must be the
+/// one that the process had.
+class CoreFile final : public MemorySource {
+ public:
+  struct MappedFile {
+    Address begin = 0;
+    Address end = 0;
+    std::uint64_t offset = 0;  ///< in bytes
+    std::string path;
+  };
+
+  /// Fails with kBadInput where the file cannot be read or is no core file of a 64-bit x86 process.
+  [[nodiscard]] static Expected<CoreFile> open(const std::string& path);
+
+  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
+  std::size_t read(std::span<const Piece> pieces) override;
+  [[nodiscard]] std::string host_path(const std::string& path) const override { return path; }
+
+ private:
+  /// Where the bytes of the region with the same index are in the core file.
+  struct Stored {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  explicit CoreFile(Descriptor file) : file_(std::move(file)) {}
+  /// Adds what the process had mapped and no segment of the core file has: gcore leaves it out, the kernel makes it
+  /// empty.
+  void add_left_out(const std::vector<MappedFile>& files);
+  std::size_t read_some(Address from, std::span<std::byte> into);
+  int mapped_file(const std::string& path);
+
+  Descriptor file_;
+  std::vector<Region> regions_;
+  std::vector<Stored> stored_;
+  std::unordered_map<std::string, Descriptor> mapped_;
+};
+
+}  // namespace dcmt::scan
