@@ -99,8 +99,8 @@ int snapshot(const Arguments& arguments) {
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
   // The first pass only makes the second one quick: the shorter a pass, the less changes under it.
-  Expected<scan::Census> census = censuses->take({.smallest = arguments.smallest});
-  if (census.ok() && arguments.core.empty()) census = censuses->take({.smallest = arguments.smallest});
+  Expected<scan::Census> census = censuses->take({.smallest = arguments.smallest, .native = !arguments.core.empty()});
+  if (census.ok() && arguments.core.empty()) census = censuses->take({.smallest = arguments.smallest, .native = true});
   if (!census.ok()) return print_error(census.error());
   if (arguments.json) {
     std::cout << printed(snapshot_json(arguments, *census)) << "\n";

@@ -123,6 +123,32 @@ def test_a_process_that_keeps_the_gil_and_its_core_file(tmp_path):
     assert "main (<string>:5): kept[*]" in text and "went on" not in text
 
 
+NATIVE = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
+HELD_BY = {
+    "variable": "planted::g_tensor", "vector": "planted::g_vector", "map": "planted::g_map[abi:cxx11]",
+    "session": "planted::g_session → Session → Plain", "list": "planted::g_list → ListImpl", "storage": "planted::g_storage",
+    "hidden": "planted::(anonymous namespace)::hidden()::kept",
+}  # fmt: skip
+
+
+def test_cpp_holders(tmp_path):
+    """Static and thread-local variables, named to the variable where the library's symbols have it."""
+    file = tmp_path / "data.json"
+    with running([recorded.PROGRAMS / "native_holders.py", NATIVE, file], file) as process:
+        shown = recorded.tool("snapshot", process.pid, "--json")
+        core_writer.write_core(process.pid, tmp_path / "core")
+    dead = recorded.tool("snapshot", "--core", tmp_path / "core", "--json")
+    (tmp_path / "core").unlink()
+    for result in (shown, dead):
+        assert result.returncode == 0, result.stderr
+        found = {storage["data"]: storage["holders"] for storage in json.loads(result.stdout)["storages"]}
+        planted = json.loads(file.read_text())
+        expected = {kind: f"{NATIVE.name}: {path}" for kind, path in HELD_BY.items()}
+        expected["thread-local"] = f"a thread-local variable of thread {process.pid}"
+        for kind, path in expected.items():
+            assert {"path": path, "confirmed": True} in found[planted[kind]], kind
+
+
 def test_what_is_no_core_file(tmp_path):
     core = tmp_path / "core"
     header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<2HI3QI6H", 4, 62, 1, 0, 64, 0, 0, 64, 56, 60_000, 0, 0, 0)

@@ -13,6 +13,7 @@
 #include "collector/scan/graph/roots.h"
 #include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/native/native_search.h"
 #include "collector/scan/process/versions.h"
 
 namespace dcmt::scan {
@@ -91,6 +92,36 @@ void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonT
     census.storages[i].otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
     for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
       if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
+    }
+  }
+}
+
+/// Adds storages that no Python object leads to, and names what holds these in C++.
+void add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, Mirror& fresh,
+                        ProcessTypes& types, Address runtime, Census& census) {
+  std::vector<Range> data;
+  std::vector<Address> unnamed;
+  for (const HeldStorage& held : census.storages) {
+    data.push_back({held.data, held.data + held.bytes});
+    if (held.holders.empty() && held.role == Role::kNone) unnamed.push_back(held.storage);
+  }
+  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
+  for (const Address storage : search.unseen_storages(options.smallest)) {
+    HeldStorage held;
+    held.storage = storage;
+    held.data = memory.word(storage + types.torch.storage_data);
+    held.bytes = memory.word(storage + types.torch.storage_bytes);
+    held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
+    census.storages.push_back(std::move(held));
+    unnamed.push_back(storage);
+  }
+  search.search(unnamed);
+  for (HeldStorage& held : census.storages) {
+    for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh)) {
+      Holder native;
+      native.path = std::move(holder.path);
+      native.confirmed = holder.confirmed;
+      held.holders.push_back(std::move(native));
     }
   }
 }
@@ -191,6 +222,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     nodes.push_back(node);
   }
   add_containers(nodes, naming, text, census);
+  if (options.native) add_native_holders(options, naming, memory, fresh, types, state_->versions.runtime, census);
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();

@@ -64,6 +64,8 @@ struct Census {
 struct CensusOptions {
   std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are left out
   std::size_t paths = 3;               ///< different holders to name a storage
+  /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.
+  bool native = false;
 };
 
 /// Takes censuses of one process. Later ones are cheaper: what the first has read is read first, in large calls.

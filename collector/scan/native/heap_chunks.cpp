@@ -1,0 +1,116 @@
+#include "collector/scan/native/heap_chunks.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dcmt::scan {
+namespace {
+
+// malloc/malloc.c and arena.c of glibc: the size lies in the second word of a piece, its low bits are flags.
+constexpr Address kHeader = 16;
+constexpr Address kFlags = 7, kMapped = 2;
+/// Flags of what is kept of a header's address.
+constexpr Address kEnd = 1, kMappedPiece = 2;
+constexpr Address kSmallest = 32, kAligned = 16, kPage = 4096;
+constexpr Address kArenaHeap = Address{64} << 20;            // heaps of arenas begin at multiples of it
+constexpr std::array<Address, 2> kHeapHeads = {0x30, 0x20};  // sizeof(heap_info), from glibc 2.35 and before
+constexpr Address kArenaFrom = 0x800, kArenaTo = 0x980;      // sizeof(malloc_state), by version
+/// A chain of so many sizes that fit each other is no accident.
+constexpr int kConvincing = 16;
+
+/// The chain of pieces in a copy of a mapping.
+class Chain {
+ public:
+  Chain(const std::byte* bytes, std::size_t size, Address at) : bytes_(bytes), size_(size), at_(at) {}
+
+  /// Of the piece at `offset` with its header; 0 where that makes no sense.
+  [[nodiscard]] Address piece(Address offset) const {
+    if (offset + kHeader > size_) return 0;
+    Address word = 0;
+    std::memcpy(&word, bytes_ + offset + 8, 8);
+    const Address length = word & ~kFlags;
+    return length < kSmallest || length % kAligned != 0 ? 0 : length;
+  }
+  [[nodiscard]] bool convinces(Address offset) const {
+    int pieces = 0;
+    for (; pieces < kConvincing && offset + kHeader <= size_; ++pieces) {
+      const Address length = piece(offset);
+      if (length == 0 || length > size_ - offset) return false;
+      offset += length;
+    }
+    return pieces == kConvincing || (pieces != 0 && offset == size_);
+  }
+  [[nodiscard]] bool is_mapped(Address offset) const {
+    if (offset + kHeader > size_) return false;
+    Address word = 0;
+    std::memcpy(&word, bytes_ + offset + 8, 8);
+    return (word & kFlags) == kMapped && (word & ~kFlags) % kPage == 0 && (word & ~kFlags) >= kPage;
+  }
+
+  /// Of the first piece; nothing where the mapping is no heap.
+  [[nodiscard]] std::optional<Address> first() const {
+    // The main heap, which has no name in a core file, or pieces with pages of their own.
+    if (is_mapped(0) || convinces(0)) return Address{0};
+    if (at_ % kArenaHeap != 0 || size_ < kPage) return std::nullopt;
+    Address arena = 0;
+    std::memcpy(&arena, bytes_, 8);
+    for (const Address head : kHeapHeads) {
+      if (arena != at_ + head) {
+        if (arena % kArenaHeap <= kHeapHeads[0] && convinces(head)) return head;
+        continue;
+      }
+      for (Address offset = head + kArenaFrom; offset < head + kArenaTo; offset += kAligned) {
+        if (convinces(offset)) return offset;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::byte* bytes_;
+  std::size_t size_;
+  Address at_;
+};
+
+}  // namespace
+
+void HeapChunks::begin(const Region& region, Address at, std::span<const std::byte> bytes) {
+  finish();
+  region_ = &region;
+  if (at != region.begin) return;  // its beginning could not be read
+  const Chain chain(bytes.data(), bytes.size(), region.begin);
+  const std::optional<Address> first = chain.first();
+  if (!first) return;
+  are_mapped_ = chain.is_mapped(0);
+  next_ = region.begin + *first;
+}
+
+void HeapChunks::add_block(const Region& region, Address at, std::span<const std::byte> bytes) {
+  if (&region != region_) begin(region, at, bytes);
+  const Chain chain(bytes.data(), bytes.size(), at);
+  while (next_ >= at && next_ - at + kHeader <= bytes.size()) {
+    const Address length = are_mapped_ && !chain.is_mapped(next_ - at) ? 0 : chain.piece(next_ - at);
+    if (length == 0) return finish();
+    begins_.push_back(next_ | (are_mapped_ ? kMappedPiece : 0));
+    next_ += length;
+  }
+}
+
+void HeapChunks::finish() {
+  if (next_ != 0) begins_.push_back(std::min(next_, region_->end) | kEnd);
+  next_ = 0;
+}
+
+std::optional<Range> HeapChunks::containing(Address address) const {
+  // The first word of a header belongs to the user of the piece before it.
+  const auto after = std::ranges::upper_bound(begins_, address - sizeof(Address));
+  if (after == begins_.begin() || after == begins_.end()) return std::nullopt;
+  const Address header = *(after - 1);
+  const Address begin = (header & ~kMappedPiece) + kHeader;
+  const bool shares = (header & kMappedPiece) == 0;
+  const Range piece{begin, (*after & ~(kEnd | kMappedPiece)) + (shares ? sizeof(Address) : 0)};
+  if ((header & kEnd) != 0 || address < piece.begin || address >= piece.end) return std::nullopt;
+  return piece;
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,32 @@
+// The static variables of the libraries that a process has loaded.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "collector/scan/memory/memory_source.h"
+#include "collector/scan/process/elf_file.h"
+
+namespace dcmt::scan {
+
+/// Not thread-safe. `source` must outlive it.
+class LibraryData {
+ public:
+  explicit LibraryData(const MemorySource& source) : source_(source) {}
+
+  /// Whether the address lies in the writable data of a library or of the program.
+  [[nodiscard]] bool has(Address address) const { return region_of(address) != nullptr; }
+
+  /// "libfoo.so: cache", with the name of the variable where the file's tables have it, else "libfoo.so: static
+  /// data+0x40".
+  [[nodiscard]] std::string name_of(Address address);
+
+ private:
+  [[nodiscard]] const Region* region_of(Address address) const;
+
+  const MemorySource& source_;
+  std::unordered_map<std::string, std::unique_ptr<ElfFile>> files_;
+};
+
+}  // namespace dcmt::scan

@@ -1,0 +1,229 @@
+#include "collector/scan/native/native_search.h"
+
+#include <algorithm>
+
+#include "collector/scan/process/elf_symbols.h"
+
+namespace dcmt::scan {
+namespace {
+
+/// More memory is not searched: it would take seconds.
+constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
+/// Objects between a storage and what holds it. Each costs one more reading.
+constexpr int kDeepest = 8;
+constexpr std::size_t kMostObjects = 20'000;
+/// Of one object. What many words point to is rarely what holds one storage.
+constexpr std::size_t kMostPointers = 16;
+constexpr Address kLargestObject = Address{64} << 20;
+/// malloc's lists of pieces that a thread has freed have this size (tcache_perthread_struct, from glibc 2.30).
+constexpr Address kThreadCache = 0x288;
+constexpr Address kVirtualTable = 16;  // from the symbol of a virtual table to what objects point to
+constexpr Address kReferenceCount = 8;
+constexpr std::uint32_t kMostReferences = 1'000'000;
+constexpr Address kPage = 12;  // bits
+constexpr std::size_t kPages = std::size_t{1} << 20;
+
+/// "Session", also of what std::make_shared has allocated.
+std::string class_of(const CppType& type) {
+  constexpr std::string_view kShared = "std::_Sp_counted_ptr_inplace<";
+  if (!type.name.starts_with(kShared)) return type.short_name;
+  const std::string shared =
+      type.name.substr(kShared.size(), type.name.find_first_of(",<>", kShared.size()) - kShared.size());
+  const std::size_t scope = shared.rfind("::");
+  return scope == std::string::npos ? shared : shared.substr(scope + 2);
+}
+
+}  // namespace
+
+NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
+                           std::vector<Range> data)
+    : memory_(memory),
+      types_(types),
+      graph_(graph),
+      paths_(paths),
+      thread_locals_(memory, types.python, runtime),
+      libraries_(memory.source()),
+      words_(memory.source(), std::move(data)) {
+  const std::vector<GraphNode>& nodes = graph.nodes();
+  for (NodeIndex node = 1; node < nodes.size(); ++node) {
+    if (is_python_object(nodes[node].kind) && graph.is_rooted(node))
+      python_objects_.emplace_back(nodes[node].address, node);
+  }
+  std::ranges::sort(python_objects_);
+}
+
+bool NativeSearch::is_alive(Address object) {
+  const std::optional<Range> piece = heap_.containing(object);
+  const auto references = memory_.value<std::uint32_t>(object + kReferenceCount);
+  return piece && piece->begin == object && references > 0 && references < kMostReferences;
+}
+
+std::vector<Address> NativeSearch::unseen_storages(std::uint64_t smallest) {
+  const MemorySource& source = memory_.source();
+  const auto storage_table = symbol_address(source, "/libc10.so", "_ZTVN3c1011StorageImplE");
+  const auto tensor_table = symbol_address(source, "/libc10.so", "_ZTVN3c1010TensorImplE");
+  if (!storage_table || !tensor_table || words_.bytes() > kMostMemory) return {};
+  std::vector<Address> storages;
+  std::vector<Address> tensors;
+  words_.each_block([&](const Region& region, Address at, std::span<const std::byte> bytes) {
+    heap_.add_block(region, at, bytes);
+    for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
+      Address word = 0;
+      std::memcpy(&word, bytes.data() + offset, 8);
+      if (word == *storage_table + kVirtualTable) storages.push_back(at + offset);
+      if (word == *tensor_table + kVirtualTable) tensors.push_back(at + offset);
+    }
+  });
+  heap_.finish();
+  for (const Address tensor : tensors) {
+    if (is_alive(tensor)) tensors_[memory_.word(tensor + types_.torch.tensor_storage)].push_back(tensor);
+  }
+  std::erase_if(storages, [&](Address storage) {
+    return !is_alive(storage) || graph_.find(storage, Kind::kStorage) != 0 ||
+           memory_.word(storage + types_.torch.storage_data) == 0 ||
+           memory_.word(storage + types_.torch.storage_bytes) < smallest;
+  });
+  return storages;
+}
+
+NativeSearch::ObjectIndex NativeSearch::object_at(Range range) {
+  const auto [known, is_new] = by_begin_.try_emplace(range.begin, static_cast<ObjectIndex>(objects_.size()));
+  if (is_new) objects_.push_back({range, {}});
+  return known->second;
+}
+
+/// The Python object in whose own memory the place lies; kRootNode where none does.
+NodeIndex NativeSearch::python_object_at(Address place) {
+  const auto after = std::ranges::upper_bound(python_objects_, place, {}, &std::pair<Address, NodeIndex>::first);
+  if (after == python_objects_.begin()) return kRootNode;
+  const auto& [address, node] = *(after - 1);
+  const PythonType* type = types_.python_types.type_of(memory_, address);
+  return type != nullptr && place < address + static_cast<Address>(type->basic_size) ? node : kRootNode;
+}
+
+/// What a person calls the place of a pointer that is a root.
+std::string NativeSearch::root_at(Address place) {
+  if (const NodeIndex node = python_object_at(place); node != kRootNode) return paths_.text_of(paths_.way_to(node));
+  return libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
+}
+
+void NativeSearch::add_pointer(ObjectIndex object, Address place) {
+  if (objects_[object].pointers.size() >= kMostPointers) return;
+  if (python_object_at(place) != kRootNode || libraries_.has(place) || thread_locals_.at(place)) {
+    objects_[object].pointers.push_back({place, true, 0});
+    return;
+  }
+  const std::optional<Range> piece = heap_.containing(place);
+  if (!piece || piece->begin == objects_[object].range.begin || piece->end - piece->begin > kLargestObject) return;
+  if (piece->end - piece->begin == kThreadCache) return;
+  if (objects_.size() >= kMostObjects) return;
+  const ObjectIndex holder = object_at(*piece);
+  objects_[object].pointers.push_back({place, false, holder});
+}
+
+/// Reads the memory once, for the words that point to the objects from `first` to `end`.
+void NativeSearch::find_pointers(std::size_t first, std::size_t end) {
+  std::vector<std::pair<Range, ObjectIndex>> targets;
+  std::vector<bool> pages(kPages);
+  for (std::size_t i = first; i < end; ++i) {
+    const Range range = objects_[i].range;
+    targets.emplace_back(range, static_cast<ObjectIndex>(i));
+    for (Address page = range.begin >> kPage; page <= (range.end - 1) >> kPage; ++page) pages[page % kPages] = true;
+  }
+  std::ranges::sort(targets, {}, [](const auto& target) { return target.first.begin; });
+  words_.each_block([&](const Region&, Address at, std::span<const std::byte> bytes) {
+    for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
+      Address word = 0;
+      std::memcpy(&word, bytes.data() + offset, 8);
+      if (!pages[(word >> kPage) % kPages]) continue;
+      const auto after = std::ranges::upper_bound(targets, word, {}, [](const auto& each) { return each.first.begin; });
+      if (after == targets.begin()) continue;
+      const auto& [range, object] = *(after - 1);
+      if (word < range.end) add_pointer(object, at + offset);
+    }
+  });
+}
+
+void NativeSearch::search(const std::vector<Address>& storages) {
+  for (const Address storage : storages) {
+    std::vector<ObjectIndex>& own = of_storage_[storage];
+    own.push_back(object_at({storage, storage + 1}));
+    for (const Address tensor : tensors_[storage]) own.push_back(object_at({tensor, tensor + 1}));
+  }
+  std::size_t first = 0;
+  for (int depth = 0; depth < kDeepest && first < objects_.size(); ++depth) {
+    if (std::ranges::all_of(storages, [&](Address storage) { return has_root(storage); })) return;
+    const std::size_t end = objects_.size();
+    find_pointers(first, end);
+    first = end;
+  }
+}
+
+/// Pointers from a storage to a root, the nearest object first.
+struct NativeSearch::Way {
+  std::vector<std::pair<ObjectIndex, const Pointer*>> steps;
+};
+
+/// Visits ways from a storage to its roots, shorter ones first, until `visit` returns false.
+template <class Visit>
+void NativeSearch::each_way(Address storage, Visit visit) const {
+  struct Step {
+    ObjectIndex object;
+    std::size_t before;  ///< into `steps`; itself for the first
+    const Pointer* pointer;
+  };
+  const auto own = of_storage_.find(storage);
+  if (own == of_storage_.end()) return;
+  std::vector<Step> steps;
+  std::vector<bool> met(objects_.size());
+  for (const ObjectIndex object : own->second) {
+    steps.push_back({object, steps.size(), nullptr});
+    met[object] = true;
+  }
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    for (const Pointer& pointer : objects_[steps[at].object].pointers) {
+      if (pointer.is_root) {
+        Way way;
+        way.steps.emplace_back(steps[at].object, &pointer);
+        for (std::size_t back = at; steps[back].pointer != nullptr; back = steps[back].before)
+          way.steps.emplace_back(steps[steps[back].before].object, steps[back].pointer);
+        std::ranges::reverse(way.steps);
+        if (!visit(way)) return;
+      } else if (!met[pointer.holder]) {
+        met[pointer.holder] = true;
+        steps.push_back({pointer.holder, at, &pointer});
+      }
+    }
+  }
+}
+
+bool NativeSearch::has_root(Address storage) const {
+  bool found = false;
+  each_way(storage, [&](const Way&) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh) {
+  std::vector<NativeHolder> holders;
+  each_way(storage, [&](const Way& way) {
+    NativeHolder holder{root_at(way.steps.back().second->place), true};
+    for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
+      const auto& [object, pointer] = *step;
+      const Range& range = objects_[object].range;
+      const Address word = fresh.word(pointer->place);
+      holder.confirmed &= range.begin <= word && word < range.end;
+      const CppType* type = types_.cpp_types.type_of(memory_, range.begin);
+      if (type != nullptr && type->kind == Kind::kCppObject) holder.path += " → " + class_of(*type);
+    }
+    if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())
+      holders.push_back(std::move(holder));
+    return holders.size() < limit;
+  });
+  std::ranges::stable_partition(holders, &NativeHolder::confirmed);
+  return holders;
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,60 @@
+#include "collector/scan/native/thread_locals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dcmt::scan {
+namespace {
+
+// tcbhead_t of glibc: itself, the table (dtv), itself again. An entry of the table is an address and what to free.
+constexpr Address kTable = 8, kSelf = 16;
+constexpr Address kEntry = 16;
+constexpr Address kMostModules = 4096;
+/// The variables of what is loaded with the program lie right before the control block.
+constexpr Address kMostBefore = 64 << 10;
+constexpr int kMostThreads = 4096;
+
+}  // namespace
+
+ThreadLocals::ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime) {
+  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
+  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
+    Address thread = memory.word(interpreter + layout.interpreter_threads);
+    for (int j = 0; thread != 0 && j < kMostThreads; ++j, thread = memory.word(thread + layout.thread_next)) {
+      // pthread_self() stands before the kernel's number; with glibc it is the address of the control block.
+      const Address id = thread + layout.thread_native_id;
+      add(memory, memory.word(id - 8), memory.word(id));
+    }
+    interpreter = memory.word(interpreter + layout.interpreter_next);
+  }
+}
+
+void ThreadLocals::add(Mirror& memory, Address control, std::uint64_t id) {
+  if (memory.word(control) != control || memory.word(control + kSelf) != control) return;
+  Thread thread{id, {}};
+  const Address table = memory.word(control + kTable);
+  const Address modules = memory.word(table - kEntry);  // for how many there is room
+  if (modules <= kMostModules) {
+    thread.variables.push_back({table, table + (modules + 1) * kEntry});
+    Address lowest = control;
+    for (Address i = 1; i <= modules; ++i) {
+      const Address block = memory.word(table + i * kEntry);
+      if (block < control && control - block < kMostBefore) lowest = std::min(lowest, block);
+    }
+    thread.variables.push_back({lowest, control});
+  }
+  threads_.push_back(std::move(thread));
+}
+
+std::optional<std::string> ThreadLocals::at(Address address) const {
+  for (const Thread& thread : threads_) {
+    const auto covers = [&](const Range& range) { return range.begin <= address && address < range.end; };
+    if (std::ranges::any_of(thread.variables, covers)) {
+      return fmt::format("a thread-local variable of thread {}", thread.id);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace dcmt::scan

@@ -1,0 +1,32 @@
+// Whether an address lies in the thread-local variables of a thread that runs Python.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/scan/memory/mirror.h"
+#include "collector/scan/objects/process_types.h"
+
+namespace dcmt::scan {
+
+/// Reads what glibc keeps of each thread on x86-64: its control block, the table of its modules' variables behind it.
+/// Threads without a Python thread state are not known here. Not thread-safe.
+class ThreadLocals {
+ public:
+  ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime);
+
+  /// "a thread-local variable of thread 4711"
+  [[nodiscard]] std::optional<std::string> at(Address address) const;
+
+ private:
+  struct Thread {
+    std::uint64_t id = 0;
+    std::vector<Range> variables;  ///< of the libraries that were loaded with the program, and the table itself
+  };
+  void add(Mirror& memory, Address control, std::uint64_t id);
+
+  std::vector<Thread> threads_;
+};
+
+}  // namespace dcmt::scan

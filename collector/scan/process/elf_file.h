@@ -1,0 +1,39 @@
+// An ELF file on disk: where it defines a symbol, and which variable lies at a place.
+#pragma once
+
+#include <libelf.h>
+
+#include <optional>
+#include <string>
+
+#include "collector/scan/memory/memory_source.h"
+#include "trace/base/descriptor.h"
+
+namespace dcmt::scan {
+
+struct ElfSymbol {
+  std::string name;  ///< as the compiler has mangled it
+  Address value = 0;
+};
+
+/// Empty where the file cannot be read or is none. Not thread-safe.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  /// The value of an exported symbol, as the file states it.
+  [[nodiscard]] std::optional<Address> exported(const char* symbol) const;
+  /// The variable that covers `value`, exported or not.
+  [[nodiscard]] std::optional<ElfSymbol> variable_at(Address value) const;
+  /// The page at which the file's first segment wants to lie: 0 for what is loaded anywhere.
+  [[nodiscard]] Address first_page() const;
+
+ private:
+  Descriptor file_;
+  Elf* elf_ = nullptr;
+};
+
+}  // namespace dcmt::scan
