@@ -6,101 +6,19 @@
 
 #include <atomic>
 #include <barrier>
-#include <functional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "collector/agent/hot_path.h"
-#include "collector/agent/testing/test_spool.h"
-#include "collector/torch/key_reads.h"
-#include "collector/torch/storage_watch.h"
-#include "collector/torch/testing/without_torch.h"
+#include "collector/torch/testing/release_keys_fixture.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
 using wire::RecordType;
-
-constexpr std::uint64_t kBytes = 1 << 20;
-
-/// What was published of the keys of one graph.
-struct Published {
-  int gathers = 0, releases = 0, final = 0, not_settled = 0, settled = 0, dead = 0, without_bytes = 0, diagnostics = 0;
-};
-
-class ReleaseKeys : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    agent::test_spool();
-    static const bool made = make_release_keys();
-    ASSERT_TRUE(made);
-  }
-  void SetUp() override {
-    static std::int64_t last_graph = 1000;
-    graph_ = ++last_graph;
-    g_censuses = 0;
-    drain();
-    published_ = {};
-    records_.clear();
-    touches_.clear();
-    reads_.clear();
-  }
-
-  void drain() {
-    while (agent::test_spool().take() != 0) {
-      for (auto record = agent::test_spool().next(); record.header != nullptr; record = agent::test_spool().next()) {
-        count(*record.header);
-      }
-      agent::test_spool().give_back();
-    }
-  }
-
-  void count(const wire::RecordHeader& header) {
-    published_.diagnostics += header.type == RecordType::kDiagnostic ? 1 : 0;
-    if (header.type == RecordType::kLastTouch) {
-      touches_.push_back(reinterpret_cast<const wire::LastTouchRecord&>(header));
-    }
-    if (header.type == RecordType::kRead) reads_.push_back(reinterpret_cast<const wire::ReadRecord&>(header));
-    const bool of_key = header.type == RecordType::kGather || header.type == RecordType::kRelease ||
-                        header.type == RecordType::kReleaseSettled || header.type == RecordType::kPersist;
-    if (!of_key) return;
-    const auto& key = reinterpret_cast<const wire::KeyRecord&>(header);
-    if (key.graph != graph_) return;
-    if (records_.size() < 16) records_.push_back(key);
-    published_.gathers += header.type == RecordType::kGather ? 1 : 0;
-    published_.releases += header.type == RecordType::kRelease ? 1 : 0;
-    published_.settled += header.type == RecordType::kReleaseSettled ? 1 : 0;
-    published_.final += (header.aux & wire::kKeyFinal) != 0 ? 1 : 0;
-    published_.not_settled += (header.aux & wire::kKeyNotSettled) != 0 ? 1 : 0;
-    published_.dead += (header.aux & wire::kKeyStorageDead) != 0 ? 1 : 0;
-    published_.without_bytes += key.bytes != kBytes ? 1 : 0;
-  }
-
-  /// Does `each` for all keys, and drains the spool now and then.
-  void for_keys(int keys, const std::function<void(KeyName, int)>& each) {
-    for (int i = 0; i < keys; ++i) {
-      {
-        const agent::Inside inside;
-        each({graph_, i}, i);
-      }
-      if (i % 200 == 199) drain();
-    }
-    drain();
-  }
-
-  static void release(KeyName key) {
-    key_release_begins(key, 1, 0, 0);
-    key_release_ends(key, 1, 0, 0);
-  }
-
-  std::int64_t graph_ = 0;
-  Published published_;
-  std::vector<wire::KeyRecord> records_;  ///< the first of them
-  std::vector<wire::LastTouchRecord> touches_;
-  std::vector<wire::ReadRecord> reads_;
-};
+using ReleaseKeys = ReleaseKeysFixture;
 
 TEST_F(ReleaseKeys, ARecordSaysWhatItIsOf) {
   alignas(8) char tensor[256] = {};
@@ -323,6 +241,196 @@ TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
   // What is not said to be dead was read whole.
   EXPECT_EQ(published_.without_bytes, published_.dead);
   EXPECT_FALSE(reads_wanted());
+}
+
+TEST_F(ReleaseKeys, AReleaseSaysOfWhichStorageInWhichCycleAndWhere) {
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  torch_thread()->ordinal = 41;
+  for_keys(1, [&](KeyName key, int) {
+    for (int cycle = 1; cycle <= 2; ++cycle) {
+      key_gathered(key, {nullptr, storage}, 0, 0);
+      key_release_begins(key, 1, 0x78, wire::kKeyExplicit);
+      EXPECT_EQ(torch_thread()->releasing, find_key(key));
+      key_release_ends(key, 1, 0x78, 0);
+      EXPECT_EQ(torch_thread()->releasing, 0u);
+    }
+  });
+  ASSERT_EQ(others_.size(), 2u);
+  const wire::KeyRecord& begin = others_[1];
+  EXPECT_EQ(begin.header.aux, wire::kKeyExplicit);
+  EXPECT_EQ(begin.op, 0x78u);
+  EXPECT_EQ(begin.declared, 1);
+  EXPECT_EQ(begin.cycle, 2u);
+  EXPECT_EQ(begin.storage, reinterpret_cast<std::uint64_t>(storage));
+  EXPECT_EQ(begin.data, layout::data_of(storage));
+  EXPECT_EQ(begin.bytes, kBytes);
+  EXPECT_EQ(begin.ordinal, 41u);
+  EXPECT_EQ(begin.tensor, 0u);
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, AWaitGivesTheStorageOfACycleThatIsOpen) {
+  std::vector<char> memory(2 * kFakeStorageBytes);
+  const void* first = fake_storage(memory.data(), kBytes);
+  const void* second = fake_storage(&memory[kFakeStorageBytes], kBytes);
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {nullptr, first}, 0, 0);
+    EXPECT_TRUE(key_is_gathered(key));
+    key_waited(key, {nullptr, second}, 0x55, wire::kKeyExplicit);
+    release(key);
+    EXPECT_FALSE(key_is_gathered(key));
+    key_waited(key, {nullptr, first}, 0x55, 0);  // nobody has gathered it
+    EXPECT_EQ(storage_of_key(find_key(key)), second);
+  });
+  ASSERT_EQ(others_.size(), 3u);
+  EXPECT_EQ(others_[0].storage, reinterpret_cast<std::uint64_t>(second));
+  EXPECT_EQ(others_[0].op, 0x55u);
+  EXPECT_EQ(others_[0].declared, 0);
+  EXPECT_EQ(others_[0].header.aux, wire::kKeyExplicit);
+  EXPECT_FALSE(key_is_gathered({graph_, 7})) << "there is no such key";
+  const agent::Inside inside;
+  watched_storage_ends(first);
+  watched_storage_ends(second);
+}
+
+TEST_F(ReleaseKeys, AReleaseThatThrewSettlesNothing) {
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {nullptr, storage}, 0, 0);
+    key_release_ends(key, 1, 0, wire::kKeyUnwound);
+    settle_releases(Settling::kWithCensus);
+    EXPECT_TRUE(key_is_gathered(key));
+  });
+  EXPECT_EQ(published_.releases, 1);
+  EXPECT_EQ(published_.final, 0);
+  EXPECT_EQ(published_.settled, 0);
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, ABufferThatAnotherKeyStillUsesIsSharedAndNotLookedAt) {
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  for_keys(2, [&](KeyName key, int) { key_gathered(key, {nullptr, storage}, 0, 0); });
+  for_keys(2, [](KeyName key, int) {
+    release(key);
+    settle_releases(Settling::kWithCensus);
+  });
+  ASSERT_EQ(published_.settled, 2);
+  std::vector<std::uint32_t> settled;
+  for (const wire::KeyRecord& record : records_) {
+    if (record.header.type == RecordType::kReleaseSettled) settled.push_back(record.header.aux);
+  }
+  EXPECT_EQ(settled, (std::vector<std::uint32_t>{wire::kKeyShared, 0}));
+  EXPECT_EQ(g_censuses, 1) << "of the last one";
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, WhereNobodyCanBeAskedTheCensusComesLater) {
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {nullptr, storage}, 0, 0);
+    release(key);
+    for (int i = 0; i < 2; ++i) settle_releases(Settling::kNoCensus);
+  });
+  EXPECT_EQ(published_.settled, 1) << "the verdict is written once";
+  EXPECT_EQ(g_censuses, 0);
+  for_keys(1, [](KeyName, int) {
+    for (int i = 0; i < 2; ++i) settle_releases(Settling::kWithCensus);
+  });
+  EXPECT_EQ(published_.settled, 1);
+  EXPECT_EQ(g_censuses, 1);
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, WhatIsGatheredAgainOrHasNoBytesIsNotAskedFor) {
+  std::vector<char> memory(2 * kFakeStorageBytes);
+  const void* again = fake_storage(memory.data(), kBytes);
+  const void* emptied = fake_storage(&memory[kFakeStorageBytes], kBytes);
+  for_keys(2, [&](KeyName key, int i) {
+    key_gathered(key, {nullptr, i == 0 ? again : emptied}, 0, 0);
+    release(key);
+  });
+  fake_storage(&memory[kFakeStorageBytes], 0);
+  for_keys(1, [&](KeyName key, int) {
+    const std::uint32_t waiting = torch_thread()->pending_count;
+    EXPECT_EQ(waiting, 1u) << "the first one was settled before the second one was gathered";
+    key_gathered(key, {nullptr, again}, 0, 0);
+  });
+  EXPECT_EQ(published_.settled, 2);
+  EXPECT_EQ(g_censuses, 1) << "of the first one, at the gather of the second one";
+  const agent::Inside inside;
+  watched_storage_ends(again);
+  watched_storage_ends(emptied);
+}
+
+TEST_F(ReleaseKeys, WhatAFrameworksFunctionHasEmptiedIsNotFollowed) {
+  std::vector<char> memory(kFakeStorageBytes);
+  for (const bool function : {true, false}) {
+    const void* storage = fake_storage(memory.data(), kBytes);
+    for_keys(1, [&](KeyName key, int) {
+      key_gathered(key, {nullptr, storage}, 0, 0);
+      fake_storage(memory.data(), 0);
+      key_release_ends(key, 1, 0, function ? wire::kKeyFunction : 0);
+    });
+    EXPECT_EQ(reads_wanted(), !function);
+    const agent::Inside inside;
+    watched_storage_ends(storage);
+  }
+}
+
+TEST_F(ReleaseKeys, OfReleasedStoragesTheLargestAreAskedFor) {
+  constexpr int kKeys = 70;
+  std::vector<char> memory(kKeys * kFakeStorageBytes);
+  std::vector<const void*> storages;
+  for (int i = 0; i < kKeys; ++i) {
+    // The first two are the smallest; the third has no bytes.
+    const std::uint64_t bytes = i == 2 ? 0 : kBytes + static_cast<std::uint64_t>(i);
+    storages.push_back(fake_storage(&memory[i * kFakeStorageBytes], bytes));
+  }
+  for_keys(1, [](KeyName, int) { look_at_released(wire::CensusTrigger::kOutOfMemory); });
+  EXPECT_EQ(g_censuses, 0) << "nothing was released";
+  for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, storages[i]}, 0, 0); });
+  for_keys(kKeys, [](KeyName key, int) { release(key); });
+  for_keys(1, [](KeyName, int) {
+    settle_releases(Settling::kWithCensus);
+    g_censuses = 0;
+    g_looked_at.clear();
+    look_at_released(wire::CensusTrigger::kOutOfMemory);
+  });
+  EXPECT_EQ(g_censuses, 64);
+  const std::set<const void*> looked_at(g_looked_at.begin(), g_looked_at.end());
+  EXPECT_EQ(looked_at.size(), 64u);
+  for (int i = 0; i < kKeys; ++i) EXPECT_EQ(looked_at.contains(storages[i]), i >= 6) << i;
+  const agent::Inside inside;
+  for (const void* storage : storages) watched_storage_ends(storage);
+}
+
+TEST_F(ReleaseKeys, TheNextOperatorIsToldWhereMemoryOfAKeyWent) {
+  std::vector<char> memory(2 * kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  const void* other = fake_storage(&memory[kFakeStorageBytes], kBytes);
+  const agent::Inside inside;
+  TorchThread& thread = *torch_thread();
+  const auto told = [&] { return std::exchange(thread.tell_next_op, false); };
+  told();
+  watched_storage_empties(other);
+  watched_storage_ends(other);
+  EXPECT_FALSE(told()) << "no key's";
+  key_gathered({graph_, 0}, {nullptr, storage}, 0, 0);
+  watched_storage_empties(storage);
+  EXPECT_TRUE(told());
+  release({graph_, 0});
+  watched_storage_empties(storage);
+  EXPECT_TRUE(told());
+  watched_storage_ends(storage);
+  EXPECT_TRUE(told());
 }
 
 TEST(TorchThreads, AStateServesAnotherThreadHoweverManyHaveEnded) {

@@ -1,7 +1,6 @@
 #include "collector/recorder/assemble/census_book.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "collector/recorder/decode/record_view.h"
@@ -278,8 +277,6 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
 
 Status CensusBook::sample(SampleRow row, std::uint64_t count, std::uint64_t explained) {
   row.id = journal_.ids.sample++;
-  // A garbled count must stay a count.
-  count = std::min(count, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
   row.count = static_cast<std::int64_t>(count);
   row.explained = static_cast<std::int64_t>(std::min(explained, count));
   row.unexplained = row.count - row.explained;

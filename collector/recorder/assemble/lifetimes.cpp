@@ -118,7 +118,7 @@ Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
 }
 
 std::uint64_t Lifetimes::block_at(std::uint64_t data) {
-  if (data == 0 || data >= kNoProgramsAddress) return 0;
+  if (data >= kNoProgramsAddress) return 0;
   if (blocks_.find(data) != nullptr) return data;
   auto block = gpu_blocks_.upper_bound(data);
   if (block == gpu_blocks_.begin()) return 0;

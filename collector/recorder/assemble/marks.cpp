@@ -9,7 +9,6 @@
 
 #include "collector/recorder/decode/dtypes.h"
 #include "collector/recorder/keep/saturating_sum.h"
-#include "trace/sql/limits.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -101,20 +100,20 @@ MarkRow read_row(const Statement& row) {
 Status Marks::resume() {
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(key_sums_.resume(journal_.writer));
-  DCMT_RETURN_IF_ERROR(each_row(
-      database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id", [this](const Statement& row) {
-        Open open{read_row(row), false, true};
-        const MarkRow& mark = open.row;
-        const ReleaseKey key{mark.thread.value_or(0), mark.graph.value_or(0), mark.key.value_or(0)};
-        latest_[{mark.graph.value_or(0), mark.key.value_or(0)}] = mark.id;
-        if (!mark.span.to.set()) {
-          running_.insert_or_assign(key, std::move(open));
-        } else if (row.is_null(20)) {
-          unsettled_.insert_or_assign(key, std::move(open));
-        } else {
-          unsettled_.erase(key);
-        }
-      }));
+  DCMT_RETURN_IF_ERROR(each_row(database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id",
+                                [this](const Statement& row) {
+                                  Open open{read_row(row), false, true};
+                                  const MarkRow& mark = open.row;
+                                  const ReleaseKey key = release_key(mark);
+                                  latest_[{std::get<1>(key), std::get<2>(key)}] = mark.id;
+                                  if (!mark.span.to.set()) {
+                                    running_.insert_or_assign(key, std::move(open));
+                                  } else if (row.is_null(20)) {
+                                    unsettled_.insert_or_assign(key, std::move(open));
+                                  } else {
+                                    unsettled_.erase(key);
+                                  }
+                                }));
   for (auto& [key, open] : running_) {
     DCMT_RETURN_IF_ERROR(
         each_row(database,
@@ -366,10 +365,6 @@ Status Marks::read(const wire::ReadRecord& record) {
 }
 
 Status Marks::launches(const wire::LaunchesRecord& record) {
-  constexpr auto kMost = static_cast<std::uint64_t>(kLargest);
-  if (std::max({record.calls, record.graphs, record.nccl, record.unknown, record.copies}) > kMost) {
-    return journal_.bad_record("a count of launches");
-  }
   const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   return journal_.rows.write(LaunchesRow{journal_.now.seq, journal_.now.ns, record.header.aux != 0,
                                          number(record.calls), number(record.graphs), number(record.nccl),
@@ -377,7 +372,6 @@ Status Marks::launches(const wire::LaunchesRecord& record) {
 }
 
 Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
-  if (record.touches > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a last touch");
   DCMT_ASSIGN_OR_RETURN(MarkRow row, row_here("touch", record.op, 0));
   DCMT_ASSIGN_OR_RETURN(const RowId name, kernel_name(record.op));
   row.id = journal_.ids.mark++;

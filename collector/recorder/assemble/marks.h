@@ -72,6 +72,9 @@ class Marks {
   /// The string row of a kernel's name as its author wrote it.
   Expected<RowId> kernel_name(std::uint64_t wire);
   ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
+  static ReleaseKey release_key(const MarkRow& row) {
+    return {row.thread.value_or(0), row.graph.value_or(0), row.key.value_or(0)};
+  }
   /// Writes a release that nothing more will be known of, and forgets it.
   Status drop(Releases& releases, Releases::iterator release);
   Status commit_open(Open& open);

@@ -116,5 +116,79 @@ TEST_F(OperatorToml, TheShippedTableIsGood) {
   EXPECT_TRUE(compile_operator_tables({DCMT_SOURCE_DIR "/collector/recorder/operators.toml"}).ok());
 }
 
+TEST_F(OperatorToml, EachRoleHasWhatItNeeds) {
+  const std::string begin = "[[operator]]\npattern='a::g'\n";
+  for (const char* role : {"gather", "wait", "persist", "release"}) {
+    const std::string row = begin + "role='" + role + "'\n";
+    EXPECT_EQ(error_of(row), path_ + ":1: 'key' (the argument that names the parameter) is missing") << role;
+    const auto tables = compile(row + "key='id'\n");
+    ASSERT_TRUE(tables.ok()) << role;
+    const bool ends = std::string(role) == "wait" || std::string(role) == "release";
+    EXPECT_EQ(tables->waits_and_releases.size(), ends ? 1u : 0u) << role;
+    EXPECT_EQ(tables->rows[0].role, role);
+    EXPECT_EQ(compile(row + "key='id'\ncount='n'\n").ok(), std::string(role) == "release") << role;
+  }
+  EXPECT_TRUE(compile(begin + "role='observe'\n").ok());
+  EXPECT_EQ(error_of(begin + "role='gather'\nkey='id'\ncount='n'\n"), path_ + ":1: only a release has a 'count'");
+}
+
+TEST_F(OperatorToml, AFieldIsATextOfOneLine) {
+  const std::string begin = "[[operator]]\npattern='a::g'\nrole='gather'\n";
+  for (const char* value : {"''", "'a\tb'", "\"a\\nb\""}) {
+    EXPECT_EQ(error_of(begin + "key=" + value + "\n"), path_ + ":4: 'key' is empty or has a tab or line break")
+        << value;
+  }
+  EXPECT_EQ(error_of("[[function]]\nfiles='b.py'\n").find(path_ + ":2: unknown field 'files'"), 0u);
+  EXPECT_EQ(error_of("[[origin]]\nfiles='b.py'\n").find(path_ + ":2: unknown field 'files'"), 0u);
+}
+
+TEST_F(OperatorToml, OnlyOperatorsOfTheSameFileHideOneAnother) {
+  const std::string one = "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n";
+  const std::string second = path_ + ".second";
+  std::ofstream(path_) << one;
+  std::ofstream(second) << one;  // a table of the user's comes before the one out of the box
+  EXPECT_TRUE(compile_operator_tables({path_, second}).ok());
+  std::filesystem::remove(second);
+  EXPECT_TRUE(
+      compile("[[function]]\nfile='b.py'\nfunction='a::g'\nmechanism='M'\nrole='gather'\nevent='resize'\n" + one).ok());
+}
+
+TEST_F(OperatorToml, AFunctionNeedsItsFileItsNameAndWhoseItIs) {
+  const std::vector<std::string> needed{"file", "function", "mechanism"};
+  for (const std::string& missing : needed) {
+    std::string row = "[[function]]\nrole='gather'\nevent='resize'\n";
+    for (const std::string& name : needed) row += name == missing ? "" : name + "='x'\n";
+    EXPECT_EQ(error_of(row), path_ + ":1: '" + missing + "' is missing");
+  }
+  const std::string row = "[[function]]\nfile='b.py'\nfunction='f'\nmechanism='M'\n";
+  EXPECT_EQ(error_of(row + "role='gather'\nevent='moves'\n"), path_ + ":1: 'event' must be move, resize or birth");
+  EXPECT_TRUE(compile(row + "role='gather'\nevent='birth'\n").ok());
+  EXPECT_TRUE(compile(row + "role='release'\nevent='move'\nkey='n'\n").ok());
+  const auto tables = compile(row + "role='gather'\nevent='resize'\npersistent='p'\nowner='self'\nname='n'\n");
+  ASSERT_TRUE(tables.ok());
+  EXPECT_EQ(tables->agent, "function\tb.py\tf\tgather\tresize\tM\t\tp\tself\tn\n");
+  EXPECT_EQ(tables->functions, 1u);
+}
+
+TEST_F(OperatorToml, AnOriginIsCalledSomethingAndKnownByOneThing) {
+  EXPECT_EQ(error_of("[[origin]]\nfile='a.py'\n"), path_ + ":1: 'origin' (what it is called) is missing");
+  EXPECT_EQ(error_of("[[origin]]\norigin='o'\nfile='a.py'\noperator='a::b'\n"),
+            path_ + ":1: an origin is known by its 'operator' or by a 'file'");
+  EXPECT_EQ(error_of("[[origin]]\norigin='o'\noperator='a::b'\nfunction='f'\n"),
+            path_ + ":1: 'function' needs its 'file'");
+  const auto tables = compile("[[origin]]\norigin='o'\nfile='a.py'\nfunction='f'\n");
+  ASSERT_TRUE(tables.ok());
+  EXPECT_EQ(tables->origins, "o\t\ta.py\tf\t\n");
+}
+
+TEST_F(OperatorToml, MoreTextThanTheAgentTakesIsAnError) {
+  std::string rows;
+  for (int i = 0; i < 200; ++i) {
+    rows +=
+        "[[operator]]\npattern='a::g" + std::to_string(i) + "'\nrole='gather'\nkey='" + std::string(1000, 'k') + "'\n";
+  }
+  EXPECT_EQ(error_of(rows).find(path_ + ": too many rows"), 0u);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

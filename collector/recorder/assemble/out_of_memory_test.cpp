@@ -221,5 +221,120 @@ TEST_F(OutOfMemoryTest, NonsenseIsSkipped) {
   EXPECT_EQ(integer("SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), 3);
 }
 
+TEST_F(OutOfMemoryTest, ARowSaysWhatWasAskedForWhereAndWhatThereWas) {
+  TestStream s;
+  two_held(s);
+  s.thread = 2;
+  const auto op = s.op_begin("aten::empty", 3);
+  const auto at = s.out_of_memory(kGpu, 1, 2, 3, 4, 5, 0x52);
+  s.out_of_memory(kGpu, 1, 2, 3, 4, 0);  // CUDA did not say what it has
+  s.op_end(3);
+  apply(s);
+  EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE id = " + std::to_string(at) +
+                    " AND gpu = 0 AND requested = 1 AND allocated = 2 AND reserved = 3 AND free = 4 AND total = 5"
+                    " AND thread = 2 AND operator = " +
+                    std::to_string(op) + " AND ns = " + std::to_string(at * 1000)),
+            1);
+  EXPECT_EQ(integer("SELECT f.line FROM oom JOIN stack k ON k.id = oom.stack JOIN frame f ON f.id = k.frame"), 13);
+  EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE free IS NULL AND total IS NULL"), 1);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].figures.requested, 1);
+  EXPECT_EQ(seen[0].figures.allocated, 2);
+  EXPECT_EQ(seen[0].figures.reserved, 3);
+  EXPECT_EQ(seen[0].figures.free, 4);
+  EXPECT_EQ(seen[0].total, 5);
+  EXPECT_EQ(seen[1].number, 2);
+}
+
+TEST_F(OutOfMemoryTest, GroupsAndHoldersComeLargestFirstAndPlacesAreOne) {
+  TestStream s;
+  two_held(s);
+  s.stack(0x53, {{0xC0, 0, 13}, {0xC1, 0, 900}});  // as 0x52, called from elsewhere
+  s.cuda_alloc(0x4000, 1 * kMiB, 0x53);
+  s.cuda_alloc(0x5000, 256 * kMiB);  // without a Python frame
+  s.stack(0x54, {{0xC1, 0, 900}});   // torch's frames alone
+  s.cuda_alloc(0x6000, 2 * kMiB, 0x54);
+  s.out_of_memory(kGpu, kMiB);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  std::vector<std::string> groups;
+  for (const OomGroup& group : seen.front().groups) {
+    groups.push_back(std::to_string(group.bytes / static_cast<std::int64_t>(kMiB)) + " in " +
+                     std::to_string(group.blocks) + ": " + group.site);
+  }
+  EXPECT_EQ(groups, (std::vector<std::string>{"256 in 1: no Python frame, or blocks too small to be followed",
+                                              "128 in 2: app/train.py:12 main", "33 in 2: app/train.py:13 main",
+                                              "2 in 1: nn/functional.py:900 linear"}));
+}
+
+TEST_F(OutOfMemoryTest, BeyondTheLargestThreeHundredStacksPlacesAreNotNamed) {
+  TestStream s;
+  s.code(0xC0, "/home/u/app/train.py", "main");
+  for (std::uint64_t i = 0; i < 302; ++i) {
+    s.stack(0x100 + i, {{0xC0, 0, static_cast<std::uint32_t>(i)}});
+    s.cuda_alloc(0x10000 + 16 * i, 1000 - i, 0x100 + i);
+  }
+  s.out_of_memory(kGpu, kMiB);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  const std::vector<OomGroup>& groups = seen.front().groups;
+  ASSERT_EQ(groups.size(), 301u);
+  EXPECT_EQ(groups.front().site, "other places");
+  EXPECT_EQ(groups.front().bytes, 700 + 699);
+}
+
+TEST_F(OutOfMemoryTest, TheHoldersNamesHaveTheirPlace) {
+  TestStream s;
+  two_held(s);
+  s.code(0xC2, "/home/u/app/other.py", "other");
+  s.census(RecordType::kCensusBegin, 2, 0xB1, 1, 1);
+  s.census_tensor(2, 0xA1, 1, 0x91, 3);
+  s.census_local(2, 0x91, 0xC2, 0, 4, 12, "x");
+  s.census_local(2, 0x91, 0xC2, 1, 4, 12, "y");
+  s.census_local(2, 0x91, 0xC0, 2, 4, 12, "caller's");
+  s.census_local(2, 0x91, 0xC2, 0, 4, 12, "", wire::LocalKind::kEvalStack);
+  s.census(RecordType::kCensusEnd, 2, 0xB1, 1, 0);
+  s.out_of_memory(kGpu, kMiB);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  ASSERT_EQ(seen.front().holders.size(), 2u);
+  const OomHolder& other = seen.front().holders[seen.front().holders[0].function == "other" ? 0 : 1];
+  EXPECT_EQ(other.function, "other");
+  EXPECT_EQ(other.names, (std::vector<std::string>{"x", "y", "(evaluation stack)"})) << "the frame that comes first";
+  EXPECT_EQ(other.storages, 1);
+  EXPECT_EQ(other.bytes, static_cast<std::int64_t>(64 * kMiB));
+}
+
+TEST_F(OutOfMemoryTest, AnotherThreadsOperatorEndsNoWait) {
+  TestStream s;
+  two_held(s);
+  s.op_begin("aten::empty", 3);
+  s.out_of_memory(kGpu, kMiB);
+  s.thread = 2;
+  s.op("aten::relu");
+  apply(s);
+  EXPECT_TRUE(assembler_->take_out_of_memory().empty()) << "its census is still to come";
+  ASSERT_TRUE(assembler_->finish().ok());
+  EXPECT_EQ(assembler_->take_out_of_memory().size(), 1u) << "it never came";
+}
+
+TEST_F(OutOfMemoryTest, TheLargestThatADeviceCanHaveIsTaken) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 46;
+  TestStream s;
+  s.out_of_memory(kGpu, std::uint64_t{1} << 61, kMost, kMost, kMost, kMost);
+  for (int figure = 0; figure < 4; ++figure) {
+    std::uint64_t figures[4] = {1, 1, 1, 1};
+    figures[figure] = kMost + 1;
+    s.out_of_memory(kGpu, 1, figures[0], figures[1], figures[2], figures[3]);
+  }
+  apply(s);
+  EXPECT_EQ(integer("SELECT count(*) FROM oom"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), 4);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

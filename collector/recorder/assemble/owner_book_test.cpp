@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -138,6 +139,86 @@ TEST_F(OwnerBookTest, WhatIsHeldByNothingIsUnsureUntilItIsFoundAgain) {
     EXPECT_FALSE(owners_->is_unsure_of(7, 9)) << "it began before";
     EXPECT_FALSE(owners_->is_unsure_of(1, 6)) << "it began later";
   }
+}
+
+TEST_F(OwnerBookTest, AReadingSaysHowItWent) {
+  now(10, 100);
+  owners_->begin({{0xA0, 1}, {0xB0, 2}});
+  MemoryReading reading;
+  reading.from_ns = 100;
+  reading.to_ns = 200;
+  reading.found.objects = 7;
+  reading.found.torn = 3;
+  reading.found.collecting = true;
+  reading.found.storages = {held(0xA0, "main: a"), held(0xB0, "main: b")};
+  reading.found.storages[1].holders[0].confirmed = false;
+  ASSERT_TRUE(owners_->end(reading).ok());
+  EXPECT_EQ(rows("SELECT id, '', from_seq, from_ns, to_ns FROM scan"), (Rows{"1||10|100|200"}));
+  EXPECT_EQ(rows("SELECT storages, '', owned, objects, torn FROM scan WHERE collecting = 1"), (Rows{"2||1|7|3"}));
+}
+
+TEST_F(OwnerBookTest, OwnersComeInTheirOrderWithTheirPlaces) {
+  owners_->begin({{0xA0, 1}});
+  scan::HeldStorage storage = held(0xA0, "main: a");
+  storage.holders.push_back({"main: b", "", true, true});  // a root that is no frame
+  end(100, 200, {storage});
+  EXPECT_EQ(rows("SELECT position, p.text, place IS NULL, confirmed, 0 FROM owner JOIN string p ON p.id = path"
+                 " ORDER BY position"),
+            (Rows{"0|main: a|0|1|0", "1|main: b|1|1|0"}));
+  EXPECT_EQ(rows("SELECT 0, text, 0, 0, 0 FROM owner JOIN string ON string.id = place"), (Rows{"0|train.py:1|0|0|0"}));
+}
+
+TEST_F(OwnerBookTest, WhatWasNotConfirmedGoesOnAsNothing) {
+  for (int scan = 1; scan <= 2; ++scan) {
+    owners_->begin({{0xA0, 1}});
+    scan::HeldStorage storage = held(0xA0, "main: a");
+    storage.holders[0].confirmed = scan == 1;
+    end(100, 200, {storage});
+  }
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1", "1|main: a|2|2|0"}));
+}
+
+TEST_F(OwnerBookTest, WhatEndedBeforeAReadingBelongsToThatOneOnly) {
+  now(10, 100);
+  owners_->storage_ended(1);  // while nothing is read
+  owners_->begin({{0xA0, 1}});
+  end(100, 200, {held(0xA0, "main: a")});
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1"}));
+  owners_->begin({{0xA0, 1}});
+  now(11, 150);
+  owners_->storage_ended(1);
+  owners_->cancel();
+  owners_->begin({{0xA0, 1}});
+  end(100, 200, {held(0xA0, "main: a")});
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|2|1"})) << "an end belongs to the reading in which it was";
+}
+
+TEST_F(OwnerBookTest, AStorageThatEndsWhenTheReadingEndsWasReadInIt) {
+  owners_->begin({{0xA0, 1}, {0xB0, 2}});
+  now(11, 200);
+  owners_->storage_ended(1);
+  now(12, 201);
+  owners_->storage_ended(2);
+  end(100, 200, {held(0xA0, "main: a"), held(0xB0, "main: b")});
+  EXPECT_EQ(owners(), (Rows{"2|main: b|1|1|1"}));
+}
+
+TEST_F(OwnerBookTest, OfVeryManyStoragesTheLargestGetRows) {
+  constexpr int kAll = 20'002;
+  std::unordered_map<std::uint64_t, RowId> alive;
+  std::vector<scan::HeldStorage> found;
+  for (int i = 0; i < kAll; ++i) {
+    alive.emplace(0xA0 + i, i + 1);
+    scan::HeldStorage storage;
+    storage.storage = 0xA0 + i;
+    storage.bytes = i == kAll - 1 ? 1'000'000 : kAll - i;
+    found.push_back(storage);
+  }
+  owners_->begin(std::move(alive));
+  end(100, 200, std::move(found));
+  EXPECT_EQ(rows("SELECT count(*), '', max(storage), sum(storage IN (20000, 20001)), 0 FROM held"),
+            (Rows{"20000||20002|0|0"}));
+  EXPECT_EQ(rows("SELECT storages, '', owned, 0, 0 FROM scan"), (Rows{"20002||0|0|0"}));
 }
 
 }  // namespace

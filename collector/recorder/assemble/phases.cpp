@@ -61,9 +61,7 @@ Status Phases::close(const Moment& to) {
   return {};
 }
 
-Status Phases::close_running() {
-  return close(phase_ == kBackward && nodes_ == 0 && node_end_.seq > phase_from_.seq ? node_end_ : journal_.now);
-}
+Status Phases::close_running() { return close(phase_ == kBackward && nodes_ == 0 ? node_end_ : journal_.now); }
 
 Status Phases::op_begin(OpRole role, RowId op, std::size_t depth) {
   const std::int64_t thread = journal_.thread;

@@ -110,8 +110,10 @@ class TestStream {
   std::uint64_t death(std::uint64_t address, std::uint64_t storage = 0) {
     return tensor(wire::RecordType::kTensorDeath, address, storage);
   }
-  std::uint64_t repoint(std::uint64_t tensor, std::uint64_t old_storage, std::uint64_t storage) {
+  std::uint64_t repoint(std::uint64_t tensor, std::uint64_t old_storage, std::uint64_t storage,
+                        std::uint64_t stack = 0) {
     wire::RepointRecord record{};
+    record.stack = stack;
     record.tensor = tensor;
     record.old_storage = old_storage;
     record.storage = storage;
@@ -130,16 +132,28 @@ class TestStream {
   std::uint64_t storage_death(std::uint64_t storage, std::uint64_t stack = 0) {
     return storage_end(wire::RecordType::kStorageDeath, storage, stack);
   }
-  std::uint64_t resize(std::uint64_t storage, std::uint64_t old_bytes, std::uint64_t bytes, std::uint64_t data) {
+  std::uint64_t storage_birth(std::uint64_t storage, std::uint64_t bytes, std::uint64_t stack = 0,
+                              std::uint64_t data = 0) {
+    wire::StorageRecord record{};
+    record.storage = storage;
+    record.bytes = bytes_[storage] = bytes;
+    record.stack = stack;
+    record.data = data;
+    return add(wire::RecordType::kStorageBirth, 0, record);
+  }
+  std::uint64_t resize(std::uint64_t storage, std::uint64_t old_bytes, std::uint64_t bytes, std::uint64_t data,
+                       std::uint64_t stack = 0) {
     wire::ResizeRecord record{};
+    record.stack = stack;
     record.storage = storage;
     record.old_bytes = old_bytes;
     record.bytes = bytes_[storage] = bytes;
     record.data = data;
     return add(wire::RecordType::kStorageResize, 0, record);
   }
-  std::uint64_t alloc(std::uint64_t address, std::uint64_t bytes) {
+  std::uint64_t alloc(std::uint64_t address, std::uint64_t bytes, std::uint64_t stack = 0) {
     wire::BlockRecord record{};
+    record.stack = stack;
     record.address = address;
     record.bytes = bytes;
     return add(wire::RecordType::kBlockAlloc, 0, record);
@@ -174,8 +188,9 @@ class TestStream {
     record.stack = stack;
     return add(wire::RecordType::kBlockAlloc, wire::cuda_device(0), record);
   }
-  std::uint64_t cuda_free(std::uint64_t address, bool waits = false) {
+  std::uint64_t cuda_free(std::uint64_t address, bool waits = false, std::uint64_t stack = 0) {
     wire::BlockRecord record{};
+    record.stack = stack;
     record.address = address;
     record.bytes = waits ? wire::kFreeAwaitsStream : 0;
     return add(wire::RecordType::kBlockFree, wire::cuda_device(0), record);

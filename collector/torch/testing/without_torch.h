@@ -6,14 +6,17 @@
 #include <cstring>
 
 #include <atomic>
+#include <vector>
 
 #include "collector/torch/layout.h"
 
 namespace dcmt::torch_provider {
 
-extern std::atomic<int> g_censuses;  ///< how many were asked for
+extern std::atomic<int> g_censuses;           ///< how many were asked for
+extern std::vector<const void*> g_looked_at;  ///< their storages; of one thread
 
 inline constexpr std::size_t kFakeStorageBytes = 128;
+inline constexpr std::size_t kFakeTensorBytes = 256;
 
 /// Makes the memory at `at` look like a live storage of that many bytes on the CPU.
 inline const void* fake_storage(void* at, std::uint64_t bytes) {
@@ -23,6 +26,13 @@ inline const void* fake_storage(void* at, std::uint64_t bytes) {
   std::memcpy(memory + layout::kStorageData, &data, sizeof data);
   std::memcpy(memory + layout::kStorageBytes, &bytes, sizeof bytes);
   return memory;
+}
+
+/// Makes the memory at `at` look like a tensor on that storage.
+inline const void* fake_tensor(void* at, const void* storage) {
+  std::memset(at, 0, kFakeTensorBytes);
+  std::memcpy(static_cast<char*>(at) + layout::kTensorStorage, &storage, sizeof storage);
+  return at;
 }
 
 }  // namespace dcmt::torch_provider
