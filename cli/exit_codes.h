@@ -12,6 +12,8 @@ enum ExitCode : int {
   kExitBadInput = 3,      ///< a file, table or trace that cannot be used
   kExitCannotRecord = 4,  ///< recording or attaching is impossible here
   kExitNotComparable = 5,
+  kExitNoVerdict = 6,      ///< of check: the recording has losses, or none was made
+  kExitCommandFailed = 7,  ///< of check: the command itself
   kExitStopped = 130,  ///< by Ctrl-C, as shells have it
 };
 

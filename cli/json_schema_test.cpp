@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "analyzer/gate/verdict.h"
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/report.h"
@@ -265,6 +266,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   undeleted.names = {{"buf1", 6, "buf1 = buf0", "buf0", 6}};
   linted.files = {{"a.py", "", "", {undeleted}}, {"b.py", "t.dcmt", "line 3: invalid syntax", {}}};
   schema.check(Json::parse(JsonDocument("lint").with(linted)), "lint", "lint");
+  gate::Cause cause{"/repo/train.py", 12,        "train.py step", "train.py:30 main", "main: kept", 8, 1, 1,
+                    "grows",          "clear it"};
+  gate::CheckedFact fact;
+  fact.name = "peak.forward";
+  fact.baseline = fact.anchor = 8;
+  fact.now = 16;
+  fact.causes = {cause};
+  gate::Verdict verdict;
+  verdict.reasons = verdict.warnings = verdict.traces = {"one"};
+  verdict.facts = {fact};
+  schema.check(Json::parse(JsonDocument("check").with(gate::Checks{{verdict}})), "check", "check");
   schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
   Json outer = Json::parse(TracesDocument("report").finish());
   outer.erase("traces");
@@ -285,11 +297,12 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::ReproduceView>();
   model.add<model::PlanFile>();
   model.add<analyzer::Linted>();
+  model.add<gate::Checks>();
   model.add<Diagnosis>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "lint", "doctor"}) {
+  for (const std::string command : {"show ranks", "check", "lint", "doctor"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

@@ -77,7 +77,7 @@ int dispatch(int argc, char** argv) {
       "  dc-memtrace run -o out -- python train.py\n"
       "  dc-memtrace report out/\n\n"
       "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable,\n"
-      "130 stopped by Ctrl-C");
+      "6 no verdict, 7 the checked command failed, 130 stopped by Ctrl-C");
   add_all_commands(app, exit_code);
 
   if (argc < 2) {
@@ -91,7 +91,7 @@ int dispatch(int argc, char** argv) {
   }
 #ifdef DCMT_HAVE_RUN
   // What follows is the job's own; to the other commands the parser's "no more options" is right.
-  if (argv[1] == std::string_view("run")) {
+  if (const std::string_view word = argv[1]; word == "run" || word == "check") {
     char** dashes = std::find(argv, argv + argc, std::string_view("--"));
     words_from_dashes().assign(dashes, argv + argc);
     argc = static_cast<int>(dashes - argv);

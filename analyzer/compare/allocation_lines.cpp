@@ -1,0 +1,92 @@
+#include "analyzer/compare/allocation_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/storages/stacks.h"
+#include "analyzer/storages/without_numbers.h"
+#include "trace/base/code_path.h"
+#include "trace/base/followed_bytes.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// A file by a name that it has on every machine.
+std::string file_text(const TraceData& data, StringId file) {
+  if (is_generated_file(data, file)) return "generated code";
+  const std::string_view path = data.text(file);
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t package = path.find(kPackages);
+  return std::string(package != std::string_view::npos ? path.substr(package + kPackages.size()) : short_path(path, 1));
+}
+
+std::string function_text(const TraceData& data, const Frame& frame) {
+  const std::string function = without_numbers(data.text(frame.function));
+  return file_text(data, frame.file) + (function.empty() ? "" : " " + function);
+}
+
+/// The next frame of the user's code outside of `site`; nullptr if there is none.
+const Frame* caller_of(const TraceData& data, StackId stack, FrameId site) {
+  bool past = false;
+  for (const Stack* at = data.stacks.find(stack); at != nullptr; at = data.stacks.find(at->parent)) {
+    const Frame* frame = data.frames.find(at->frame);
+    if (frame == nullptr) continue;
+    if (past && !is_library_file(data.text(frame->file))) return frame;
+    past = past || frame->id == site;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+AllocationLine AllocationLines::at(StackId stack) const {
+  AllocationLine line;
+  const FrameId site = site_of(data_, stack);
+  const Frame* frame = data_.frames.find(site);
+  if (frame == nullptr) {
+    line.function = "no Python";
+    return line;
+  }
+  line.function = function_text(data_, *frame);
+  line.file = data_.text(frame->file);
+  line.line = frame->line;
+  if (const Frame* caller = caller_of(data_, stack, site)) line.caller = describe_frame(data_, caller->id);
+  return line;
+}
+
+std::vector<AllocationLine> AllocationLines::of(const std::vector<const Block*>& blocks) const {
+  struct Lines {
+    AllocationLine line;
+    const Block* largest = nullptr;
+  };
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Lines> lines;
+  std::map<StackId, AllocationLine> known;
+  for (const Block* block : blocks) {
+    AllocationLine where;
+    if (block->owner.valid() && data_.text(block->owner) == kSmallBlocks) {
+      where.function = kSmallBlocks;
+    } else {
+      const auto [at, fresh] = known.try_emplace(block->birth.stack);
+      if (fresh) at->second = this->at(block->birth.stack);
+      where = at->second;
+    }
+    Lines& same = lines[{where.function, where.file, where.line}];
+    if (same.largest == nullptr) same.line = where;
+    same.line.bytes.value += block->bytes.value;
+    ++same.line.blocks;
+    if (same.largest == nullptr || block->bytes > same.largest->bytes) same.largest = block;
+  }
+  std::vector<AllocationLine> result;
+  for (auto& [key, same] : lines) {
+    if (same.largest->storage.valid()) {
+      const std::string holder = holders_.of(same.largest->storage);
+      if (holder != "not read") same.line.holder = holder;
+    }
+    result.push_back(std::move(same.line));
+  }
+  return result;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,35 @@
+// What changed between the compositions of two peaks, line by line, though lines have moved and functions got other
+// names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/compare/memory_facts.h"
+
+namespace dcmt::analyzer {
+
+/// A composition without line numbers: of each function the bytes of its lines, in their order.
+using Composition = std::map<std::string, std::vector<std::int64_t>>;
+
+/// Of all lines.
+[[nodiscard]] Composition composition_of(const std::vector<AllocationLine>& lines);
+
+/// Of the lines that are worth a reviewer's time: each at least a four-hundredth of all bytes, 32 of them at most. What
+/// the others have is the function "rest".
+[[nodiscard]] Composition short_composition_of(const std::vector<AllocationLine>& lines);
+
+struct LineChange {
+  AllocationLine line;  ///< as it is now; of a line that is gone, its function alone
+  Bytes before;
+  std::int64_t change = 0;  ///< bytes now less bytes before
+};
+
+/// The lines whose bytes differ, most growth first. Lines of one function are matched in their order, those of a
+/// function that `before` does not have with those of the most similar one that is gone. If `before` has a "rest",
+/// lines smaller than each that it names count as such.
+[[nodiscard]] std::vector<LineChange> line_changes(const Composition& before, const std::vector<AllocationLine>& now);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,294 @@
+#include "analyzer/compare/memory_facts.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/compare/allocation_lines.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/origins.h"
+#include "analyzer/storages/without_numbers.h"
+#include "trace/base/followed_bytes.h"
+#include "trace/base/printable.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// "2.11" of "2.11.0+cpu".
+std::string minor_version(const std::string& version) {
+  const std::size_t first = version.find('.');
+  if (first == std::string::npos) return version;
+  return version.substr(0, version.find_first_of(".+", first + 1));
+}
+
+/// What follows the program's name: hyper-parameters, as a rule.
+std::string arguments_of(const std::string& command) {
+  std::size_t from = 0;
+  bool interpreter = true, module = false;
+  while (from < command.size()) {
+    const std::size_t end = std::min(command.find(' ', from), command.size());
+    const std::string_view word = std::string_view(command).substr(from, end - from);
+    from = std::min(end + 1, command.size());
+    // The interpreter and its options come before the script or the module.
+    if (!interpreter && (module || !word.starts_with('-'))) break;
+    module = word == "-m" || word == "-c";
+    interpreter = false;
+  }
+  return printable(command.substr(from));
+}
+
+/// From the end of the first step to the end of the last one; zero: there is none.
+struct Steady {
+  Sequence from, to;
+  std::int64_t steps = 0;  ///< that ended, the first one too
+};
+
+Steady steady_of(const std::vector<Step>& steps) {
+  Steady steady;
+  for (const Step& step : steps) {
+    if (!step.to.valid()) continue;
+    if (!steady.from.valid()) steady.from = step.to;
+    steady.to = step.to;
+    steady.steps += step.count;
+  }
+  return steady;
+}
+
+/// The parts of a run, each with its highest moment.
+class Parts {
+ public:
+  struct Part {
+    PeakFact fact;
+    Sequence at;
+  };
+
+  Parts(const TraceData& data, const PhaseIndex& phases, const Steady& steady)
+      : data_(data), phases_(phases), steady_(steady) {}
+
+  void add(const CurvePoint& point) {
+    Part& part = at(point.seq);
+    if (part.at.valid() && point.bytes <= part.fact.bytes) return;
+    part.at = point.seq;
+    part.fact.bytes = point.bytes;
+  }
+  [[nodiscard]] std::vector<Part> take() { return std::move(parts_); }
+
+ private:
+  Part& at(Sequence seq) {
+    if (data_.has_sums_only()) return named("run");
+    if (steady_.from.valid() && seq <= steady_.from) return named("first_step");
+    if (steady_.to.valid() && seq > steady_.to) return named("after");
+    const Mark* phase = phases_.at(seq);
+    if (phase == nullptr) return named("other");
+    const auto known = by_name_.find(phase->name);
+    if (known != by_name_.end()) return parts_[known->second];
+    // More names than a person would review are numbered phases, or the like.
+    constexpr std::size_t kMostPhases = 8;
+    Part& part = named(by_name_.size() < kMostPhases ? without_numbers(data_.text(phase->name)) : "other");
+    by_name_[phase->name] = static_cast<std::size_t>(&part - parts_.data());
+    return part;
+  }
+  Part& named(std::string_view name) {
+    const auto found =
+        std::ranges::find(parts_, name, [](const Part& part) { return std::string_view(part.fact.name); });
+    if (found != parts_.end()) return *found;
+    parts_.emplace_back().fact.name = name;
+    return parts_.back();
+  }
+
+  const TraceData& data_;
+  const PhaseIndex& phases_;
+  const Steady steady_;
+  std::vector<Part> parts_;
+  std::map<StringId, std::size_t> by_name_;
+};
+
+DeviceFacts device_facts(const Analysis& analysis, const DeviceAnalysis& device, const Steady& steady,
+                         const AllocationLines& lines) {
+  const TraceData& data = *analysis.data;
+  DeviceFacts facts;
+  facts.device = data.text(device.device);
+  facts.peak = device.what_if.measured.bytes;
+  facts.reserved = device_peaks_of(data, device.device).reserved;
+  for (const StepPeak& step : device.steps) facts.step_peaks.push_back(step.peak);
+  Parts parts(data, analysis.phases, steady);
+  Bytes first_end, last_end;
+  for_each_point(data, device.device, {}, [&](const CurvePoint& point) {
+    parts.add(point);
+    if (point.seq <= steady.from) first_end = point.bytes;
+    if (point.seq <= steady.to) last_end = point.bytes;
+  });
+  for (Parts::Part& part : parts.take()) {
+    if (const Step* step = step_at(analysis.releases.steps, part.at)) part.fact.step = step->number;
+    part.fact.lines = lines.of(live_blocks(data, device.device, part.at));
+    facts.peaks.push_back(std::move(part.fact));
+  }
+  // Two steps differ by what the second one found; growth goes on.
+  if (steady.steps < 3) return facts;
+  facts.growth = Bytes((last_end.value - first_end.value) / (steady.steps - 1));
+  std::vector<const Block*> grown = live_blocks(data, device.device, steady.to);
+  std::erase_if(grown, [&](const Block* block) { return block->span.from_seq <= steady.from; });
+  facts.grown = lines.of(grown);
+  return facts;
+}
+
+FindingFact finding_fact(const TraceData& data, const Finding& finding, const AllocationLines& lines) {
+  FindingFact fact;
+  fact.identity = finding.identity;
+  fact.number = finding.number;
+  fact.rule = finding.rule;
+  fact.title = finding.title;
+  fact.device = data.text(finding.device);
+  fact.bytes = finding.bytes;
+  fact.alive_at_peak = finding.alive_at_peak;
+  fact.peak_without = finding.predicted_peak;
+  fact.fix = finding.fix;
+  StackId made;
+  if (finding.growth) {
+    fact.holder = finding.growth->holder;
+    if (finding.growth->rounds > 0) fact.per_step = finding.growth->per_round;
+    if (!finding.growth->sites.empty()) made = finding.growth->sites.front().stack;
+  } else if (!finding.out_of_memory.empty()) {
+    made = finding.out_of_memory.front().oom->by.stack;
+  } else if (!finding.items.empty()) {
+    const FindingItem& item = finding.items.front();
+    if (const Mark* mark = item.release != nullptr ? item.release : item.gather) made = mark->by.stack;
+  }
+  if (finding.growth) {
+    for (const GrowingSite& site : finding.growth->sites) {
+      const AllocationLine place = lines.at(site.stack);
+      fact.made.emplace_back(place.file, place.line);
+    }
+  }
+  const AllocationLine place = lines.at(made);
+  fact.file = place.file;
+  fact.line = place.line;
+  if (finding.holders && !finding.holders->paths.empty()) {
+    const HolderPath& path = finding.holders->paths.front();
+    fact.holder = data.text(path.function);
+    if (!path.names.empty()) fact.holder += ": " + std::string(data.text(path.names.front().name));
+    // The line of the program that generated code was made of.
+    if (path.model_line) {
+      fact.file = data.text(path.model_file);
+      fact.line = *path.model_line;
+    }
+  }
+  return fact;
+}
+
+std::map<std::string, std::int64_t> counts_of(const Analysis& analysis, Bytes& residual) {
+  const TraceData& data = *analysis.data;
+  std::map<std::string, std::int64_t> counts;
+  Origins origins(data);
+  for (const Cycle& cycle : analysis.releases.cycles) {
+    if (cycle.gather == nullptr || origins.is_trial(*cycle.gather)) continue;
+    ++counts["gathers"];
+    std::string origin = without_numbers(origins.of(*cycle.gather));
+    std::ranges::replace(origin, ' ', '_');
+    ++counts["gathers." + origin];
+  }
+  for (const ReleaseRow& row : analysis.releases.rows) {
+    const MarkFlags& flags = row.mark->flags;
+    if (row.verdict == Verdict::kNoGather || flags.mismatch) ++counts["releases.unmatched"];
+    if (flags.persistent) {
+      ++counts["releases.persistent"];
+    } else if (flags.final) {
+      ++counts["releases.final"];
+    }
+    if (row.residual) residual.value += row.bytes_left().value;
+  }
+  if (!data.has_sums_only()) return counts;
+  // Of a long run not all rows are there; sums by parameter are.
+  counts.clear();
+  residual = Bytes();
+  for (const KeySum& sum : data.key_sums) {
+    if (sum.gathers > 0) counts["gathers"] += sum.gathers;
+    if (sum.final > 0) counts["releases.final"] += sum.final;
+    residual.value += sum.residual_bytes;
+  }
+  return counts;
+}
+
+/// Why a trace allows no conclusion.
+std::vector<std::string> unfit(const RunFacts& facts) {
+  std::vector<std::string> why;
+  if (facts.lost > 0) why.push_back(std::to_string(facts.lost) + " records were lost");
+  if (facts.sequence_gaps.value_or(0) > 0)
+    why.push_back(std::to_string(*facts.sequence_gaps) + " records are missing in its order");
+  if (facts.state == "recording") why.emplace_back("it is still being recorded");
+  if (facts.state == "recovered") why.emplace_back("its recorder died");
+  if (facts.exit.starts_with("signal ") ||
+      (facts.exit.starts_with("exit ") && facts.exit != "exit 0" && facts.exit != "exit unseen"))
+    why.push_back("its program failed (" + facts.exit + ")");
+  return why;
+}
+
+std::vector<Bytes> sizes_of(const TraceData& data, const Steady& steady) {
+  constexpr std::size_t kMost = 6;
+  if (!steady.from.valid()) return {};
+  std::set<std::int64_t> kept, made;
+  for (const Block& block : data.blocks) {
+    if (block.bytes.value < kFollowedBytes || !block.storage.valid()) continue;
+    const bool before = block.span.from_seq <= steady.from;
+    if (before && block.span.covers(steady.from)) {
+      kept.insert(block.bytes.value);
+    } else if (!before && block.span.from_seq <= steady.to) {
+      made.insert(block.bytes.value);
+    }
+  }
+  std::vector<Bytes> sizes;
+  // What has the size of a weight is its gradient.
+  for (auto at = made.rbegin(); at != made.rend() && sizes.size() < kMost; ++at) {
+    if (!kept.contains(*at)) sizes.emplace_back(*at);
+  }
+  return sizes;
+}
+
+std::vector<std::string> operators_of(const TraceData& data, const std::vector<Step>& steps) {
+  const Step* last = nullptr;
+  for (const Step& step : steps) {
+    if (step.to.valid() && !step.sums.valid()) last = &step;
+  }
+  std::vector<const Operator*> found;
+  for (const Operator& op : data.operators) {
+    if (last == nullptr || (last->from < op.span.from_seq && op.span.from_seq <= last->to)) found.push_back(&op);
+  }
+  std::ranges::sort(found, {}, [](const Operator* op) { return op->span.from_seq; });
+  std::vector<std::string> names;
+  for (const Operator* op : found) names.push_back(without_numbers(data.text(op->name)));
+  return names;
+}
+
+}  // namespace
+
+MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
+  const TraceData& data = *analysis.data;
+  const Steady steady = steady_of(analysis.releases.steps);
+  const AllocationLines lines(data);
+  MemoryFacts facts;
+  facts.path = path;
+  facts.rank = analysis.facts.rank;
+  facts.torch = minor_version(analysis.facts.torch);
+  facts.arguments = arguments_of(analysis.facts.command);
+  facts.steps = steady.steps;
+  facts.world_size = std::max<std::int64_t>(1, analysis.facts.world_size);
+  facts.unfit = unfit(analysis.facts);
+  facts.counts = counts_of(analysis, facts.residual);
+  facts.sizes = sizes_of(data, steady);
+  facts.operators = operators_of(data, analysis.releases.steps);
+  if (data.has_sums_only()) {
+    facts.rows_missing = "the rows of " + std::to_string(analysis.facts.steps - analysis.facts.steps_kept) +
+                         " of its steps were not kept";
+  }
+  for (const DeviceAnalysis& device : analysis.devices) {
+    if (device.device.valid()) facts.devices.push_back(device_facts(analysis, device, steady, lines));
+  }
+  for (const Finding& finding : analysis.findings) {
+    if (!finding.trial) facts.findings.push_back(finding_fact(data, finding, lines));
+  }
+  return facts;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,165 @@
+#include "analyzer/gate/baseline.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace dcmt::gate {
+namespace {
+
+Baseline full() {
+  Recording recording;
+  recording.section = "cpu, torch 2.11";
+  recording.arguments = "--say \"hi, you\"";
+  recording.steps = 6;
+  recording.sizes = {Bytes(1 << 20)};
+  recording.operators = 8;
+  recording.order = "bf05b01c";
+  analyzer::AllocationLine line;
+  line.function = "m.py Net.forward";
+  line.bytes = Bytes(1 << 20);
+  const std::vector<analyzer::AllocationLine> lines(20, line);
+  for (const char* phase : {"first_step", "forward", "backward", "optimizer", "other", "after"}) {
+    recording.facts.push_back({std::string("peak.") + phase, Unit::kBytes, 20 << 20, -1, lines});
+  }
+  recording.facts.push_back({"growth.step", Unit::kBytes, 0, -1, {}});
+  recording.facts.push_back({"residual.bytes", Unit::kBytes, 0, -1, {}});
+  for (const char* count : {"gathers", "gathers.compiled", "gathers.eager_fallback", "releases.final"}) {
+    recording.facts.push_back({count, Unit::kCount, 12, -1, {}});
+  }
+  std::vector<Recording> recordings(3, recording);
+  recordings[1].facts[1].value += 64;
+  Baseline baseline;
+  baseline.command = {"python", "train.py", "--say", "hi, you"};
+  baseline.require = {"gathers.eager > 0"};
+  update(baseline, recordings, "2026-11-25", false);
+  return baseline;
+}
+
+TEST(BaselineFile, IsReadAsItWasWritten) {
+  Baseline baseline = full();
+  baseline.expect = {{"main: probe.seen", 4096, "until \"spring\"", "2027-03-31"}};
+  const std::string text = baseline_text(baseline);
+  const Expected<Baseline> read = parse_baseline("gpt.json", text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(baseline_text(*read), text);
+  EXPECT_EQ(read->command, baseline.command);
+  EXPECT_EQ(read->sections[0].fact("peak.forward")->tolerance, 64);
+  EXPECT_EQ(read->sections[0].arguments, "--say \"hi, you\"");
+  EXPECT_EQ(read->sections[0].sizes, baseline.sections[0].sizes);
+  EXPECT_EQ(read->sections[0].fact("peak.after")->composition, baseline.sections[0].fact("peak.after")->composition);
+}
+
+TEST(BaselineFile, HasAtMostFortyLinesAndAFactALine) {
+  const std::string text = baseline_text(full());
+  EXPECT_LE(std::ranges::count(text, '\n'), 40);
+  std::istringstream lines(text);
+  bool blank = true;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\": {\"") != std::string::npos)
+      EXPECT_TRUE(blank || line.find("peak.first_step") != std::string::npos) << line;
+    blank = line.empty();
+  }
+}
+
+TEST(BaselineFile, AnUpdateOfOneFactChangesItsLineAlone) {
+  Baseline baseline = full();
+  const std::string before = baseline_text(baseline);
+  Recording recording;
+  recording.section = "cpu, torch 2.11";
+  recording.arguments = baseline.sections[0].arguments;
+  recording.steps = 6;
+  recording.sizes = baseline.sections[0].sizes;
+  recording.operators = 8;
+  recording.order = "bf05b01c";
+  for (const BaselineFact& fact : baseline.sections[0].facts) {
+    recording.facts.insert(recording.facts.begin(), {fact.name, fact.unit, fact.value, -1, {}});
+  }
+  baseline.sections[0].facts[1].value = 5;
+  for (BaselineFact& fact : baseline.sections[0].facts) fact.composition.clear(), fact.tolerance = 0;
+  const std::string without = baseline_text(baseline);
+  update(baseline, {recording}, "2027-05-05", false);
+  std::istringstream was(without);
+  std::istringstream is(baseline_text(baseline));
+  int changed = 0;
+  for (std::string a, b; std::getline(was, a) && std::getline(is, b);) changed += a != b ? 1 : 0;
+  EXPECT_EQ(changed, 1);
+  EXPECT_EQ(baseline.sections[0].fact("peak.forward")->since, "2026-11-25");
+}
+
+/// Writes a file into a folder and returns its path.
+std::string write(const std::filesystem::path& folder, const char* name, const std::string& text) {
+  std::ofstream(folder / name) << text;
+  return (folder / name).string();
+}
+
+TEST(BaselineFile, BranchesThatChangeDifferentFactsMerge) {
+  if (std::system("git --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no git";
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("dcmt_merge_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string base = baseline_text(full());
+  for (std::size_t i = 0; i + 1 < full().sections[0].facts.size(); ++i) {
+    Baseline mine = full();
+    Baseline theirs = full();
+    mine.sections[0].facts[i].value += 7;
+    theirs.sections[0].facts[i + 1].value += 9;
+    const std::string ours = write(folder, "ours.json", baseline_text(mine));
+    const std::string command = "git merge-file " + ours + " " + write(folder, "base.json", base) + " " +
+                                write(folder, "theirs.json", baseline_text(theirs));
+    EXPECT_EQ(std::system(command.c_str()), 0) << i;
+    std::ifstream file(ours);
+    std::ostringstream merged;
+    merged << file.rdbuf();
+    const Expected<Baseline> read = parse_baseline("merged.json", merged.str());
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->sections[0].facts[i].value, mine.sections[0].facts[i].value);
+    EXPECT_EQ(read->sections[0].facts[i + 1].value, theirs.sections[0].facts[i + 1].value);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BaselineFile, SectionsOfOtherTorchesStay) {
+  Baseline baseline = full();
+  Recording other;
+  other.section = "cpu, torch 2.10";
+  other.facts = {{"peak.forward", Unit::kBytes, 5, -1, {}}};
+  update(baseline, {other}, "2026-12-01", false);
+  ASSERT_EQ(baseline.sections.size(), 2u);
+  EXPECT_EQ(baseline.sections[0].name, "cpu, torch 2.10");
+  EXPECT_EQ(baseline.sections[1].fact("peak.forward")->value, 20 << 20);
+}
+
+TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
+  const std::string right = baseline_text(full());
+  const auto expect = [](const std::string& text, const std::string& what) {
+    const Expected<Baseline> read = parse_baseline("gpt.json", text);
+    ASSERT_FALSE(read.ok()) << what;
+    EXPECT_NE(read.error().message.find(what), std::string::npos) << read.error().message;
+    EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  };
+  expect("", "is no JSON");
+  expect("{\"baseline\": 1,\n<<<<<<< ours\n}", "unsolved merge conflict");
+  expect("[]", "is no baseline");
+  expect("{}", "is no baseline");
+  expect("{\"baseline\": 2}", "version 2, this build reads version 1");
+  expect("{\"baseline\": 1, \"cpu\": 5}", "is not an object");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {}}}", "has neither");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": \"many\"}}}", "is not a whole number");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 18446744073709551615}}}", "is not a whole number");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 9000000000000000000}}}", "");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": -9000000000000000000}}}", "is too large");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"tolerance\": -1}}}", "is below 0");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"of\": {\"f\": []}}}}", "without a list of bytes");
+  expect("{\"baseline\": 1, \"expect\": [{\"finding\": \"x\"}]}", "\"reason\" or \"until\"");
+  expect("{\"baseline\": 1, \"command\": \"python\"}", "is not a list of texts");
+  for (std::size_t at = 0; at < right.size(); at += 7) (void)parse_baseline("cut.json", right.substr(0, at));
+}
+
+}  // namespace
+}  // namespace dcmt::gate

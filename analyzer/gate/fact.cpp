@@ -1,0 +1,118 @@
+#include "analyzer/gate/fact.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analyzer/time/curve.h"
+
+namespace dcmt::gate {
+namespace {
+
+using analyzer::DeviceFacts;
+using analyzer::MemoryFacts;
+
+/// FNV-1a, short: it tells orders apart, and keeps no secret.
+std::string hash_of(const std::vector<std::string>& names) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const std::string& name : names) {
+    for (const char c : name + "\n") hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  constexpr std::size_t kDigits = 8;
+  std::string text(kDigits, '0');
+  for (char& digit : text) {
+    digit = "0123456789abcdef"[hash >> 60];
+    hash <<= 4;
+  }
+  return text;
+}
+
+std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
+
+class Facts {
+ public:
+  explicit Facts(std::vector<Fact>& facts) : facts_(facts) {}
+
+  void highest(const std::string& name, Bytes value, std::int64_t rank,
+               const std::vector<analyzer::AllocationLine>& lines) {
+    Fact& fact = named(name, Unit::kBytes);
+    if (fresh_ || value.value > fact.value) {
+      fact.value = value.value;
+      fact.rank = rank;
+      fact.lines = lines;
+    }
+  }
+  void sum(const std::string& name, std::int64_t count) { named(name, Unit::kCount).value += count; }
+
+ private:
+  Fact& named(const std::string& name, Unit unit) {
+    const auto found = std::ranges::find(facts_, name, &Fact::name);
+    fresh_ = found == facts_.end();
+    if (!fresh_) return *found;
+    facts_.push_back({name, unit, 0, -1, {}});
+    return facts_.back();
+  }
+
+  std::vector<Fact>& facts_;
+  bool fresh_ = false;
+};
+
+void add_device(const MemoryFacts& rank, const DeviceFacts& device, Facts& facts) {
+  const bool main = &device == &rank.devices.front();
+  if (!main) {
+    const auto highest = std::ranges::max_element(device.peaks, {}, &analyzer::PeakFact::bytes);
+    if (highest != device.peaks.end()) {
+      facts.highest("peak." + kind_of(device.device), device.peak, rank.rank, highest->lines);
+    }
+    return;
+  }
+  for (const analyzer::PeakFact& peak : device.peaks) {
+    facts.highest("peak." + peak.name, peak.bytes, rank.rank, peak.lines);
+  }
+  if (device.reserved) facts.highest("reserved", *device.reserved, rank.rank, {});
+  if (device.growth) facts.highest("growth.step", *device.growth, rank.rank, device.grown);
+}
+
+}  // namespace
+
+const Fact* Recording::fact(const std::string& name) const {
+  const auto found = std::ranges::find(facts, name, &Fact::name);
+  return found != facts.end() ? &*found : nullptr;
+}
+
+Recording recording_of(std::vector<MemoryFacts> ranks) {
+  Recording recording;
+  // A helper process beside the ranks, or one that did less, is none of them.
+  const bool ranked = std::ranges::any_of(ranks, [](const MemoryFacts& rank) { return rank.rank >= 0; });
+  if (ranked) std::erase_if(ranks, [](const MemoryFacts& rank) { return rank.rank < 0; });
+  const auto first = std::ranges::max_element(ranks, {}, [](const MemoryFacts& rank) {
+    return std::pair(rank.steps, rank.devices.empty() ? Bytes() : rank.devices.front().peak);
+  });
+  const MemoryFacts& main = *first;
+  const std::string device = main.devices.empty() ? "cpu" : kind_of(main.devices.front().device);
+  recording.section = device + ", torch " + main.torch;
+  recording.arguments = main.arguments;
+  recording.ranks = ranked ? static_cast<std::int64_t>(ranks.size()) : 1;
+  recording.steps = main.steps;
+  recording.sizes = main.sizes;
+  recording.operators = static_cast<std::int64_t>(main.operators.size());
+  recording.order = hash_of(main.operators);
+  Facts facts(recording.facts);
+  for (MemoryFacts& rank : ranks) {
+    recording.paths.push_back(rank.path);
+    for (std::string& why : rank.unfit) recording.unfit.push_back(rank.path + ": " + std::move(why));
+    for (const DeviceFacts& each : rank.devices) add_device(rank, each, facts);
+  }
+  for (MemoryFacts& rank : ranks) {
+    if (rank.residual.value > 0 || rank.counts.contains("releases.final")) {
+      facts.highest("residual.bytes", rank.residual, rank.rank, {});
+    }
+    for (const auto& [name, count] : rank.counts) facts.sum(name, count);
+  }
+  for (MemoryFacts& rank : ranks) {
+    std::ranges::move(rank.findings, std::back_inserter(recording.findings));
+  }
+  return recording;
+}
+
+}  // namespace dcmt::gate

@@ -1,0 +1,81 @@
+#include "cli/gate_source.h"
+
+#include <utility>
+
+#include "analyzer/compare/memory_facts.h"
+#include "cli/inputs.h"
+#ifdef DCMT_HAVE_RUN
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/installation.h"
+#include "collector/recorder/job/run.h"
+#include "trace/base/printable.h"
+#endif
+
+namespace dcmt::cli {
+
+Expected<gate::Recording> read_recording(const std::vector<std::string>& paths) {
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces(paths, std::nullopt));
+  std::vector<analyzer::MemoryFacts> ranks;
+  for (OpenedTrace& each : opened) {
+    DCMT_ASSIGN_OR_RETURN(const LoadedTrace trace, load_trace(std::move(each)));
+    ranks.push_back(analyzer::memory_facts(trace.path, trace.analysis));
+  }
+  return gate::recording_of(std::move(ranks));
+}
+
+#ifdef DCMT_HAVE_RUN
+namespace {
+
+/// While it lives, standard output goes where standard error goes.
+class OutputAside {
+ public:
+  explicit OutputAside(bool aside) {
+    if (!aside) return;
+    std::cout.flush();
+    before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~OutputAside() {
+    if (before_ < 0) return;
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+  }
+  OutputAside(const OutputAside&) = delete;
+  OutputAside& operator=(const OutputAside&) = delete;
+
+ private:
+  int before_ = -1;
+};
+
+}  // namespace
+
+Expected<Recorded> record(const GateCommand& command, const std::string& folder) {
+  recorder::RunOptions run;
+  run.folder = folder;
+  run.libraries = library_folder().string();
+  run.layouts = (data_folder() / "layouts").string();
+  run.shipped_operators = (data_folder() / "operators.toml").string();
+  run.operator_tables = command.operator_tables;
+  run.replace = true;
+  run.command = command.words;
+  const OutputAside aside(command.output_aside);
+  DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
+  Recorded recorded;
+  recorded.job_exit = result.job_exit;
+  if (result.job_exit != 0) return recorded;
+  if (result.traces.empty()) {
+    std::string why = "nothing was recorded";
+    for (const std::string& note : result.notes) why += "; " + printable(note);
+    recorded.recording.unfit.push_back(std::move(why));
+    return recorded;
+  }
+  DCMT_ASSIGN_OR_RETURN(recorded.recording, read_recording({folder}));
+  return recorded;
+}
+#endif
+
+}  // namespace dcmt::cli

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/check_reports.h"
+
+namespace dcmt::cli {
+namespace {
+
+using gate::CheckedFact;
+using gate::Outcome;
+
+/// Within an attribute or an element. Texts of a verdict have no control characters.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+/// What went wrong with a case, or an empty text.
+std::string outcome_of(const Checked& checked, const std::string& name, const std::vector<Problem>& problems) {
+  std::string text;
+  for (const Problem& problem : problems) {
+    if (problem.name != name) continue;
+    const bool unfit = checked.verdict.outcome == Outcome::kUnfit;
+    const std::string_view element = checked.only_warns() ? "skipped" : unfit ? "error" : "failure";
+    const std::string place = problem.file.empty() ? "" : fmt::format("{}:{}\n", problem.file, problem.line);
+    const std::string type = checked.only_warns() ? "" : R"( type="memory")";
+    text += fmt::format("      <{0} message=\"{1}\"{2}>{3}{1}</{0}>\n", element, escaped(problem.text), type,
+                        escaped(place));
+    break;  // a case fails once
+  }
+  return text;
+}
+
+std::string suite(const Checked& checked) {
+  const std::vector<Problem> problems = problems_of(checked);
+  const std::string suite_name = escaped(checked.verdict.baseline);
+  std::string cases;
+  std::int64_t tests = 0;
+  std::int64_t bad = 0;
+  const auto add = [&](const std::string& name) {
+    const std::string outcome = outcome_of(checked, name, problems);
+    ++tests;
+    bad += outcome.empty() ? 0 : 1;
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", suite_name, escaped(name));
+    cases += outcome.empty() ? "/>\n" : ">\n" + outcome + "    </testcase>\n";
+  };
+  add("recording");
+  if (checked.verdict.outcome == Outcome::kPassed || checked.verdict.outcome == Outcome::kFailed) {
+    for (const CheckedFact& fact : checked.verdict.facts) add(fact.name);
+  }
+  const bool skipped = checked.only_warns();
+  const bool error = checked.verdict.outcome == Outcome::kUnfit;
+  return fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\">\n",
+                     suite_name, tests, skipped || error ? 0 : bad, error && !skipped ? bad : 0, skipped ? bad : 0) +
+         cases + "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string junit_text(const std::vector<Checked>& checks) {
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const Checked& checked : checks) text += suite(checked);
+  return text + "</testsuites>\n";
+}
+
+}  // namespace dcmt::cli
