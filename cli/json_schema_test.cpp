@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "analyzer/compare/difference.h"
 #include "analyzer/gate/verdict.h"
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
@@ -266,6 +267,15 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   undeleted.names = {{"buf1", 6, "buf1 = buf0", "buf0", 6}};
   linted.files = {{"a.py", "", "", {undeleted}}, {"b.py", "t.dcmt", "line 3: invalid syntax", {}}};
   schema.check(Json::parse(JsonDocument("lint").with(linted)), "lint", "lint");
+  analyzer::Difference difference;
+  difference.order.first = difference.order.lifetimes = 1;
+  analyzer::NumberDifference number{"peak.forward", 8, 16, {{}}};
+  difference.numbers = {number};
+  difference.steps = {{}};
+  difference.findings = {{}};
+  analyzer::RunRow row;
+  row.reserved = Bytes(8);
+  schema.check(Json::parse(JsonDocument("diff").with(analyzer::RunsDifference{{row}, {difference}})), "diff", "diff");
   gate::Cause cause{"/repo/train.py", 12,        "train.py step", "train.py:30 main", "main: kept", 8, 1, 1,
                     "grows",          "clear it"};
   gate::CheckedFact fact;
@@ -297,12 +307,13 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::ReproduceView>();
   model.add<model::PlanFile>();
   model.add<analyzer::Linted>();
+  model.add<analyzer::RunsDifference>();
   model.add<gate::Checks>();
   model.add<Diagnosis>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "check", "lint", "doctor"}) {
+  for (const std::string command : {"show ranks", "diff", "check", "lint", "doctor"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

@@ -40,7 +40,8 @@ FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/
 
 # What shows a result computes none: these files see what the analyzer may say, and nothing that it was made of.
 FACE = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
-SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/gate/verdict.h",
+SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/compare/difference.h",
+         "analyzer/gate/verdict.h",
          "trace/base", "cli")
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 

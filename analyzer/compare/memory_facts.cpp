@@ -246,9 +246,10 @@ std::vector<Bytes> sizes_of(const TraceData& data, const Steady& steady) {
   return sizes;
 }
 
-std::vector<std::string> operators_of(const TraceData& data, const std::vector<Step>& steps) {
+std::vector<OperatorFact> operators_of(const Analysis& analysis) {
+  const TraceData& data = *analysis.data;
   const Step* last = nullptr;
-  for (const Step& step : steps) {
+  for (const Step& step : analysis.releases.steps) {
     if (step.to.valid() && !step.sums.valid()) last = &step;
   }
   std::vector<const Operator*> found;
@@ -256,9 +257,20 @@ std::vector<std::string> operators_of(const TraceData& data, const std::vector<S
     if (last == nullptr || (last->from < op.span.from_seq && op.span.from_seq <= last->to)) found.push_back(&op);
   }
   std::ranges::sort(found, {}, [](const Operator* op) { return op->span.from_seq; });
-  std::vector<std::string> names;
-  for (const Operator* op : found) names.push_back(without_numbers(data.text(op->name)));
-  return names;
+  std::vector<OperatorFact> facts;
+  for (const Operator* op : found) facts.push_back({without_numbers(data.text(op->name)), {}});
+  // Bytes at their ends, of which the order is another one: operators lie within each other.
+  std::vector<std::pair<Sequence, std::size_t>> ends;
+  for (std::size_t i = 0; i < found.size(); ++i) ends.emplace_back(end_of(*found[i]), i);
+  std::ranges::sort(ends);
+  std::size_t next = 0;
+  Bytes now;
+  for_each_point(data, analysis.main().device, {}, [&](const CurvePoint& point) {
+    for (; next < ends.size() && ends[next].first < point.seq; ++next) facts[ends[next].second].bytes = now;
+    now = point.bytes;
+  });
+  for (; next < ends.size(); ++next) facts[ends[next].second].bytes = now;
+  return facts;
 }
 
 }  // namespace
@@ -277,7 +289,7 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   facts.unfit = unfit(analysis.facts);
   facts.counts = counts_of(analysis, facts.residual);
   facts.sizes = sizes_of(data, steady);
-  facts.operators = operators_of(data, analysis.releases.steps);
+  facts.operators = operators_of(analysis);
   if (data.has_sums_only()) {
     facts.rows_missing = "the rows of " + std::to_string(analysis.facts.steps - analysis.facts.steps_kept) +
                          " of its steps were not kept";

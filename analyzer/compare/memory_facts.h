@@ -42,6 +42,12 @@ struct DeviceFacts {
   std::vector<AllocationLine> grown;  ///< what of the steps after the first was alive at the end of the last one
 };
 
+/// An operator of a step.
+struct OperatorFact {
+  std::string name;
+  Bytes bytes;  ///< allocated on the first device when it ended
+};
+
 struct FindingFact {
   FindingIdentity identity;
   std::int64_t number = 0;  ///< in its report
@@ -67,7 +73,7 @@ struct MemoryFacts {
   std::map<std::string, std::int64_t> counts;
   Bytes residual;                           ///< left by final releases, over the whole run
   std::vector<Bytes> sizes;                 ///< of the largest blocks that steps make and free, distinct, largest first
-  std::vector<std::string> operators;       ///< of the last step that ended, in order
+  std::vector<OperatorFact> operators;      ///< of the last step that ended, in order
   std::optional<std::string> rows_missing;  ///< why there are no peaks by phase
   std::vector<DeviceFacts> devices;         ///< as in a report
   std::vector<FindingFact> findings;        ///< about the training

@@ -13,10 +13,10 @@ using analyzer::DeviceFacts;
 using analyzer::MemoryFacts;
 
 /// FNV-1a, short: it tells orders apart, and keeps no secret.
-std::string hash_of(const std::vector<std::string>& names) {
+std::string hash_of(const std::vector<analyzer::OperatorFact>& operators) {
   std::uint64_t hash = 14695981039346656037u;
-  for (const std::string& name : names) {
-    for (const char c : name + "\n") hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  for (const analyzer::OperatorFact& op : operators) {
+    for (const char c : op.name + "\n") hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   }
   constexpr std::size_t kDigits = 8;
   std::string text(kDigits, '0');

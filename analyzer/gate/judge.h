@@ -11,10 +11,10 @@
 namespace dcmt::gate {
 
 struct Rules {
-  bool strict = false;               ///< a gain that the baseline does not have fails
-  bool on_main = false;              ///< an expected retention past its day fails
+  bool strict = false;                    ///< a gain that the baseline does not have fails
+  bool on_main = false;                   ///< an expected retention past its day fails
   std::vector<std::string> require = {};  ///< more than the baseline's
-  std::string today = {};  ///< "2026-11-25"
+  std::string today = {};                 ///< "2026-11-25"
 };
 
 /// `baseline_path`: as it is printed. Fails with kUsage if a requirement cannot be read.

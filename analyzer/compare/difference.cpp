@@ -1,0 +1,244 @@
+#include "analyzer/compare/difference.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "analyzer/compare/line_changes.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
+
+const DeviceFacts* device_of_kind(const MemoryFacts& facts, const std::string& kind) {
+  const auto found =
+      std::ranges::find_if(facts.devices, [&](const DeviceFacts& device) { return kind_of(device.device) == kind; });
+  return found != facts.devices.end() ? &*found : nullptr;
+}
+
+std::vector<LineDifference> lines_of(const std::vector<AllocationLine>& before,
+                                     const std::vector<AllocationLine>& after, std::int64_t change) {
+  constexpr std::size_t kMost = 8;
+  std::vector<LineChange> changes = line_changes(composition_of(before), after);
+  if (change < 0) std::ranges::reverse(changes);
+  std::int64_t all = 0;
+  for (const LineChange& each : changes) all += (each.change > 0) == (change > 0) ? each.change : 0;
+  std::vector<LineDifference> lines;
+  for (const LineChange& each : changes) {
+    if ((each.change > 0) != (change > 0) || lines.size() == kMost) break;
+    LineDifference line;
+    line.file = each.line.file;
+    line.line = each.line.line;
+    line.function = each.line.function;
+    line.caller = each.line.caller;
+    line.holder = each.line.holder;
+    line.before = each.before;
+    line.change = each.change;
+    line.share = static_cast<double>(each.change) / static_cast<double>(all);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+class Numbers {
+ public:
+  explicit Numbers(Difference& difference) : difference_(difference) {}
+
+  void add(const std::string& name, std::optional<std::int64_t> before, std::optional<std::int64_t> after,
+           const std::vector<AllocationLine>& lines_before = {}, const std::vector<AllocationLine>& lines_after = {}) {
+    if (before == after) {
+      difference_.equal += before ? 1 : 0;
+      return;
+    }
+    NumberDifference number{name, before, after, {}};
+    if (!lines_before.empty() || !lines_after.empty()) {
+      number.lines = lines_of(lines_before, lines_after, number.change());
+    }
+    difference_.numbers.push_back(std::move(number));
+  }
+
+ private:
+  Difference& difference_;
+};
+
+std::optional<std::int64_t> value_of(const std::optional<Bytes>& bytes) {
+  return bytes ? std::optional(bytes->value) : std::nullopt;
+}
+
+void compare_devices(const DeviceFacts& before, const DeviceFacts& after, Difference& difference) {
+  Numbers numbers(difference);
+  static const PeakFact kNone;
+  const auto named = [](const std::vector<PeakFact>& peaks, const std::string& name) {
+    const auto found = std::ranges::find(peaks, name, &PeakFact::name);
+    return found != peaks.end() ? &*found : nullptr;
+  };
+  const auto add = [&](const PeakFact* was, const PeakFact* is, const std::string& name) {
+    numbers.add("peak." + name, was != nullptr ? std::optional(was->bytes.value) : std::nullopt,
+                is != nullptr ? std::optional(is->bytes.value) : std::nullopt, (was != nullptr ? *was : kNone).lines,
+                (is != nullptr ? *is : kNone).lines);
+  };
+  for (const PeakFact& was : before.peaks) add(&was, named(after.peaks, was.name), was.name);
+  for (const PeakFact& is : after.peaks) {
+    if (named(before.peaks, is.name) == nullptr) add(nullptr, &is, is.name);
+  }
+  std::ranges::stable_sort(difference.numbers, [](const NumberDifference& a, const NumberDifference& b) {
+    return std::abs(a.change()) > std::abs(b.change());
+  });
+  numbers.add("peak", before.peak.value, after.peak.value);
+  numbers.add("reserved", value_of(before.reserved), value_of(after.reserved));
+  numbers.add("growth.step", value_of(before.growth), value_of(after.growth), before.grown, after.grown);
+  for (std::size_t i = 0; i < std::min(before.step_peaks.size(), after.step_peaks.size()); ++i) {
+    if (before.step_peaks[i] == after.step_peaks[i]) continue;
+    difference.steps.push_back({static_cast<std::int64_t>(i), before.step_peaks[i], after.step_peaks[i]});
+  }
+}
+
+OrderDifference order_of(const MemoryFacts& before, const MemoryFacts& after) {
+  OrderDifference order;
+  order.before = static_cast<std::int64_t>(before.operators.size());
+  order.after = static_cast<std::int64_t>(after.operators.size());
+  const std::size_t common = std::min(before.operators.size(), after.operators.size());
+  std::size_t at = 0;
+  while (at < common && before.operators[at].name == after.operators[at].name) ++at;
+  if (at < common || order.before != order.after) {
+    order.first = static_cast<std::int64_t>(at) + 1;
+    if (at < before.operators.size()) order.first_before = before.operators[at].name;
+    if (at < after.operators.size()) order.first_after = after.operators[at].name;
+    return order;
+  }
+  for (at = 0; at < common; ++at) {
+    const std::int64_t change = after.operators[at].bytes.value - before.operators[at].bytes.value;
+    if (change == 0) continue;
+    order.lifetimes = static_cast<std::int64_t>(at) + 1;
+    order.lifetimes_at = after.operators[at].name;
+    order.lifetimes_change = change;
+    break;
+  }
+  return order;
+}
+
+FindingChange of_finding(Became became, const FindingFact& finding, Bytes before, Bytes after) {
+  return {became, finding.title, finding.holder, finding.file, finding.line, before, after};
+}
+
+std::vector<FindingChange> compare_findings(const std::vector<FindingFact>& before,
+                                            const std::vector<FindingFact>& after) {
+  std::vector<FindingChange> differences;
+  std::vector<bool> still(before.size());
+  for (const FindingFact& now : after) {
+    std::size_t was = 0;
+    while (was < before.size() && (still[was] || !same_finding(before[was].identity, now.identity))) ++was;
+    if (was == before.size()) {
+      differences.push_back(of_finding(Became::kCame, now, Bytes(), now.bytes));
+      continue;
+    }
+    still[was] = true;
+    if (now.bytes == before[was].bytes) continue;
+    const Became became = now.bytes > before[was].bytes ? Became::kGrew : Became::kShrank;
+    differences.push_back(of_finding(became, now, before[was].bytes, now.bytes));
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!still[i]) differences.push_back(of_finding(Became::kWent, before[i], before[i].bytes, Bytes()));
+  }
+  return differences;
+}
+
+/// The trace of a rank; of runs without ranks the one that did most.
+const MemoryFacts* of_rank(const LabelledRun& run, std::int64_t rank) {
+  const MemoryFacts* best = nullptr;
+  for (const MemoryFacts& each : run.ranks) {
+    if (each.rank != rank) continue;
+    if (best == nullptr || each.steps > best->steps) best = &each;
+  }
+  return best;
+}
+
+std::vector<RunRow> rows_of(const LabelledRun& run) {
+  std::map<std::string, RunRow> rows;
+  for (const MemoryFacts& rank : run.ranks) {
+    for (const DeviceFacts& device : rank.devices) {
+      const auto [at, fresh] = rows.try_emplace(kind_of(device.device));
+      RunRow& row = at->second;
+      if (!fresh && device.peak <= row.peak) continue;
+      row = {run.label, kind_of(device.device), rank.rank, rank.steps, device.peak, device.reserved, 0};
+    }
+  }
+  std::vector<RunRow> result;
+  for (auto& [kind, row] : rows) result.push_back(std::move(row));
+  return result;
+}
+
+}  // namespace
+
+std::string_view name_of(Became became) {
+  switch (became) {
+    case Became::kCame:
+      return "came";
+    case Became::kWent:
+      return "went";
+    case Became::kGrew:
+      return "grew";
+    case Became::kShrank:
+      return "shrank";
+  }
+  return "";
+}
+
+Difference difference_of(const MemoryFacts& before, const MemoryFacts& after) {
+  Difference difference;
+  difference.rank = after.rank;
+  difference.order = order_of(before, after);
+  difference.steps_before = before.steps;
+  difference.steps_after = after.steps;
+  if (!after.devices.empty()) {
+    const DeviceFacts& device = after.devices.front();
+    difference.device = kind_of(device.device);
+    if (const DeviceFacts* was = device_of_kind(before, difference.device)) {
+      compare_devices(*was, device, difference);
+    } else {
+      compare_devices({}, device, difference);
+    }
+  }
+  Numbers numbers(difference);
+  numbers.add("residual.bytes", before.residual.value, after.residual.value);
+  std::map<std::string, std::int64_t> names = before.counts;
+  names.insert(after.counts.begin(), after.counts.end());
+  const auto count_in = [](const MemoryFacts& facts, const std::string& name) {
+    const auto found = facts.counts.find(name);
+    return found != facts.counts.end() ? found->second : 0;
+  };
+  for (const auto& [name, ignored] : names) numbers.add(name, count_in(before, name), count_in(after, name));
+  difference.findings = compare_findings(before.findings, after.findings);
+  return difference;
+}
+
+RunsDifference differences_of(const std::vector<LabelledRun>& runs) {
+  RunsDifference result;
+  for (const LabelledRun& run : runs) {
+    for (RunRow& row : rows_of(run)) {
+      const auto first = std::ranges::find(result.runs, row.device, &RunRow::device);
+      if (first != result.runs.end()) row.change = row.peak.value - first->peak.value;
+      result.runs.push_back(std::move(row));
+    }
+  }
+  const LabelledRun& first = runs.front();
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    std::vector<std::int64_t> ranks;
+    for (const MemoryFacts& each : runs[i].ranks) {
+      if (std::ranges::count(ranks, each.rank) == 0) ranks.push_back(each.rank);
+    }
+    for (const std::int64_t rank : ranks) {
+      const MemoryFacts* before = of_rank(first, rank);
+      const MemoryFacts* after = of_rank(runs[i], rank);
+      if (before == nullptr) continue;
+      Difference& difference = result.differences.emplace_back(difference_of(*before, *after));
+      difference.before = first.label;
+      difference.after = runs[i].label;
+    }
+  }
+  return result;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,84 @@
+// dc-memtrace diff: what differs between runs.
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/compare/difference.h"
+#include "cli/commands.h"
+#include "cli/diff_text.h"
+#include "cli/inputs.h"
+#include "cli/json_writer.h"
+#include "trace/base/printable.h"
+
+namespace dcmt::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  bool json = false;
+};
+
+/// "before=out/" names a run; a path that has an "=" of its own and is there is a path.
+std::pair<std::string, std::string> label_and_path(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  std::error_code ignored;
+  if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word, ignored))
+    return {printable(word), word};
+  return {printable(word.substr(0, equals)), word.substr(equals + 1)};
+}
+
+int diff(const Options& options) {
+  std::vector<analyzer::LabelledRun> runs;
+  for (const std::string& word : options.runs) {
+    const auto [label, path] = label_and_path(word);
+    Expected<std::vector<OpenedTrace>> opened = open_traces({path}, std::nullopt);
+    if (!opened.ok()) return print_error(opened.error());
+    analyzer::LabelledRun& run = runs.emplace_back();
+    run.label = label;
+    for (OpenedTrace& each : *opened) {
+      Expected<LoadedTrace> trace = load_trace(std::move(each));
+      if (!trace.ok()) return print_error(trace.error());
+      run.ranks.push_back(analyzer::memory_facts(trace->path, trace->analysis));
+      for (const std::string& why : run.ranks.back().unfit)
+        print_note(trace->path + ": " + why + ": differences may be of that.");
+    }
+  }
+  const analyzer::RunsDifference differences = analyzer::differences_of(runs);
+  if (differences.differences.empty()) {
+    return print_error({ErrorCode::kNotComparable, "the runs have no rank in common."});
+  }
+  if (options.json) {
+    std::cout << JsonDocument("diff").with(differences);
+  } else {
+    std::cout << diff_text(differences, Style::of_stdout());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("diff", "What differs between runs: operators, peaks by phase and line, findings");
+  auto options = std::make_shared<Options>();
+  command->add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
+      ->required()
+      ->expected(2, 1000);
+  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command->footer(
+      "The first run is what the others are compared with, rank by rank.\n\n"
+      "Examples:\n"
+      "  dc-memtrace diff out-old/ out-new/\n"
+      "  dc-memtrace diff 2.10=a/ 2.11=b/ fixed=c/     one table, and what explains each difference\n"
+      "  dc-memtrace diff --json old.dcmt new.dcmt     for a script\n"
+      "Exit codes: 0 compared, whether they differ or not, 2 usage, 3 bad input, 5 no rank in common");
+  command->callback([options, &exit_code] { exit_code = diff(*options); });
+}
+
+}  // namespace dcmt::cli

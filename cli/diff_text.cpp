@@ -1,0 +1,139 @@
+#include "cli/diff_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/check_text.h"
+
+namespace dcmt::cli {
+namespace {
+
+using analyzer::Difference;
+using analyzer::FindingChange;
+using analyzer::LineDifference;
+using analyzer::NumberDifference;
+using analyzer::OrderDifference;
+using analyzer::RunRow;
+using analyzer::StepDifference;
+
+std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + exact_bytes(bytes); }
+
+std::string runs_table(const std::vector<RunRow>& runs, const Style& style) {
+  Table table({"run", "device", "steps", "max allocated", "max reserved", "to the first"},
+              {false, false, true, true, true, true});
+  for (const RunRow& row : runs) {
+    const std::string device = row.device + (row.rank >= 0 ? fmt::format(", rank {}", row.rank) : "");
+    table.add({row.label, device, grouped(row.steps), exact_bytes(row.peak.value),
+               row.reserved ? exact_bytes(row.reserved->value) : "-",
+               row.change != 0 ? signed_bytes(row.change) : "-"});
+  }
+  return table.text(style, "");
+}
+
+std::string order_sentence(const OrderDifference& order) {
+  if (order.before == 0 && order.after == 0) return "no operator was recorded";
+  if (order.first) {
+    const auto name = [](const std::string& text) { return text.empty() ? "the end of the step" : text; };
+    return fmt::format("the operators differ, first at number {}: {} before, {} after ({} and {} in the last step)",
+                       *order.first, name(order.first_before), name(order.first_after), order.before, order.after);
+  }
+  if (!order.lifetimes)
+    return fmt::format("{} in one order, the same bytes after each", counted(order.after, "operator"));
+  return fmt::format("order identical ({}), lifetimes differ: first after number {}, {}: {}",
+                     counted(order.after, "operator"), *order.lifetimes, order.lifetimes_at,
+                     signed_bytes(order.lifetimes_change));
+}
+
+std::string place(const LineDifference& line) {
+  if (line.file.empty()) return line.function;
+  std::string text = fmt::format("{}:{}", path_from_here(line.file), line.line);
+  if (const std::size_t space = line.function.rfind(' '); space != std::string::npos)
+    text += line.function.substr(space);
+  return text;
+}
+
+std::string line_text(const LineDifference& line) {
+  return fmt::format("    {}  {}  {}{}{}\n", right(percent(line.share, 0), 5), right(signed_bytes(line.change), 16),
+                     place(line), line.caller.empty() ? "" : ", called at " + line.caller,
+                     line.holder.empty() ? "" : ", held by " + line.holder);
+}
+
+/// Only peaks and growth have lines; the first one that explains what the ones before it do not is shown with them.
+std::string numbers_text(const std::vector<NumberDifference>& numbers) {
+  std::size_t names = 0;
+  std::size_t widest = 0;
+  const auto value = [](const std::optional<std::int64_t>& number) { return number ? grouped(*number) : "-"; };
+  for (const NumberDifference& number : numbers) {
+    names = std::max(names, number.name.size());
+    widest = std::max({widest, value(number.before).size(), value(number.after).size()});
+  }
+  std::string text;
+  std::string said;
+  for (const NumberDifference& number : numbers) {
+    const bool share = number.before.value_or(0) > 0;
+    text += fmt::format("  {}  {} → {}  {}{}\n", left(number.name, names), right(value(number.before), widest),
+                        right(value(number.after), widest), (number.change() > 0 ? "+" : "") + grouped(number.change()),
+                        share ? fmt::format(" ({:+.1f} %)", 100.0 * static_cast<double>(number.change()) /
+                                                                static_cast<double>(*number.before))
+                              : "");
+    std::string lines;
+    for (const LineDifference& line : number.lines) {
+      constexpr double kLeast = 0.02;
+      if (line.share >= kLeast) lines += line_text(line);
+    }
+    if (lines != said) text += lines;
+    if (!lines.empty()) said = lines;
+  }
+  return text;
+}
+
+std::string steps_text(const Difference& difference) {
+  const std::int64_t common = std::min(difference.steps_before, difference.steps_after);
+  std::string text;
+  if (difference.steps_before != difference.steps_after) {
+    text += fmt::format("  steps       {} and {}; the first {} are compared\n", difference.steps_before,
+                        difference.steps_after, common);
+  }
+  if (difference.steps.empty()) return text;
+  const StepDifference& first = difference.steps.front();
+  return text + fmt::format("  steps       peaks differ in {} of {}, first in step {}: {} → {} B\n",
+                            difference.steps.size(), common, first.step, grouped(first.before.value),
+                            grouped(first.after.value));
+}
+
+std::string finding_line(const FindingChange& finding) {
+  std::string text = fmt::format("  {}  {}", left(name_of(finding.became), 6), finding.title);
+  if (!finding.holder.empty()) text += fmt::format(", held by {}", finding.holder);
+  if (!finding.file.empty()) text += fmt::format(", made at {}:{}", path_from_here(finding.file), finding.line);
+  return text + fmt::format(": {} → {} B\n", grouped(finding.before.value), grouped(finding.after.value));
+}
+
+std::string headline(const Difference& difference) {
+  const std::string what = fmt::format("{} → {}{}", difference.before, difference.after,
+                                       difference.rank >= 0 ? fmt::format(", rank {}", difference.rank) : "");
+  if (difference.equal_runs()) return what + ": no difference";
+  if (difference.numbers.empty()) return what + ": the same bytes and counts";
+  const NumberDifference& most = difference.numbers.front();
+  std::string text = fmt::format("{}: {} {}{}", what, most.name, most.change() > 0 ? "+" : "", grouped(most.change()));
+  if (most.lines.empty()) return text;
+  return text + fmt::format(", {} of it from {}", percent(most.lines.front().share, 0), place(most.lines.front()));
+}
+
+}  // namespace
+
+std::string diff_text(const analyzer::RunsDifference& runs, const Style& style) {
+  std::string text = runs_table(runs.runs, style);
+  for (const Difference& difference : runs.differences) {
+    text += "\n" + style.bold(headline(difference)) + "\n";
+    text += "  operators   " + order_sentence(difference.order) + "\n";
+    if (difference.equal_runs()) continue;
+    text += steps_text(difference) + numbers_text(difference.numbers);
+    for (const FindingChange& finding : difference.findings) text += finding_line(finding);
+    if (difference.equal > 0) text += fmt::format("  {} equal\n", counted(difference.equal, "other number"));
+  }
+  return text;
+}
+
+}  // namespace dcmt::cli
