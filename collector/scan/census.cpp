@@ -8,6 +8,8 @@
 
 #include "collector/scan/graph/confirm.h"
 #include "collector/scan/graph/containers.h"
+#include "collector/scan/graph/counts.h"
+#include "collector/scan/graph/own_modules.h"
 #include "collector/scan/graph/owners.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/graph/roots.h"
@@ -18,6 +20,11 @@
 
 namespace dcmt::scan {
 namespace {
+
+/// Of a census of variables. Guesses, the globals of a function, base classes and other modules lead to the whole of
+/// the process.
+constexpr GraphLimits kNear{.dearest = 2, .most_edges = 150'000};
+constexpr std::uint64_t kLongestNear = 65'536;  // entries
 
 constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
 
@@ -79,8 +86,9 @@ std::string type_of(ContainerKind kind, std::string of_object) {
 }
 
 /// Adds the containers of many storages to a census; `nodes` are its storages.
-void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonText& text, Census& census) {
-  const Reach reach(naming.graph, naming.search.find());
+void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonText& text, const Counts* counts,
+                    Census& census) {
+  const Reach reach(naming.graph, naming.search.find(), counts);
   for (const Container& container : reach.containers()) {
     const GraphNode& object = naming.graph.nodes()[container.node];
     census.containers.push_back({naming.paths.text_of(container.way), naming.paths.place_of(container.way),
@@ -145,12 +153,16 @@ using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
 struct Censuses::State {
   State(OpenSource open, RunningVersions running, const PythonLayout& python, TorchLayout torch)
-      : source(std::move(open)), versions(std::move(running)), types(python, std::move(torch)) {}
+      : source(std::move(open)),
+        versions(std::move(running)),
+        types(python, std::move(torch)),
+        own_modules(types.python) {}
 
   OpenSource source;
   RunningVersions versions;
   ProcessTypes types;
-  std::vector<Range> read_before;
+  OwnModules own_modules;
+  std::vector<Range> read_before;  ///< by the latest census of all objects
 };
 
 Censuses::Censuses(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -180,17 +192,22 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, state_->source());
   ProcessTypes& types = state_->types;
   Mirror memory(*source);
+  const bool is_near = options.scope == Scope::kVariables;
   types.forget_misses();
-  memory.read_ahead(state_->read_before);
-  PythonObjects objects(memory, types);
+  if (!is_near) memory.read_ahead(state_->read_before);
+  PythonObjects objects(memory, types, is_near ? kLongestNear : kLongestContainer);
   PythonText text(memory, types);
-  Graph graph(objects);
-  add_named_roots(graph, memory, types, text, state_->versions.runtime);
-  graph.explore();
-
+  Graph graph(objects, is_near ? kNear : GraphLimits{});
   Census census;
-  census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
-  graph.explore();
+  if (is_near) {
+    add_variables(graph, memory, types, text, state_->versions.runtime, state_->own_modules);
+    graph.explore();
+  } else {
+    add_named_roots(graph, memory, types, text, state_->versions.runtime);
+    graph.explore();
+    census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
+    graph.explore();
+  }
   census.python = fmt::format("{}.{}", state_->versions.python >> 8, state_->versions.python & 255);
   census.torch = state_->versions.torch;
   census.objects = graph.nodes().size() - 1;
@@ -218,16 +235,20 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     const StorageOwners found = owners.of(node);
     held.role = found.role;
     held.holders = name_holders(found.owners, options.paths, held.bytes, naming);
+    const bool is_found = std::ranges::any_of(held.holders, &Holder::confirmed);
+    if (is_near && !is_found) continue;
     census.storages.push_back(std::move(held));
     nodes.push_back(node);
   }
-  add_containers(nodes, naming, text, census);
+  std::optional<Counts> counts;
+  if (is_near) counts.emplace(graph, memory);
+  add_containers(nodes, naming, text, counts ? &*counts : nullptr, census);
   if (options.native) add_native_holders(options, naming, memory, fresh, types, state_->versions.runtime, census);
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read = memory.bytes_read() + fresh.bytes_read();
   census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  state_->read_before = memory.ranges_read();
+  if (!is_near) state_->read_before = memory.ranges_read();
   return census;
 }
 

@@ -61,7 +61,14 @@ struct Census {
   double seconds = 0;
 };
 
+enum class Scope : std::uint8_t {
+  kAll,        ///< every object of the process
+  kVariables,  ///< what variables of running functions and of the program's own modules lead to: takes milliseconds.
+               ///< What is not found may be held all the same, so only what was found is in the census
+};
+
 struct CensusOptions {
+  Scope scope = Scope::kAll;
   std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are left out
   std::size_t paths = 3;               ///< different holders to name a storage
   /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.

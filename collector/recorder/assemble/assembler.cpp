@@ -98,15 +98,21 @@ class Assembler::Impl {
             out_of_memory_.count()};
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
-  [[nodiscard]] std::int64_t growing() const { return growth_.growing(); }
+  [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
+  [[nodiscard]] bool keeps_anything() const {
+    const auto [from, to] = step_ends_.outlived();
+    const std::int64_t latest = step_ends_.latest();
+    return latest != 0 && (lifetimes_.lives_since(from, to) || lifetimes_.lives_since(latest, journal_.now.seq));
+  }
   [[nodiscard]] bool wants_reading() const {
     const auto [from, to] = step_ends_.outlived();
     return lifetimes_.lives_since(std::max(from, owners_.read_until()), to) || owners_.is_unsure_of(from, to);
   }
-  void reading_begins() { owners_.begin(lifetimes_.living_storages()); }
+  void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
   Status reading_failed(std::string_view why) {
-    owners_.cancel();
+    owners_.cancel(scan::Scope::kAll);
+    owners_.cancel(scan::Scope::kVariables);
     return journal_.diagnose("owners_off", why);
   }
   std::vector<OomFacts> take_out_of_memory() { return out_of_memory_.take(); }
@@ -616,9 +622,10 @@ Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(cou
 Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
 Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
-std::int64_t Assembler::growing() const { return impl_->growing(); }
+GrowingBytes Assembler::growing() const { return impl_->growing(); }
+bool Assembler::keeps_anything() const { return impl_->keeps_anything(); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
-void Assembler::reading_begins() { impl_->reading_begins(); }
+void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }
 Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }
 Status Assembler::reading_failed(std::string_view why) { return impl_->reading_failed(why); }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
@@ -82,11 +83,13 @@ class Assembler {
   Status note_forked_children(std::uint32_t count);
 
   /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
-  [[nodiscard]] std::int64_t growing() const;
+  [[nodiscard]] GrowingBytes growing() const;
+  /// Something is alive that was made after the first step: not just by the latest one.
+  [[nodiscard]] bool keeps_anything() const;
   /// Something outlived its step that no reading has found, or of which one found nobody who holds it.
   [[nodiscard]] bool wants_reading() const;
   /// A reading of the process's memory begins now.
-  void reading_begins();
+  void reading_begins(scan::Scope scope);
   /// It is over, and the records up to its end are applied.
   Status reading_ended(const MemoryReading& reading);
   /// It came to nothing, and there will be no other one. `why` ends up in the trace.

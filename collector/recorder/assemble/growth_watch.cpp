@@ -5,8 +5,8 @@
 namespace dcmt::recorder {
 namespace {
 
-/// The first rounds of a program make what it keeps.
-constexpr std::int64_t kRises = 4;
+/// Rounds that ended with more.
+constexpr std::int64_t kSign = 2, kGoesOn = 4;
 
 }  // namespace
 
@@ -19,14 +19,19 @@ void GrowthWatch::change(RowId stack, std::int64_t bytes) {
   changed_.push_back(stack);
 }
 
+void GrowthWatch::count(const Site& site, std::int64_t times) {
+  if (site.rises >= kSign) growing_.signs += times * site.last;
+  if (site.rises >= kGoesOn) growing_.goes_on += times * site.last;
+}
+
 void GrowthWatch::round() {
   for (const RowId stack : changed_) {
     Site& site = sites_[stack];
     site.changed = false;
-    if (site.rises >= kRises) growing_ -= site.last;
+    count(site, -1);
     if (site.bytes != site.last) site.rises = site.bytes > site.last ? site.rises + 1 : 0;
     site.last = site.bytes;
-    if (site.rises >= kRises) growing_ += site.last;
+    count(site, 1);
   }
   changed_.clear();
 }

@@ -11,6 +11,12 @@
 
 namespace dcmt::recorder {
 
+/// Of storages, by how sure it is that more and more of them are kept.
+struct GrowingBytes {
+  std::int64_t signs = 0;    ///< two rounds in a row ended with more
+  std::int64_t goes_on = 0;  ///< four, as of what the first rounds make for good
+};
+
 /// Thread-safety: none.
 class GrowthWatch {
  public:
@@ -21,7 +27,7 @@ class GrowthWatch {
   void round();
 
   /// Bytes made at places that had more alive at the end of each of the last rounds in which they changed.
-  [[nodiscard]] std::int64_t growing() const { return growing_; }
+  [[nodiscard]] GrowingBytes growing() const { return growing_; }
 
  private:
   struct Site {
@@ -32,10 +38,11 @@ class GrowthWatch {
   };
 
   void change(RowId stack, std::int64_t bytes);
+  void count(const Site& site, std::int64_t times);
 
   std::unordered_map<RowId, Site> sites_;
   std::vector<RowId> changed_;
-  std::int64_t growing_ = 0;
+  GrowingBytes growing_;
 };
 
 }  // namespace dcmt::recorder

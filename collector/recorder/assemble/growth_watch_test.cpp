@@ -13,15 +13,16 @@ TEST(GrowthWatchTest, WhatIsMadeAndGoneInARoundDoesNotGrow) {
     growth.ends(2, 100);
     growth.round();
   }
-  EXPECT_EQ(growth.growing(), 0);
+  EXPECT_EQ(growth.growing().signs, 0);
 }
 
-TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeGrowsFromTheFourthTimeOn) {
+TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeShowsASignAtTheSecondTimeAndGrowsFromTheFourthOn) {
   GrowthWatch growth;
   for (int step = 1; step <= 16; ++step) {
     if (step % 4 == 0) growth.begins(1, 100);  // a validation
     growth.round();
-    EXPECT_EQ(growth.growing(), step == 16 ? 400 : 0) << step;
+    EXPECT_EQ(growth.growing().signs, step >= 8 ? step / 4 * 100 : 0) << step;
+    EXPECT_EQ(growth.growing().goes_on, step == 16 ? 400 : 0) << step;
   }
 }
 
@@ -34,7 +35,7 @@ TEST(GrowthWatchTest, ARingThatIsFullAndAListThatIsClearedDoNotGrow) {
     if (step % 5 == 4) growth.ends(2, 50);
     growth.round();
   }
-  EXPECT_EQ(growth.growing(), 800) << "it is not known that it will rise no more";
+  EXPECT_EQ(growth.growing().goes_on, 800) << "it is not known that it will rise no more";
 }
 
 }  // namespace

@@ -12,14 +12,14 @@ constexpr std::size_t kMostStorages = 20'000;
 
 }  // namespace
 
-void OwnerBook::begin(std::unordered_map<std::uint64_t, RowId> alive) {
-  reading_ = true;
-  from_seq_ = journal_.now.seq;
-  alive_ = std::move(alive);
+void OwnerBook::begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive) {
+  under_way(scope) = {true, journal_.now.seq, std::move(alive), {}};
 }
 
 void OwnerBook::storage_ended(RowId storage) {
-  if (reading_) ended_.emplace(storage, journal_.now.ns);
+  for (UnderWay& reading : under_way_) {
+    if (reading.reads) reading.ended.emplace(storage, journal_.now.ns);
+  }
 }
 
 bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
@@ -29,17 +29,11 @@ bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   });
 }
 
-void OwnerBook::cancel() {
-  reading_ = false;
-  alive_ = {};
-  ended_ = {};
-}
-
-RowId OwnerBook::row_of(std::uint64_t address, std::int64_t until_ns) const {
-  const auto row = alive_.find(address);
-  if (row == alive_.end()) return 0;
-  const auto end = ended_.find(row->second);
-  return end == ended_.end() || end->second > until_ns ? row->second : 0;
+RowId OwnerBook::UnderWay::row_of(std::uint64_t address, std::int64_t until_ns) const {
+  const auto row = alive.find(address);
+  if (row == alive.end()) return 0;
+  const auto end = ended.find(row->second);
+  return end == ended.end() || end->second > until_ns ? row->second : 0;
 }
 
 Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder) {
@@ -56,7 +50,7 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
     DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(holder.place));
   }
   const auto before = current_.find({storage, path});
-  const bool goes_on = before != current_.end() && before->second.last_scan == scan_ - 1 && row.confirmed;
+  const bool goes_on = before != current_.end() && row.confirmed;
   row.id = goes_on ? before->second.id : next_owner_++;
   if (goes_on) row.scan = before->second.scan;
   if (row.confirmed) current_[{storage, path}] = row;
@@ -97,9 +91,10 @@ Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, const
 
 Status OwnerBook::end(const MemoryReading& reading) {
   ++scan_;
+  const UnderWay& begun = under_way(reading.scope);
   ScanRow scan;
   scan.id = scan_;
-  scan.from_seq = from_seq_;
+  scan.from_seq = begun.from_seq;
   scan.from_ns = reading.from_ns;
   scan.to_ns = reading.to_ns;
   scan.objects = static_cast<std::int64_t>(reading.found.objects);
@@ -108,7 +103,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
 
   std::vector<std::pair<RowId, const scan::HeldStorage*>> known;
   for (const scan::HeldStorage& held : reading.found.storages) {
-    const RowId row = row_of(held.storage, reading.to_ns);
+    const RowId row = begun.row_of(held.storage, reading.to_ns);
     if (row == 0) continue;
     ++scan.storages;
     const bool owned = std::ranges::any_of(held.holders, &scan::Holder::confirmed);
@@ -119,10 +114,13 @@ Status OwnerBook::end(const MemoryReading& reading) {
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading.found.containers));
   for (const auto& [row, held] : known) DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
-  unrooted_ = std::exchange(found_unrooted_, {});
-  std::erase_if(current_, [this](const auto& each) { return each.second.last_scan != scan_; });
-  read_until_ = from_seq_;
-  cancel();
+  // What a reading of variables did not find can have been there.
+  if (reading.scope == scan::Scope::kAll) {
+    unrooted_ = std::exchange(found_unrooted_, {});
+    std::erase_if(current_, [this](const auto& each) { return each.second.last_scan != scan_; });
+    read_until_ = begun.from_seq;
+  }
+  cancel(reading.scope);
   return journal_.writer.write(scan);
 }
 

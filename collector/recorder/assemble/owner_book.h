@@ -4,6 +4,7 @@
 // address from before the reading began until after it ended.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -20,6 +21,7 @@ namespace dcmt::recorder {
 
 /// One reading of the process's memory.
 struct MemoryReading {
+  scan::Scope scope = scan::Scope::kAll;
   std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
   double cpu_seconds = 0;               ///< that it took
   scan::Census found;
@@ -30,38 +32,45 @@ class OwnerBook {
  public:
   explicit OwnerBook(Journal& journal) : journal_(journal) {}
 
-  /// A reading begins after this record; `alive` are the storages that live now, by their addresses.
-  void begin(std::unordered_map<std::uint64_t, RowId> alive);
+  /// A reading begins after this record; `alive` are the storages that live now, by their addresses. One of each scope
+  /// can be under way.
+  void begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive);
   void storage_ended(RowId storage);
   /// The reading is over, and the records up to its end are applied.
   Status end(const MemoryReading& reading);
-  /// The record at which the latest reading that was over began.
+  /// The record at which the latest reading of everything that was over began.
   [[nodiscard]] std::int64_t read_until() const { return read_until_; }
-  /// Whether the latest reading found, for the first time, that nothing holds a storage of those that began after the
-  /// record `from`, and not after `to`.
+  /// Whether the latest reading of everything found, for the first time, that nothing holds a storage of those that
+  /// began after the record `from`, and not after `to`.
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
   /// The reading came to nothing.
-  void cancel();
+  void cancel(scan::Scope scope) { under_way(scope) = {}; }
 
  private:
-  [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
+  struct UnderWay {
+    bool reads = false;
+    std::int64_t from_seq = 0;
+    std::unordered_map<std::uint64_t, RowId> alive;
+    std::unordered_map<RowId, std::int64_t> ended;  ///< ns, of storages that ended since it began
+
+    [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
+  };
+  [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
   /// The row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const std::vector<scan::CommonContainer>& containers);
   Status write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers);
 
   Journal& journal_;
-  bool reading_ = false;
-  std::int64_t from_seq_ = 0;
+  std::array<UnderWay, 2> under_way_;  ///< by scope
   std::int64_t read_until_ = 0;
-  std::unordered_map<std::uint64_t, RowId> alive_;
-  std::unordered_map<RowId, std::int64_t> ended_;  ///< ns, of storages that ended since the reading began
-  RowId scan_ = 0;                                 ///< of the latest reading
+  RowId scan_ = 0;  ///< of the latest reading
   RowId next_owner_ = 1;
-  std::map<std::pair<RowId, RowId>, OwnerRow> current_;  ///< found by the latest reading; by storage and path
-  std::set<std::pair<RowId, RowId>> found_unrooted_;     ///< by the reading that is being written
-  std::set<std::pair<RowId, RowId>> unrooted_;           ///< the same, of what no root was found to lead to
-  std::map<RowId, ContainerRow> containers_;             ///< by path
+  std::map<std::pair<RowId, RowId>, OwnerRow>
+      current_;  ///< by storage and path; the latest reading of everything did not miss them
+  std::set<std::pair<RowId, RowId>> found_unrooted_;  ///< by the reading that is being written
+  std::set<std::pair<RowId, RowId>> unrooted_;        ///< the same, of what no root was found to lead to
+  std::map<RowId, ContainerRow> containers_;          ///< by path
 };
 
 }  // namespace dcmt::recorder

@@ -70,7 +70,7 @@ class OwnerBookTest : public testing::TraceFixture {
 
 TEST_F(OwnerBookTest, WhatLivedFromBeforeTheReadingUntilAfterItHasTheOwner) {
   now(10, 100);
-  owners_->begin({{0xA0, 1}, {0xB0, 2}, {0xC0, 3}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}, {0xC0, 3}});
   now(11, 150);
   owners_->storage_ended(2);  // in the reading: whose address 0xB0 was when it was read is not known
   now(12, 250);
@@ -82,7 +82,7 @@ TEST_F(OwnerBookTest, WhatLivedFromBeforeTheReadingUntilAfterItHasTheOwner) {
 
 TEST_F(OwnerBookTest, AnOwnerThatIsFoundAgainIsOneRowWithALongerLife) {
   for (int scan = 1; scan <= 4; ++scan) {
-    owners_->begin({{0xA0, 1}, {0xB0, 2}});
+    owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
     std::vector<scan::HeldStorage> found{held(0xA0, "main: a")};
     if (scan != 2) found.push_back(held(0xB0, "main: b"));
     end(100, 200, std::move(found));
@@ -92,7 +92,7 @@ TEST_F(OwnerBookTest, AnOwnerThatIsFoundAgainIsOneRowWithALongerLife) {
 
 TEST_F(OwnerBookTest, ThatNoRootLeadsToAHolderHasToBeFoundTwice) {
   for (int scan = 1; scan <= 2; ++scan) {
-    owners_->begin({{0xA0, 1}});
+    owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
     end(100, 200, {held(0xA0, "cycle Node.next → Node", false)});
   }
   EXPECT_EQ(owners(), (Rows{"1|cycle Node.next → Node|1|1|0", "1|cycle Node.next → Node|2|2|1"}));
@@ -100,7 +100,7 @@ TEST_F(OwnerBookTest, ThatNoRootLeadsToAHolderHasToBeFoundTwice) {
 
 TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
   for (int scan = 1; scan <= 2; ++scan) {
-    owners_->begin({{0xA0, 1}, {0xB0, 2}});
+    owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
     MemoryReading reading;
     reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
     reading.found.storages = {held(0xA0, "main: losses[0]"), held(0xB0, "main: losses[1]")};
@@ -121,9 +121,9 @@ TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
 }
 
 TEST_F(OwnerBookTest, WhatCameToNothingLeavesNothing) {
-  owners_->begin({{0xA0, 1}});
-  owners_->cancel();
-  owners_->begin({{0xA0, 2}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
+  owners_->cancel(scan::Scope::kAll);
+  owners_->begin(scan::Scope::kAll, {{0xA0, 2}});
   end(100, 200, {held(0xA0, "main: a")});
   EXPECT_EQ(owners(), (Rows{"2|main: a|1|1|1"}));
 }
@@ -132,7 +132,7 @@ TEST_F(OwnerBookTest, WhatIsHeldByNothingIsUnsureUntilItIsFoundAgain) {
   EXPECT_EQ(owners_->read_until(), 0);
   for (int scan = 1; scan <= 2; ++scan) {
     now(30 + scan, 50);
-    owners_->begin({{0xA0, 7}, {0xB0, 8}});
+    owners_->begin(scan::Scope::kAll, {{0xA0, 7}, {0xB0, 8}});
     end(100, 200, {held(0xA0, "cycle Node.next → Node", false), held(0xB0, "main: b")});
     EXPECT_EQ(owners_->read_until(), 30 + scan);
     EXPECT_EQ(owners_->is_unsure_of(6, 7), scan == 1);

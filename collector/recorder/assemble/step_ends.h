@@ -21,6 +21,8 @@ class StepEnds {
     std::int64_t from = 0, to = 0;
   };
   [[nodiscard]] Outlived outlived() const { return {first_, before_}; }
+  /// The record with which the latest step ended; 0: none has.
+  [[nodiscard]] std::int64_t latest() const { return latest_; }
 
  private:
   std::int64_t first_ = 0;   ///< of the first step; 0: none has ended

@@ -25,7 +25,8 @@ constexpr std::size_t kMostMemory = std::size_t{256} << 20;
 /// What a reading of a program that has just imported torch takes.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
 
-/// True while a reading is under way in this recorder. Of the thread that drains, which begins readings and ends them.
+/// True while a reading of everything is under way in this recorder. Of the thread that drains, which begins readings
+/// and ends them.
 bool reading = false;
 
 /// Resident bytes of this process.
@@ -37,30 +38,35 @@ std::size_t own_memory() {
 
 }  // namespace
 
-MemoryReader::MemoryReader(pid_t pid, std::string layouts) : pid_(pid), layouts_(std::move(layouts)), needs_(kUsual) {}
+MemoryReader::MemoryReader(pid_t pid, std::string layouts, scan::Scope scope)
+    : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {}
 
 MemoryReader::~MemoryReader() { (void)take(true); }
 
 bool MemoryReader::fits() const { return own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4); }
 
-bool MemoryReader::may_start() const { return !reading && fits(); }
+bool MemoryReader::may_start() const {
+  return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
+}
 
 Expected<MemoryReading> MemoryReader::read() {
+  const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
     censuses_ = std::make_unique<scan::Censuses>(std::move(censuses));
   }
   MemoryReading reading;
-  const double before = cpu_seconds();
+  reading.scope = scope_;
   reading.from_ns = now_ns();
-  DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take({.smallest = static_cast<std::uint64_t>(kFollowedBytes)}));
+  DCMT_ASSIGN_OR_RETURN(reading.found,
+                        censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(kFollowedBytes)}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
 void MemoryReader::start() {
-  reading = true;
+  if (scope_ == scan::Scope::kAll) reading = true;
   try {
     result_ = std::async(std::launch::async, [this] { return read(); });
   } catch (const std::exception& error) {  // no thread
@@ -74,7 +80,7 @@ std::optional<Expected<MemoryReading>> MemoryReader::take(bool wait) {
   if (!result_.valid()) return std::nullopt;
   if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   result_.wait();
-  reading = false;
+  if (scope_ == scan::Scope::kAll) reading = false;
   try {
     Expected<MemoryReading> result = result_.get();
     // What was read is most of it: the rest is the graph of objects.

@@ -1,4 +1,5 @@
-// Reads the memory of one process on a thread of its own, so that its spool is drained meanwhile.
+// Makes readings of one scope of the memory of a process, on a thread of its own, so that its spool is drained
+// meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,7 @@ namespace dcmt::recorder {
 class MemoryReader {
  public:
   /// @param layouts  folder with the layouts of torch
-  MemoryReader(pid_t pid, std::string layouts);
+  MemoryReader(pid_t pid, std::string layouts, scan::Scope scope);
   ~MemoryReader();
   MemoryReader(const MemoryReader&) = delete;
   MemoryReader& operator=(const MemoryReader&) = delete;
@@ -26,7 +27,8 @@ class MemoryReader {
   [[nodiscard]] bool is_reading() const { return result_.valid(); }
   /// Whether the recorder would stay small with a reading.
   [[nodiscard]] bool fits() const;
-  /// Whether one may begin now: it fits, and there is one at a time in a recorder.
+  /// Whether one may begin now: it fits, and there is one of everything at a time in a recorder. One of variables is
+  /// small.
   [[nodiscard]] bool may_start() const;
   /// Begins a reading. Where the machine gives no thread, that is the result.
   void start();
@@ -36,8 +38,9 @@ class MemoryReader {
  private:
   Expected<MemoryReading> read();
 
-  pid_t pid_;
-  std::string layouts_;
+  const pid_t pid_;
+  const std::string layouts_;
+  const scan::Scope scope_;
   std::unique_ptr<scan::Censuses> censuses_;  ///< used by the reading thread alone while there is one
   std::future<Expected<MemoryReading>> result_;
   std::size_t needs_;  ///< bytes that a reading takes, as far as is known

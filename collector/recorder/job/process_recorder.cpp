@@ -182,10 +182,20 @@ Status ProcessRecorder::wait_or_skip_gap() {
 }
 
 Status ProcessRecorder::read_memory() {
-  if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(false));
-  if (is_asked(reader_.asked_reading())) return serve_asked_reading();
-  if (memory_ == nullptr || memory_->is_reading() || !begins_readings_ || !first_record_) return {};
-  if (schedule_.is_due(since_first_record(), assembler_->growing()) && memory_->may_start()) begin_reading();
+  if (variables_ != nullptr) DCMT_RETURN_IF_ERROR(read(*variables_, scan::Scope::kVariables));
+  if (memory_ != nullptr) DCMT_RETURN_IF_ERROR(read(*memory_, scan::Scope::kAll));
+  if (reading_failed_) {
+    variables_.reset();
+    memory_.reset();
+  }
+  return is_asked(reader_.asked_reading()) ? serve_asked_reading() : Status{};
+}
+
+Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
+  if (reader.is_reading()) return end_reading(reader, false);
+  if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
+  const bool is_due = schedule_.is_due(scope, since_first_record(), assembler_->growing());
+  if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
 }
 
@@ -211,46 +221,57 @@ void ProcessRecorder::serve_request() {
   } else if (memory_->may_start()) {
     requested_ = true;
     reader_.answer(AskedReading::kUnderWay);
-    begin_reading();
+    begin_reading(*memory_, scan::Scope::kAll);
   }
 }
 
 void ProcessRecorder::serve_end() {
-  const bool reads = memory_ != nullptr && memory_->is_reading();
-  const bool may_read = memory_ != nullptr && begins_readings_ && first_record_ && last_readings_ < kMostLastReadings;
-  const bool goes_on = reads || (may_read && memory_->fits() && assembler_->wants_reading());
-  reader_.answer(goes_on ? AskedReading::kUnderWay : AskedReading::kDone);
-  if (goes_on && !reads && memory_->may_start()) {
-    begin_reading();
+  const bool reads = memory_ != nullptr && (memory_->is_reading() || variables_->is_reading());
+  const bool may_read = memory_ != nullptr && begins_readings_ && first_record_;
+  const bool wants_all =
+      may_read && last_readings_ < kMostLastReadings && memory_->fits() && assembler_->wants_reading();
+  const bool wants_variables = may_read && !read_variables_last_ && assembler_->keeps_anything();
+  reader_.answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
+  if (wants_variables && variables_->may_start()) {
+    begin_reading(*variables_, scan::Scope::kVariables);
+    read_variables_last_ = true;
+  }
+  if (wants_all && memory_->may_start()) {
+    begin_reading(*memory_, scan::Scope::kAll);
     ++last_readings_;
   }
 }
 
-void ProcessRecorder::begin_reading() {
-  reading_began_ = since_first_record();
-  assembler_->reading_begins();
-  memory_->start();
+void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
+  reading_began_[static_cast<std::size_t>(scope)] = since_first_record();
+  assembler_->reading_begins(scope);
+  reader.start();
 }
 
 double ProcessRecorder::since_first_record() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - *first_record_).count();
 }
 
-Status ProcessRecorder::end_reading(bool wait) {
-  const std::optional<Expected<MemoryReading>> reading = memory_->take(wait);
+Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
+  const std::optional<Expected<MemoryReading>> reading = reader.take(wait);
   if (!reading) return {};
   uncommitted_ = true;
   if (!reading->ok()) {
-    memory_.reset();
+    // Once for both: what one cannot read, the other cannot.
+    if (std::exchange(reading_failed_, true)) return {};
     // A process that ends cannot be read, and nothing is missing for it.
     return ProcessRecorder::is_alive(reader_.facts()) ? assembler_->reading_failed(reading->error().message) : Status{};
   }
   // What the process published until the reading was over has to be applied first.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
+  const MemoryReading& done = **reading;
   // What the program wants is not of the recorder's share.
-  if (!requested_) schedule_.done(reading_began_, (*reading)->cpu_seconds, assembler_->growing());
-  return assembler_->reading_ended(**reading);
+  if (!requested_ || done.scope == scan::Scope::kVariables) {
+    schedule_.done(done.scope, reading_began_[static_cast<std::size_t>(done.scope)], done.cpu_seconds,
+                   assembler_->growing());
+  }
+  return assembler_->reading_ended(done);
 }
 
 Expected<std::size_t> ProcessRecorder::poll() {
@@ -286,7 +307,8 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   } while (taken != 0 && reader_.next_sequence() <= end);
   // Whoever took these sequences was killed before the record was complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
-  if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(true));
+  if (variables_ != nullptr && variables_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(*variables_, true));
+  if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(*memory_, true));
   DCMT_RETURN_IF_ERROR(note_damage());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
   DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));

@@ -1,6 +1,7 @@
 // Records one traced process: its spool in, its trace out.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -37,7 +38,10 @@ class ProcessRecorder {
   /// From now on poll() also finds out who owns storages, by reading the memory of the process.
   /// @param pid  in the recorder's namespace
   /// @param layouts  folder with the layouts of torch
-  void read_memory_of(pid_t pid, const std::string& layouts) { memory_ = std::make_unique<MemoryReader>(pid, layouts); }
+  void read_memory_of(pid_t pid, const std::string& layouts) {
+    variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
+    memory_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
+  }
 
   /// No reading begins any more: the recorder is to end soon, and would wait for it.
   void begin_no_reading() { begins_readings_ = false; }
@@ -81,20 +85,24 @@ class ProcessRecorder {
   void serve_end();
   /// Reads the memory of a program that wants it, after what is under way.
   void serve_request();
-  void begin_reading();
-  Status end_reading(bool wait);
+  /// Ends a reading that is over, and begins one that is due.
+  Status read(MemoryReader& reader, scan::Scope scope);
+  void begin_reading(MemoryReader& reader, scan::Scope scope);
+  Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
 
   spool::SpoolReader reader_;
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
-  std::unique_ptr<MemoryReader> memory_;  ///< none: owners are not asked for, or cannot be read
+  std::unique_ptr<MemoryReader> variables_, memory_;  ///< none: owners are not asked for, or cannot be read
+  bool reading_failed_ = false;
   bool begins_readings_ = true;
-  int last_readings_ = 0;   ///< begun because the program had ended
-  bool requested_ = false;  ///< the reading under way, by the program
+  int last_readings_ = 0;             ///< of everything, begun because the program had ended
+  bool read_variables_last_ = false;  ///< one of variables was begun for this
+  bool requested_ = false;            ///< the reading under way, by the program
   ScanSchedule schedule_;
   std::optional<std::chrono::steady_clock::time_point> first_record_;
-  double reading_began_ = 0;  ///< seconds since then
+  std::array<double, 2> reading_began_{};  ///< seconds since then, by scope
   std::string trace_path_;
   std::chrono::steady_clock::time_point last_commit_;
   bool uncommitted_ = false;

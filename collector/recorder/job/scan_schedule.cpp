@@ -7,27 +7,41 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Of the time of a run.
-constexpr double kShare = 0.01;
+/// Of the time of a run, for readings of each scope.
+constexpr double kShare = 0.005;
 /// Beyond that share: a short program has its readings, too.
-constexpr double kFree = 1.5;
-/// Growth since the latest reading that is worth another one.
+constexpr double kFree = 1.2, kFreeNear = 0.3;
+/// Growth since the latest reading that is worth another one of everything.
 constexpr double kGrownBy = 1.5;
+/// Time between readings of variables, seconds and as a share of the run, while the memory grows.
+constexpr double kBetween = 0.1, kBetweenShare = 0.125;
+/// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
+constexpr double kFirstOfAll = 1;
+
+bool has_grown(std::int64_t growing, std::int64_t before, double by) {
+  return growing >= kFollowedBytes && static_cast<double>(growing) >= by * static_cast<double>(before);
+}
 
 }  // namespace
 
-bool ScanSchedule::is_due(double now, std::int64_t growing) const {
-  if (spent_ + latest_ > kFree + kShare * now) return false;
-  const bool grown =
-      growing >= kFollowedBytes && static_cast<double>(growing) >= kGrownBy * static_cast<double>(growing_);
-  return grown || now >= next_;
+bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing) const {
+  const bool near = scope == scan::Scope::kVariables;
+  const Readings& readings = of(scope);
+  if (readings.spent + readings.latest > (near ? kFreeNear : kFree) + kShare * now) return false;
+  if (near) return now >= next_near_ && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
+  return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));
 }
 
-void ScanSchedule::done(double now, double took, std::int64_t growing) {
-  spent_ += took;
-  latest_ = took;
-  growing_ = growing;
-  next_ = std::max(2 * next_, 2 * now);
+void ScanSchedule::done(scan::Scope scope, double now, double took, const GrowingBytes& growing) {
+  Readings& readings = readings_[static_cast<std::size_t>(scope)];
+  readings.spent += took;
+  readings.latest = took;
+  readings.growing = scope == scan::Scope::kAll ? growing.goes_on : growing.signs;
+  if (scope == scan::Scope::kAll) {
+    next_ = std::max(2 * next_, 2 * now);
+  } else {
+    next_near_ = now + std::max(kBetween, kBetweenShare * now);
+  }
 }
 
 }  // namespace dcmt::recorder

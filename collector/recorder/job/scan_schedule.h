@@ -1,24 +1,34 @@
-// When the recorder reads the memory of a process: early where the memory grows, seldom else, and never for more than a
-// hundredth of the run, after what the first readings cost.
+// When the recorder reads the memory of a process: what variables lead to as soon as the memory grows and again as it
+// goes on, since that takes milliseconds; everything a little later, seldom, and never for more than a hundredth of the
+// run, after what the first readings cost.
 #pragma once
 
+#include <array>
 #include <cstdint>
+
+#include "collector/recorder/assemble/growth_watch.h"
+#include "collector/scan/census.h"
 
 namespace dcmt::recorder {
 
 /// Times are seconds since the process made its first tensor. Thread-safety: none.
 class ScanSchedule {
  public:
-  /// @param growing  bytes of storages at places that keep more and more
-  [[nodiscard]] bool is_due(double now, std::int64_t growing) const;
+  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
-  void done(double now, double took, std::int64_t growing);
+  void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
 
  private:
-  double spent_ = 0;
-  double latest_ = 0;  ///< what the latest took
-  double next_ = 10;
-  std::int64_t growing_ = 0;  ///< at the latest
+  struct Readings {
+    double spent = 0;
+    double latest = 0;         ///< what the latest took
+    std::int64_t growing = 0;  ///< bytes, at the latest
+  };
+  [[nodiscard]] const Readings& of(scan::Scope scope) const { return readings_[static_cast<std::size_t>(scope)]; }
+
+  std::array<Readings, 2> readings_;  ///< by scope
+  double next_ = 10;                  ///< of everything, without growth
+  double next_near_ = 0;              ///< of variables
 };
 
 }  // namespace dcmt::recorder

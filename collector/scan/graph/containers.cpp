@@ -101,7 +101,8 @@ std::vector<Container> ContainerSearch::find() const {
   return result;
 }
 
-Reach::Reach(const Graph& graph, std::vector<Container> containers) : containers_(std::move(containers)) {
+Reach::Reach(const Graph& graph, std::vector<Container> containers, const Counts* counts)
+    : containers_(std::move(containers)), counts_(counts) {
   if (containers_.size() > kMostContainers) containers_.resize(kMostContainers);
   spread(graph);
   const std::size_t before = containers_.size();
@@ -131,6 +132,8 @@ void Reach::spread(const Graph& graph) {
   std::vector<NodeIndex> waiting;
   const auto reach = [&](NodeIndex node, std::uint32_t by) {
     if ((reached_by_[node] | by) == reached_by_[node]) return;
+    const bool is_new = reached_by_[node] == 0;
+    if (is_new && counts_ != nullptr && !counts_->all_found(node)) by |= kOtherwise;
     reached_by_[node] |= by;
     waiting.push_back(node);
   };

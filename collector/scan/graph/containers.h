@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/scan/graph/counts.h"
 #include "collector/scan/graph/graph.h"
 
 namespace dcmt::scan {
@@ -33,7 +34,9 @@ class Reach {
   static constexpr std::uint32_t kOtherwise = 1;  ///< a way past all containers, or one that was not decoded
 
   /// A container that hangs on others alone is dropped: what it holds is theirs. At most 31 stay.
-  Reach(const Graph& graph, std::vector<Container> containers);
+  /// @param counts  of a graph that does not have all objects: what has more references than were found is held
+  /// otherwise; nullptr of one that has all
+  Reach(const Graph& graph, std::vector<Container> containers, const Counts* counts);
 
   [[nodiscard]] const std::vector<Container>& containers() const { return containers_; }
   /// Bit 0: kOtherwise, bit i + 1: entries of container i lead to the object.
@@ -43,6 +46,7 @@ class Reach {
   void spread(const Graph& graph);
 
   std::vector<Container> containers_;
+  const Counts* counts_;
   std::vector<std::uint32_t> reached_by_;
 };
 

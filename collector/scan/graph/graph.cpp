@@ -12,7 +12,8 @@ Address key_of(Address address, Kind kind) { return kind == Kind::kFrame ? addre
 
 }  // namespace
 
-Graph::Graph(PythonObjects& objects) : objects_(objects), nodes_(1), by_cost_(kHighestCost) {
+Graph::Graph(PythonObjects& objects, GraphLimits limits)
+    : objects_(objects), limits_(limits), nodes_(1), by_cost_(kHighestCost) {
   nodes_[kRootNode].explored = true;
 }
 
@@ -60,13 +61,16 @@ void Graph::explore() {
     for (std::size_t i = 0; i < by_cost_[cost].size(); ++i) {
       const NodeIndex source = by_cost_[cost][i];
       if (nodes_[source].explored || nodes_[source].cost != cost) continue;
+      if (edges_.size() >= limits_.most_edges) return;
       nodes_[source].explored = true;
       objects_.decode(nodes_[source].address, nodes_[source].kind, references);
       nodes_[source].first_edge = static_cast<EdgeIndex>(edges_.size());
       for (const Reference& reference : references) {
         const NodeIndex target = node_of(reference.target, reference.kind);
         edges_.push_back({source, target, reference.index, reference.label, reference.cost});
-        if (!nodes_[target].explored) offer(static_cast<EdgeIndex>(edges_.size() - 1), cost + reference.cost);
+        if (!nodes_[target].explored && reference.cost <= limits_.dearest) {
+          offer(static_cast<EdgeIndex>(edges_.size() - 1), cost + reference.cost);
+        }
       }
       nodes_[source].end_edge = static_cast<EdgeIndex>(edges_.size());
     }

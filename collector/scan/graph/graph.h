@@ -33,10 +33,16 @@ struct GraphEdge {
   std::uint8_t cost = 0;
 };
 
+/// How far a graph is explored.
+struct GraphLimits {
+  std::uint8_t dearest = 255;  ///< references through which a path reads worse are known, and not followed
+  std::size_t most_edges = ~std::size_t{0};
+};
+
 /// Not thread-safe.
 class Graph {
  public:
-  explicit Graph(PythonObjects& objects);
+  explicit Graph(PythonObjects& objects, GraphLimits limits = {});
 
   void add_root(Address address, Kind kind, const std::string& name, std::uint8_t cost);
   /// An object that is alive although no root has led to it: what it refers to is explored after everything else.
@@ -57,6 +63,7 @@ class Graph {
   void offer(EdgeIndex edge, std::uint32_t cost);
 
   PythonObjects& objects_;
+  const GraphLimits limits_;
   std::vector<GraphNode> nodes_;
   std::vector<GraphEdge> edges_;
   std::vector<std::string> root_names_;

@@ -22,8 +22,9 @@ constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
 
 class NamedRoots {
  public:
-  NamedRoots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text)
-      : graph_(graph), memory_(memory), types_(types), layout_(types.python), text_(text) {}
+  /// @param own  only its modules are added; nullptr: all, and what the interpreter has for all
+  NamedRoots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, OwnModules* own)
+      : graph_(graph), memory_(memory), types_(types), layout_(types.python), text_(text), own_(own) {}
 
   void add_interpreter(Address interpreter) {
     Address thread = memory_.word(interpreter + layout_.interpreter_threads);
@@ -31,6 +32,7 @@ class NamedRoots {
       add_thread(thread);
     }
     add_modules(memory_.word(interpreter + layout_.interpreter_modules));
+    if (own_ != nullptr) return;
     graph_.add_root(memory_.word(interpreter + layout_.interpreter_sysdict), Kind::kDict, "sys.__dict__", kThreadState);
     graph_.add_root(memory_.word(interpreter + layout_.interpreter_builtins), Kind::kDict, "builtins.__dict__",
                     kBuiltins);
@@ -72,13 +74,14 @@ class NamedRoots {
     const DictKeys table = read_dict_keys(memory_, layout_, memory_.word(modules + layout_.dict_keys));
     for (std::uint64_t i = 0; table.ok && i < table.count; ++i) {
       const Address entry = table.entries + i * table.entry_size() + table.key_offset();
+      if (own_ != nullptr && !own_->contains(memory_.word(entry + 8), memory_.word(entry), memory_, text_)) continue;
       const std::string name = text_.text(memory_.word(entry));
       const std::uint8_t cost = name == "__main__"                    ? kMainModule
                                 : name.find('.') == std::string::npos ? kTopModule
                                                                       : kSubModule;
       add_object(memory_.word(entry + 8), name, cost);
     }
-    graph_.add_root(modules, Kind::kDict, "sys.modules", kAllModules);
+    if (own_ == nullptr) graph_.add_root(modules, Kind::kDict, "sys.modules", kAllModules);
   }
 
   Graph& graph_;
@@ -86,17 +89,28 @@ class NamedRoots {
   ProcessTypes& types_;
   const PythonLayout& layout_;
   PythonText& text_;
+  OwnModules* own_;
 };
 
-}  // namespace
-
-void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime) {
-  NamedRoots roots(graph, memory, types, text);
+void add_roots(NamedRoots& roots, Mirror& memory, const ProcessTypes& types, Address runtime) {
   Address interpreter = memory.word(runtime + types.python.runtime_interpreters);
   for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
     roots.add_interpreter(interpreter);
     interpreter = memory.word(interpreter + types.python.interpreter_next);
   }
+}
+
+}  // namespace
+
+void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime) {
+  NamedRoots roots(graph, memory, types, text, nullptr);
+  add_roots(roots, memory, types, runtime);
+}
+
+void add_variables(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
+                   OwnModules& own) {
+  NamedRoots roots(graph, memory, types, text, &own);
+  add_roots(roots, memory, types, runtime);
 }
 
 bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {

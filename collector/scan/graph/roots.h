@@ -3,12 +3,18 @@
 #pragma once
 
 #include "collector/scan/graph/graph.h"
+#include "collector/scan/graph/own_modules.h"
 #include "collector/scan/objects/python_text.h"
 
 namespace dcmt::scan {
 
 /// Adds the named roots of every interpreter to `graph`. `runtime` is the address of _PyRuntime.
 void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime);
+
+/// Adds of these only where variables are: frames, `__main__` and the program's own modules, and what a thread or an
+/// exception keeps.
+void add_variables(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
+                   OwnModules& own);
 
 /// Adds the objects in the collector's lists that the graph does not have yet. Call after explore().
 /// Returns whether the collector was running, in which case its lists were being taken apart.

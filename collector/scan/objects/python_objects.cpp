@@ -7,7 +7,6 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::uint64_t kLongestArray = 1 << 24;  // elements
 constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
@@ -16,7 +15,7 @@ constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
-constexpr Address kModuleDefinitionSize = 56;              // PyModuleDef.m_size
+constexpr Address kModuleDefinitionSize = 56;  // PyModuleDef.m_size
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
@@ -42,8 +41,13 @@ DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys
   return result;
 }
 
-PythonObjects::PythonObjects(Mirror& memory, ProcessTypes& types)
-    : memory_(memory), types_(types), layout_(types.python), found_(memory, types), torch_(memory, types, found_) {}
+PythonObjects::PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest)
+    : memory_(memory),
+      types_(types),
+      layout_(types.python),
+      longest_(longest),
+      found_(memory, types),
+      torch_(memory, types, found_) {}
 
 void PythonObjects::decode(Address object, Kind kind, std::vector<Reference>& references) {
   found_.collect_into(references);
@@ -177,7 +181,8 @@ void PythonObjects::dict(Address object) {
     return values(split + layout_.values_items, keys, Label::kDictValue);
   }
   const DictKeys table = read_dict_keys(memory_, layout_, keys);
-  const std::byte* all = table.ok ? memory_.at(table.entries, table.count * table.entry_size()) : nullptr;
+  const std::byte* all =
+      table.ok && table.count <= longest_ ? memory_.at(table.entries, table.count * table.entry_size()) : nullptr;
   if (all == nullptr) return found_.torn();
   for (std::uint32_t i = 0; i < table.count; ++i) {
     Address key = 0;
@@ -193,7 +198,7 @@ void PythonObjects::dict(Address object) {
 
 void PythonObjects::items(Address first, std::uint64_t count, Label label, Address stride) {
   if (count == 0) return;
-  const std::byte* all = count <= kLongestArray ? memory_.at(first, count * stride) : nullptr;
+  const std::byte* all = count <= longest_ ? memory_.at(first, count * stride) : nullptr;
   if (all == nullptr) return found_.torn();
   for (std::uint32_t i = 0; i < count; ++i) {
     Address word = 0;
@@ -206,7 +211,7 @@ void PythonObjects::deque(Address object) {
   const std::uint64_t count = memory_.word(object + layout_.var_size);
   Address block = memory_.word(object + kDequeFirstBlock);
   Address index = memory_.word(object + kDequeFirstIndex);
-  if (count > kLongestArray || index >= kDequeBlock) return found_.torn();
+  if (count > longest_ || index >= kDequeBlock) return found_.torn();
   for (std::uint32_t i = 0; i < count && block != 0; ++i) {
     found_.python(memory_.word(block + kDequeItems + 8 * index), Label::kItem, i);
     if (++index == kDequeBlock) {

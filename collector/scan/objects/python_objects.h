@@ -20,10 +20,13 @@ struct DictKeys {
 /// Reads the keys object at `keys`; not ok where its numbers make no sense, as while it is being changed.
 [[nodiscard]] DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys);
 
+/// Entries of a container that are read. One of more shows nothing of what it holds, as if it were torn.
+inline constexpr std::uint64_t kLongestContainer = 1 << 24;
+
 /// One object at a time. Not thread-safe.
 class PythonObjects {
  public:
-  PythonObjects(Mirror& memory, ProcessTypes& types);
+  PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest = kLongestContainer);
 
   /// What `object` refers to replaces the content of `references`.
   void decode(Address object, Kind kind, std::vector<Reference>& references);
@@ -48,6 +51,7 @@ class PythonObjects {
   Mirror& memory_;
   ProcessTypes& types_;
   const PythonLayout& layout_;
+  const std::uint64_t longest_;
   FoundReferences found_;
   TorchObjects torch_;
 };

@@ -1,0 +1,52 @@
+#include "collector/scan/graph/counts.h"
+
+namespace dcmt::scan {
+namespace {
+
+constexpr Address kIntrusiveCount = 8;  // of c10::intrusive_ptr_target; the low half counts strong references
+
+/// Strong references to an autograd node. Until torch 2.14 it is kept by std::shared_ptr, whose counts the node finds
+/// by the weak pointer to itself that std::enable_shared_from_this puts at its begin; then by c10::intrusive_ptr.
+std::uint64_t count_of_node(Mirror& memory, Address node) {
+  constexpr Address kWeakThis = 8, kSharedCount = 8;
+  if (memory.word(node + kWeakThis) != node) return memory.value<std::uint32_t>(node + kIntrusiveCount);
+  const Address counts = memory.word(node + kWeakThis + 8);
+  return counts == 0 ? 0 : memory.value<std::uint32_t>(counts + kSharedCount);
+}
+
+}  // namespace
+
+Counts::Counts(const Graph& graph, Mirror& memory) : graph_(graph), memory_(memory), found_(graph.nodes().size()) {
+  for (const GraphEdge& edge : graph.edges()) {
+    if (is_owned(edge)) ++found_[edge.target];
+  }
+}
+
+bool Counts::is_owned(const GraphEdge& edge) const {
+  // Guesses may be borrowed references, and operands of a frame that runs may be gone.
+  if (edge.source == kRootNode || edge.label == Label::kWord || edge.label == Label::kOperand) return false;
+  const GraphNode& source = graph_.nodes()[edge.source];
+  const bool as_tensor = source.kind == Kind::kTensor && graph_.nodes()[edge.target].kind == Kind::kPythonTensor;
+  // A tensor keeps its Python object while something else keeps the tensor.
+  return !as_tensor || count_of(source) > 1;
+}
+
+std::uint64_t Counts::count_of(const GraphNode& object) const {
+  switch (object.kind) {
+    case Kind::kTensor:
+    case Kind::kStorage:
+      return memory_.value<std::uint32_t>(object.address + kIntrusiveCount);
+    case Kind::kNode:
+      return count_of_node(memory_, object.address);
+    default:
+      return memory_.word(object.address);
+  }
+}
+
+bool Counts::all_found(NodeIndex node) const {
+  const GraphNode& object = graph_.nodes()[node];
+  // An interpreter's frame has no count: it goes with the call.
+  return object.kind == Kind::kFrame || count_of(object) == found_[node];
+}
+
+}  // namespace dcmt::scan
