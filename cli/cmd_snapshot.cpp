@@ -94,7 +94,7 @@ nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Cen
 }
 
 int snapshot(const Arguments& arguments) {
-  const std::string layouts = (data_folder() / "layouts").string();
+  const scan::LayoutFolders layouts{(data_folder() / "layouts").string(), prepared_folder().string()};
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());

@@ -287,7 +287,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   verdict.reasons = verdict.warnings = verdict.traces = {"one"};
   verdict.facts = {fact};
   schema.check(Json::parse(JsonDocument("check").with(gate::Checks{{verdict}})), "check", "check");
-  schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
+  schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
+               "doctor", "doctor");
   Json outer = Json::parse(TracesDocument("report").finish());
   outer.erase("traces");
   schema.check(outer, "document", "document");
