@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/replay_choice.h"
 #include "analyzer/replay/replay_views.h"
-#include "cli/aside.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
@@ -34,7 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 using analyzer::Finding;
 using analyzer::ReplayPlan;
-using analyzer::ReplayRegion;
 using model::Replay;
 
 struct Options {
@@ -95,6 +94,37 @@ Expected<Executor> find_executor() {
   return found;
 }
 
+/// What the replay and its recorder say on standard error goes to a file meanwhile: it is not what was asked for.
+class Aside {
+ public:
+  explicit Aside(const fs::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+    if (to < 0) return;
+    dup2(to, STDERR_FILENO);
+    close(to);
+  }
+  ~Aside() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// The last line so far; empty if there is none.
+  [[nodiscard]] std::string last_line() const {
+    std::ifstream said(file_);
+    std::string last;
+    for (std::string line; std::getline(said, line);) {
+      if (!line.empty()) last = line;
+    }
+    return last;
+  }
+
+ private:
+  fs::path file_;
+  int before_;
+};
+
 void put_first_in_path(const char* variable, const std::string& folder) {
   const char* before = std::getenv(variable);
   const std::string all = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
@@ -116,7 +146,6 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
   run.libraries = library_folder().string();
-  run.prepared = prepared_folder().string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;
   // Never what the trace names: it may come from anywhere.
@@ -135,47 +164,19 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   return std::move(traces.front());
 }
 
-/// The stretches to replay, each with its findings.
+/// What is to be replayed; what cannot be, while the rest can, is printed.
 Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& trace) {
-  const analyzer::Analysis& analysis = trace.analysis;
+  const auto here = [&](const Error& error) { return Error{error.code, trace.path + ": " + error.message}; };
+  Expected<analyzer::ReplayChoice> choice = analyzer::choose_replays(trace.analysis, {options.finding, options.step});
+  if (!choice.ok()) return here(choice.error());
+  for (const Error& error : choice->left_out) print_error(here(error));
   std::vector<Replay> replays;
-  const auto add = [&](const ReplayRegion& region, const Finding* finding) -> Status {
-    auto known = std::find_if(replays.begin(), replays.end(),
-                              [&](const Replay& replay) { return replay.plan.region == region; });
-    if (known == replays.end()) {
-      Expected<ReplayPlan> plan = analyzer::plan_of(analysis, region);
-      if (!plan.ok()) {
-        const std::string of = finding != nullptr ? fmt::format("finding {}: ", finding->number) : "";
-        return {plan.error().code, trace.path + ": " + of + plan.error().message};
-      }
-      Replay replay;
-      replay.plan = std::move(*plan);
-      replay.switches = options.switches;
-      known = replays.insert(replays.end(), std::move(replay));
-    }
-    if (finding != nullptr) known->findings.push_back(finding);
-    return {};
-  };
-  if (options.step) {
-    DCMT_ASSIGN_OR_RETURN(const ReplayRegion region, analyzer::region_of_step(analysis, *options.step));
-    if (const Status added = add(region, nullptr); !added.ok()) return added.error();
-    return replays;
+  for (analyzer::ChosenReplay& chosen : choice->replays) {
+    Replay& replay = replays.emplace_back();
+    replay.plan = std::move(chosen.plan);
+    replay.findings = std::move(chosen.findings);
+    replay.switches = options.switches;
   }
-  std::vector<Error> left_out;
-  for (const Finding& finding : analysis.findings) {
-    if (options.finding && finding.number != *options.finding) continue;
-    const Expected<ReplayRegion> region = analyzer::region_of(analysis, finding);
-    const Status added = region.ok() ? add(*region, &finding) : Status(region.error());
-    if (!added.ok()) left_out.push_back(added.error());
-  }
-  if (replays.empty() && !left_out.empty()) return left_out.front();
-  for (const Error& error : left_out) print_error(error);  // the others can be played
-  if (!replays.empty()) return replays;
-  if (options.finding) {
-    return Error{ErrorCode::kUsage, fmt::format("{} has no finding {}; see: dc-memtrace report {}", trace.path,
-                                                *options.finding, trace.path)};
-  }
-  if (const Status added = add(analyzer::region_of_peak(analysis), nullptr); !added.ok()) return added.error();
   return replays;
 }
 
@@ -220,9 +221,9 @@ int reproduce(const Options& options) {
   }
   const model::ReproduceView view = model::reproduce_view(trace.path, trace.analysis, *replays);
   if (options.json) {
-    TracesDocument document("reproduce");
+    TracesDocument document("reproduce", std::cout);
     document.add(view);
-    std::cout << document.finish();
+    document.finish();
   } else {
     std::cout << reproduce_text(view, Style::of_stdout());
   }

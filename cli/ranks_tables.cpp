@@ -72,20 +72,14 @@ std::string_view fate_text(Fate fate) {
   return "";
 }
 
-/// Ranks of one text together; of many texts the first and the last.
+/// Of many sides the first and the last.
 template <class Side, class Text>
 std::string sides_text(const std::vector<Side>& sides, const Text& text_of) {
   constexpr std::size_t kMostSides = 3;
-  std::vector<std::pair<std::string, Ranks>> alike;
-  for (const Side& side : sides) {
-    const std::string text = text_of(side);
-    if (alike.empty() || alike.back().first != text) alike.emplace_back(text, Ranks());
-    alike.back().second.insert(alike.back().second.end(), side.ranks.begin(), side.ranks.end());
-  }
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < alike.size(); ++i) {
-    const bool shown = alike.size() <= kMostSides || i == 0 || i + 1 == alike.size();
-    if (shown) parts.push_back(fmt::format("{} on {}", alike[i].first, ranks_name(alike[i].second)));
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const bool shown = sides.size() <= kMostSides || i == 0 || i + 1 == sides.size();
+    if (shown) parts.push_back(fmt::format("{} on {}", text_of(sides[i]), ranks_name(sides[i].ranks)));
     if (!shown && i == 1) parts.emplace_back("...");
   }
   return joined(parts, "; ");
@@ -105,7 +99,7 @@ std::string where_of(const RankComparison& comparison, std::int64_t step, std::s
 }
 
 std::string peaks_text(const analyzer::MemoryDifference& memory) {
-  return sides_text(memory.peaks, [](const auto& side) { return rounded_bytes(side.bytes.value); });
+  return sides_text(peaks_apart(memory), [](const auto& side) { return rounded_bytes(side.bytes.value); });
 }
 
 std::string more_text(std::size_t rows, std::string_view what) {

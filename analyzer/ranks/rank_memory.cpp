@@ -16,6 +16,9 @@ constexpr std::int64_t kNoticedShare = 20;  // a twentieth
 constexpr std::size_t kMostPlaces = 5;
 constexpr std::int64_t kWorthALine = 10;  // a place that differs by a tenth of the one that differs most
 
+/// Whether anyone cares about so many bytes, beside a highest peak: batches need not be equal on all ranks.
+bool noticed(std::int64_t bytes, Bytes highest) { return bytes >= kNoticed && bytes >= highest.value / kNoticedShare; }
+
 /// Heights by place while the blocks of a device begin and end.
 class Places {
  public:
@@ -192,13 +195,26 @@ RankMemory rank_memory(const Analysis& analysis) {
   return memory;
 }
 
+std::vector<BytesOfRanks> peaks_apart(const MemoryDifference& memory) {
+  std::vector<BytesOfRanks> apart;
+  for (const BytesOfRanks& side : memory.peaks) {
+    if (apart.empty() || noticed(apart.back().bytes.value - side.bytes.value, memory.peaks.front().bytes)) {
+      apart.push_back(side);
+    } else {
+      Ranks& ranks = apart.back().ranks;
+      ranks.insert(ranks.end(), side.ranks.begin(), side.ranks.end());
+    }
+  }
+  for (BytesOfRanks& side : apart) std::ranges::sort(side.ranks);
+  return apart;
+}
+
 std::optional<MemoryDifference> compare_memory(const std::vector<const RankMemory*>& ranks) {
   if (ranks.size() < 2) return std::nullopt;
   MemoryDifference difference;
   difference.peaks = sides_of<BytesOfRanks>(ranks, [](const RankMemory& rank) { return rank.peak; });
-  const std::int64_t highest = difference.peaks.front().bytes.value;
-  const auto noticed = [&](std::int64_t bytes) { return bytes >= kNoticed && bytes >= highest / kNoticedShare; };
-  bool differs = noticed(highest - difference.peaks.back().bytes.value);
+  const Bytes highest = difference.peaks.front().bytes;
+  bool differs = noticed(highest.value - difference.peaks.back().bytes.value, highest);
 
   const std::vector<std::int64_t> steps = steps_in_common(ranks);
   if (steps.size() > 1) {
@@ -212,7 +228,7 @@ std::optional<MemoryDifference> compare_memory(const std::vector<const RankMemor
         ranks, [&](const RankMemory& rank) { return gained(rank) / std::max<std::int64_t>(1, count); });
     const auto [least, most] = std::minmax_element(
         ranks.begin(), ranks.end(), [&](const RankMemory* a, const RankMemory* b) { return gained(*a) < gained(*b); });
-    differs = differs || noticed(gained(**most) - gained(**least));
+    differs = differs || noticed(gained(**most) - gained(**least), highest);
   }
   if (!differs) return std::nullopt;
   difference.places = places_that_differ(ranks, steps);

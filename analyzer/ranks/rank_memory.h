@@ -92,4 +92,7 @@ struct MemoryDifference {
 /// the first to the last step in common: batches need not be equal on all ranks.
 [[nodiscard]] std::optional<MemoryDifference> compare_memory(const std::vector<const RankMemory*>& ranks);
 
+/// The peaks; those that differ by less than that are one, as high as the highest of them.
+[[nodiscard]] std::vector<BytesOfRanks> peaks_apart(const MemoryDifference& memory);
+
 }  // namespace dcmt::analyzer

@@ -107,5 +107,21 @@ TEST(RankMemoryTest, WithoutStepsPeaksCompare) {
   EXPECT_FALSE(difference->places.front().from_step);
 }
 
+TEST(RankMemoryTest, PeaksThatNobodyWouldTellApartAreOne) {
+  MemoryDifference memory;
+  memory.peaks = {{{3}, Bytes(40 * kMiB)},
+                  {{5}, Bytes(39 * kMiB)},
+                  {{0}, Bytes(38 * kMiB)},
+                  {{1, 2}, Bytes(20 * kMiB)},
+                  {{4}, Bytes(20 * kMiB - 8)}};
+  const std::vector<BytesOfRanks> apart = peaks_apart(memory);
+  ASSERT_EQ(apart.size(), 3u);
+  EXPECT_EQ(apart[0].ranks, (Ranks{3, 5}));
+  EXPECT_EQ(apart[0].bytes, Bytes(40 * kMiB));
+  EXPECT_EQ(apart[1].ranks, (Ranks{0})) << "a twentieth less than the highest";
+  EXPECT_EQ(apart[2].ranks, (Ranks{1, 2, 4}));
+  EXPECT_EQ(apart[2].bytes, Bytes(20 * kMiB));
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

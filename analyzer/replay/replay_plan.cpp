@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/replay/replay_buffers.h"
+#include "analyzer/replay/replay_cycles.h"
 #include "analyzer/replay/replay_levels.h"
 #include "trace/sql/meta_keys.h"
 
@@ -15,7 +17,11 @@ namespace {
 class PlanBuilder {
  public:
   PlanBuilder(const Analysis& analysis, const ReplayRegion& region)
-      : analysis_(analysis), data_(*analysis.data), region_(region) {}
+      : analysis_(analysis),
+        data_(*analysis.data),
+        region_(region),
+        cycles_(analysis, region_),
+        buffers_(data_, cycles_, plan_.buffers) {}
 
   Expected<ReplayPlan> build() {
     if (data_.sums_only_in(region_.from, Sequence(region_.to.value - 1)) != nullptr) {
@@ -25,17 +31,9 @@ class PlanBuilder {
     }
     plan_.region = region_;
     plan_.cut_off = data_.meta_text(meta::kExit).starts_with("signal");
-    choose_device();
+    plan_.device = cycles_.device();
     find_last_operator();
-    find_pools();
-    find_gathers_that_recycle();
-    std::vector<const Cycle*> cycles;
-    for (const Cycle& cycle : analysis_.releases.cycles) {
-      if (touches_region(cycle)) cycles.push_back(&cycle);
-    }
-    std::sort(cycles.begin(), cycles.end(),
-              [](const Cycle* a, const Cycle* b) { return a->gather->span.from_seq < b->gather->span.from_seq; });
-    for (const Cycle* cycle : cycles) add_cycle(*cycle);
+    for (const Cycle* cycle : cycles_.in_order()) add_cycle(*cycle);
     if (plan_.buffers.empty()) {
       return Error{ErrorCode::kBadInput, "nothing was gathered there: there is no release to replay."};
     }
@@ -61,10 +59,10 @@ class PlanBuilder {
     std::vector<OwnedBytes> owned;
     for (const auto& [buffer, bytes] : owned_) owned.push_back(bytes);
     add_levels(data_, owned, plan_);
-    number_parameters();
+    buffers_.number_parameters();
     plan_.facts = facts_in(analysis_, plan_.device, region_.from, region_.to, Bytes());
     for (const ReleaseRow& row : analysis_.releases.rows) {
-      if (in(row.mark->span.from_seq) && !replayable(row)) ++left_out_;
+      if (region_.has(row.mark->span.from_seq) && !replayable(row)) ++left_out_;
     }
     if (left_out_ > 0) {
       plan_.notes.push_back(
@@ -97,80 +95,15 @@ class PlanBuilder {
     Sequence at;  ///< of its first gather in the replay
   };
 
-  [[nodiscard]] bool in(Sequence at) const { return at >= region_.from && at < region_.to; }
-
   /// True for what comes after the region, of a cycle that began before its end: in the replay, too, a parameter that
   /// was prefetched for the next step has its release, and a release its later reads.
   [[nodiscard]] bool completes(Sequence at, const Cycle& cycle) const {
     return at >= region_.to && !cycle.persistent && !region_.steps.empty();
   }
 
-  /// The device of the gathered storages.
-  void choose_device() {
-    plan_.device = analysis_.main().device;
-    for (const Cycle& cycle : analysis_.releases.cycles) {
-      if (const Block* block = block_of(*given_by(cycle)); block != nullptr && in(cycle.gather->span.from_seq)) {
-        plan_.device = block->device;
-        return;
-      }
-    }
-  }
-
   void find_last_operator() {
     const Operator* last = region_.steps.empty() ? last_operator(data_) : nullptr;
-    if (last != nullptr && in(end_of(*last))) last_operator_ = last;
-  }
-
-  /// What the buffers of a pool have in common, as reuse.cpp has it.
-  using Pool = std::tuple<std::int64_t, StringId, Bytes>;
-  static Pool pool_of(const Mark& gather) { return {gather.key->graph, gather.name, gather.bytes.value_or(Bytes())}; }
-
-  /// Buffers that several keys were gathered into. Others of their pool are played as they are, by the same operator,
-  /// or they would be none of the pool.
-  void find_pools() {
-    std::map<StorageId, Key> first;
-    for (const Cycle& cycle : analysis_.releases.cycles) {
-      const auto [key, fresh] = first.try_emplace(cycle.gather->storage, cycle.key());
-      if (!fresh && key->second != cycle.key()) pools_.insert(pool_of(*cycle.gather));
-    }
-  }
-
-  /// Gathers after the region that show of a buffer released in it that its pool hands it on.
-  void find_gathers_that_recycle() {
-    if (region_.steps.empty()) return;
-    for (const ReleaseRow& row : analysis_.releases.rows) {
-      if (row.verdict != Verdict::kRecycled || !in(row.mark->span.from_seq)) continue;
-      const Sequence again = data_.storage_changes.given_after(row.mark->storage, row.at());
-      if (again >= region_.to) recycle_.insert(again);
-    }
-  }
-
-  [[nodiscard]] bool touches_region(const Cycle& cycle) const {
-    if (in(cycle.gather->span.from_seq)) return true;
-    if (cycle.gather->span.from_seq >= region_.to) return recycle_.contains(cycle.gather->span.from_seq);
-    if (std::any_of(cycle.waits.begin(), cycle.waits.end(),
-                    [&](const Mark* wait) { return in(wait->span.from_seq); })) {
-      return true;
-    }
-    return std::any_of(cycle.releases.begin(), cycle.releases.end(), [&](const ReleaseRow* row) {
-      return in(row->mark->span.from_seq) || std::any_of(row->reads().begin(), row->reads().end(),
-                                                         [&](const Mark* read) { return in(read->span.from_seq); });
-    });
-  }
-
-  /// The mark that gave the storage: a gather may give an empty one and leave the rest to the wait.
-  static const Mark* given_by(const Cycle& cycle) {
-    for (const Mark* wait : cycle.waits) {
-      if (wait->storage.valid() && wait->storage != cycle.gather->storage) return wait;
-    }
-    return cycle.gather;
-  }
-
-  [[nodiscard]] const Block* block_of(const Mark& given) const {
-    for (const Block* block : data_.blocks_by_storage.of(given.storage)) {
-      if (block->span.covers(given.span.from_seq)) return block;
-    }
-    return nullptr;
+    if (last != nullptr && region_.has(end_of(*last))) last_operator_ = last;
   }
 
   void add(ReplayDo what, Sequence at, ThreadId thread, std::size_t buffer) {
@@ -183,8 +116,8 @@ class PlanBuilder {
   }
 
   void add_cycle(const Cycle& cycle) {
-    const Mark& given = *given_by(cycle);
-    const Block* block = block_of(given);
+    const Mark& given = *ReplayCycles::given_by(cycle);
+    const Block* block = cycles_.block_of(given);
     Bytes bytes = given.bytes.value_or(Bytes());
     if (bytes.value == 0 || (block != nullptr && block->device != plan_.device)) return;
     if (block != nullptr && bytes.value < block->bytes.value && alone_in(*block, given)) bytes = block->bytes;
@@ -195,7 +128,7 @@ class PlanBuilder {
     const Sequence begin = begin_of(cycle, given, known ? nullptr : block, now.last);
     if (now.gathered && !again) leave(now, begin, known, cycle.gather->by.thread);
     if (!again) {
-      add_buffer(cycle, given, bytes, block);
+      buffers_.add(cycle, given, bytes, block);
       begins_.push_back({cycle.gather, block, begin});
     }
     const std::size_t buffer = again ? now.buffer : plan_.buffers.size() - 1;
@@ -208,7 +141,7 @@ class PlanBuilder {
     add(ReplayDo::kGather, begin, cycle.gather->by.thread, now.buffer);
     events_.back().again = again;
     for (const Mark* wait : cycle.waits) {
-      if (in(wait->span.from_seq)) add(ReplayDo::kWait, wait->span.from_seq, wait->by.thread, now.buffer);
+      if (region_.has(wait->span.from_seq)) add(ReplayDo::kWait, wait->span.from_seq, wait->by.thread, now.buffer);
     }
     find_end(cycle, given, now);
     add_releases(cycle, now);
@@ -315,40 +248,6 @@ class PlanBuilder {
     return block.storage == given.storage && block.bytes.value - given.bytes->value < kMostRounding;
   }
 
-  void add_buffer(const Cycle& cycle, const Mark& given, Bytes bytes, const Block* block) {
-    ReplayBuffer buffer;
-    buffer.key = cycle.key();
-    buffer.storage = given.storage;
-    buffer.bytes = bytes;
-    buffer.rounding = Bytes(bytes.value - given.bytes.value_or(bytes).value);
-    buffer.dtype = given.dtype;
-    buffer.persistent = cycle.persistent;
-    if (block != nullptr) {
-      buffer.stream = block->stream;
-      const auto [first, fresh] = first_in_.try_emplace(block, plan_.buffers.size());
-      ReplayBuffer* other = fresh ? nullptr : &plan_.buffers[first->second];
-      const bool pooled = pools_.contains(pool_of(*cycle.gather));
-      if (other != nullptr && (other->shares || other->key != cycle.key())) {
-        buffer.shares = other->shares = first->second;
-      } else {
-        first->second = plan_.buffers.size();
-        if (pooled) buffer.shares = first->second;
-      }
-    }
-    for (const ReleaseRow* row : cycle.releases) {
-      const Holders* holders = row->holders();
-      if (holders == nullptr) continue;
-      for (const HolderPath& path : holders->paths) {
-        for (const HolderName& name : path.names) {
-          buffer.holders.push_back(
-              {name.kind, std::string(data_.text(name.name)), std::string(data_.text(path.function))});
-        }
-      }
-      buffer.unnamed = holders->unexplained() > 0 || buffer.holders.empty();
-    }
-    plan_.buffers.push_back(std::move(buffer));
-  }
-
   /// Where the buffer is taken: at its block, if nothing of the key, no other gather of the storage and no step lies
   /// between that and the gather.
   [[nodiscard]] Sequence begin_of(const Cycle& cycle, const Mark& given, const Block* block, Sequence last) const {
@@ -381,7 +280,7 @@ class PlanBuilder {
       now.last = std::max(now.last, row->at());
       now.released = now.released || final;
       const bool before = from < region_.from && !cycle.persistent;
-      if (in(from) || before || (completes(from, cycle) && !counted_out)) {
+      if (region_.has(from) || before || (completes(from, cycle) && !counted_out)) {
         add(ReplayDo::kRelease, frees ? end : row->at(), mark.by.thread, now.buffer);
         events_.back().users = mark.declared.value_or(1);
         events_.back().clears_tensor_only = !frees || now.ends_with_storage;
@@ -389,8 +288,8 @@ class PlanBuilder {
       }
       for (const Mark* read : row->reads()) {
         const Sequence at = read->span.from_seq;
-        const bool later = in(from) && completes(at, cycle);
-        if (!in(at) && !later) continue;
+        const bool later = region_.has(from) && completes(at, cycle);
+        if (!region_.has(at) && !later) continue;
         now.read_after_region = now.read_after_region || later;
         add(ReplayDo::kRead, at, read->by.thread, now.buffer);
         events_.back().bytes = read->bytes.value_or(Bytes());
@@ -400,7 +299,7 @@ class PlanBuilder {
 
   void add_memory_errors() {
     for (const OutOfMemory& error : data_.out_of_memory) {
-      if (!in(error.seq) || error.device != plan_.device) continue;
+      if (!region_.has(error.seq) || error.device != plan_.device) continue;
       add(ReplayDo::kMemory, error.seq, error.by.thread, 0);
       events_.back().bytes = error.requested;
     }
@@ -417,32 +316,18 @@ class PlanBuilder {
     }
   }
 
-  /// All graphs are one rank's in the replay, whose parameters have one size each.
-  void number_parameters() {
-    std::map<std::tuple<Key, Bytes, Bytes>, std::int64_t> ids;
-    std::set<std::int64_t> taken;
-    std::int64_t next = 0;
-    for (const ReplayBuffer& buffer : plan_.buffers) next = std::max(next, buffer.key.key + 1);
-    for (ReplayBuffer& buffer : plan_.buffers) {
-      const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes, buffer.rounding}, buffer.key.key);
-      if (fresh && !taken.insert(id->second).second) taken.insert(id->second = next++);
-      buffer.id = id->second;
-    }
-  }
-
   const Analysis& analysis_;
   const TraceData& data_;
   const ReplayRegion& region_;
+  const ReplayCycles cycles_;
   const Operator* last_operator_ = nullptr;  ///< of the program; nullptr if steps end the region
   ReplayPlan plan_;
+  ReplayBuffers buffers_;      ///< of the plan
   std::vector<Begin> begins_;  ///< by buffer
   std::vector<ReplayEvent> events_;
   std::map<std::size_t, OwnedBytes> owned_;  ///< by buffer
   std::map<Key, Current> current_;
-  std::map<const Block*, std::size_t> first_in_;
   std::set<std::size_t> dropped_;
-  std::set<Pool> pools_;
-  std::set<Sequence> recycle_;  ///< gathers
   std::int64_t left_out_ = 0;
 };
 

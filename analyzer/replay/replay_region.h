@@ -13,6 +13,8 @@ namespace dcmt::analyzer {
 struct ReplayRegion {
   Sequence from, to;        ///< [from, to)
   std::vector<Step> steps;  ///< those that end in it, in order
+
+  [[nodiscard]] bool has(Sequence at) const { return at >= from && at < to; }
   friend bool operator==(const ReplayRegion& a, const ReplayRegion& b) { return a.from == b.from && a.to == b.to; }
 };
 
