@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ int report(const Options& options) {
   if (!opened.ok()) return print_error(opened.error());
   const Style style = Style::of_stdout();
   bool found = false;
-  TracesDocument json("report");
+  std::optional<TracesDocument> json;
+  if (options.json) json.emplace("report", std::cout);
   ReportText text(opened->size() > 1, style);
   analyzer::RanksOfRun ranks;
   for (OpenedTrace& each : *opened) {
@@ -37,14 +39,18 @@ int report(const Options& options) {
     if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return print_error(kept.error());
     const model::Report report = model::report_of(trace->path, trace->analysis);
     found = found || report.found();
-    if (options.json) {
-      json.add(report);
+    if (json) {
+      json->add(report);
     } else {
       text.add(report);
       ranks.add(trace->analysis);
     }
   }
-  std::cout << (options.json ? json.finish() : text.text() + run_text(ranks, style));
+  if (json) {
+    json->finish();
+  } else {
+    std::cout << text.text() << run_text(ranks, style);
+  }
   return found && options.fail_on_findings ? kExitFindings : kExitOk;
 }
 

@@ -45,22 +45,29 @@ std::map<std::string, analyzer::GroupBy> groups_by_name() {
 /// What one trace has to show, as text or as JSON.
 class Shown {
  public:
-  Shown(const Options& options, const std::string& command) : options_(options), json_(command) {}
+  Shown(const Options& options, const std::string& command) {
+    if (options.json) json_.emplace(command, std::cout);
+  }
 
   template <Described ShownView, class MakeText>
   void add(const ShownView& view, const MakeText& make_text) {
-    if (options_.json) {
-      json_.add(view);
+    if (json_) {
+      json_->add(view);
     } else {
       text_ += make_text(view);
     }
   }
   void title(const std::string& text) { text_ += text; }
-  [[nodiscard]] std::string finish() { return options_.json ? json_.finish() : text_; }
+  void finish() {
+    if (json_) {
+      json_->finish();
+    } else {
+      std::cout << text_;
+    }
+  }
 
  private:
-  const Options& options_;
-  TracesDocument json_;
+  std::optional<TracesDocument> json_;
   std::string text_;
 };
 using Show = std::function<Status(OpenedTrace&, const Options&, const Style&, Shown&)>;
@@ -78,7 +85,7 @@ View of_opened(const Show& show_one) {
       if (const Status status = show_one(trace, options, style, shown); !status.ok())
         return print_error(status.error());
     }
-    std::cout << shown.finish();
+    shown.finish();
     return kExitOk;
   };
 }

@@ -1,13 +1,19 @@
 // `dc-memtrace snapshot`: who holds the memory of a running program, without recording it.
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <iostream>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "analyzer/model/snapshot.h"
 #include "cli/commands.h"
 #include "cli/installation.h"
-#include "cli/json_values.h"
+#include "cli/json_writer.h"
 #include "cli/text.h"
 #include "collector/scan/census.h"
 #include "collector/scan/holding_groups.h"
@@ -25,76 +31,76 @@ struct Arguments {
   bool json = false;
 };
 
-std::string holder_text(const scan::HoldingGroup& group) {
-  if (group.holder.empty())
-    return group.role == scan::Role::kNone ? "(no holder found)" : "(only the tensor it belongs to)";
+std::optional<std::string> role_of(scan::Role role) {
+  return role == scan::Role::kNone ? std::nullopt : std::optional(std::string(name_of(role)));
+}
+
+/// What was read, as the model has it.
+model::Snapshot snapshot_of(const Arguments& arguments, const scan::Census& census) {
+  const auto number = [](auto value) { return static_cast<std::int64_t>(value); };
+  model::Snapshot snapshot;
+  if (arguments.core.empty()) {
+    snapshot.pid = arguments.pid;
+  } else {
+    snapshot.core = arguments.core;
+  }
+  snapshot.python = census.python;
+  snapshot.torch = census.torch;
+  snapshot.smallest = Bytes(number(arguments.smallest));
+  snapshot.objects = number(census.objects);
+  snapshot.torn = number(census.torn);
+  snapshot.collecting = census.collecting;
+  snapshot.bytes_read = Bytes(number(census.bytes_read));
+  snapshot.seconds = census.seconds;
+  for (const scan::HeldStorage& from : census.storages) {
+    model::SnapshotStorage& storage = snapshot.storages.emplace_back();
+    storage.data = number(from.data);
+    storage.bytes = Bytes(number(from.bytes));
+    storage.references = number(from.references);
+    storage.role = role_of(from.role);
+    for (const scan::Holder& holder : from.holders) storage.holders.push_back({holder.readable(), holder.confirmed});
+  }
+  for (scan::HoldingGroup& from : scan::group_by_holder(census)) {
+    snapshot.groups.push_back({std::move(from.holder), role_of(from.role), from.confirmed, Bytes(number(from.bytes)),
+                               number(from.storages), std::move(from.also)});
+  }
+  return snapshot;
+}
+
+std::string holder_text(const model::SnapshotGroup& group) {
+  if (group.holder.empty()) return group.role ? "(only the tensor it belongs to)" : "(no holder found)";
   return group.holder + (group.confirmed ? "" : "  (unconfirmed: it was being changed)");
 }
 
-std::string snapshot_text(const Arguments& arguments, const scan::Census& census, const Style& style) {
-  std::int64_t bytes = 0;
-  std::int64_t named = 0;
-  for (const scan::HeldStorage& storage : census.storages) {
-    bytes += static_cast<std::int64_t>(storage.bytes);
-    if (!storage.holders.empty() || storage.role != scan::Role::kNone)
-      named += static_cast<std::int64_t>(storage.bytes);
-  }
-  std::string text = style.bold(counted(static_cast<std::int64_t>(census.storages.size()), "storage") + " of " +
-                                rounded_bytes(static_cast<std::int64_t>(arguments.smallest)) + " or more, " +
-                                rounded_bytes(bytes) + "; a holder is named for " + rounded_bytes(named) + ".") +
-                     "\n\n";
+std::string snapshot_text(const model::Snapshot& snapshot, std::size_t most_rows, const Style& style) {
+  std::string text =
+      style.bold(counted(std::ssize(snapshot.storages), "storage") + " of " + rounded_bytes(snapshot.smallest.value) +
+                 " or more, " + rounded_bytes(snapshot.bytes().value) + "; a holder is named for " +
+                 rounded_bytes(snapshot.bytes_explained().value) + ".") +
+      "\n\n";
   Table table({"bytes", "storages", "role", "held by"}, {true, true, false, false});
-  const std::vector<scan::HoldingGroup> groups = scan::group_by_holder(census);
-  for (std::size_t i = 0; i < groups.size() && (arguments.all || i < arguments.rows); ++i) {
-    table.add({rounded_bytes(static_cast<std::int64_t>(groups[i].bytes)),
-               grouped(static_cast<std::int64_t>(groups[i].storages)), std::string(name_of(groups[i].role)),
+  const std::vector<model::SnapshotGroup>& groups = snapshot.groups;
+  for (std::size_t i = 0; i < groups.size() && i < most_rows; ++i) {
+    table.add({rounded_bytes(groups[i].bytes.value), grouped(groups[i].storages), groups[i].role.value_or(""),
                holder_text(groups[i])});
     for (const std::string& also : groups[i].also) table.add({"", "", "", "  also " + also});
   }
   text += table.text(style, "");
-  if (!arguments.all && groups.size() > arguments.rows) {
-    text += "… " + counted(static_cast<std::int64_t>(groups.size() - arguments.rows), "more holder") + ": --all\n";
+  if (groups.size() > most_rows) {
+    text += "… " + counted(static_cast<std::int64_t>(groups.size() - most_rows), "more holder") + ": --all\n";
   }
   text += "\n" +
-          style.dim((arguments.core.empty() ? "process " + std::to_string(arguments.pid) : printable(arguments.core)) +
-                    " · CPython " + census.python + " · torch " + census.torch + " · " +
-                    grouped(static_cast<std::int64_t>(census.objects)) + " objects, " +
-                    grouped(static_cast<std::int64_t>(census.torn)) + " changed while they were read · read in " +
-                    duration(static_cast<std::int64_t>(census.seconds * 1e9)) +
-                    (arguments.core.empty() ? ", the program went on" : "")) +
+          style.dim((snapshot.pid ? "process " + std::to_string(*snapshot.pid) : printable(*snapshot.core)) +
+                    " · CPython " + snapshot.python + " · torch " + snapshot.torch + " · " + grouped(snapshot.objects) +
+                    " objects, " + grouped(snapshot.torn) + " changed while they were read · read in " +
+                    duration(static_cast<std::int64_t>(snapshot.seconds * 1e9)) +
+                    (snapshot.pid ? ", the program went on" : "")) +
           "\n";
   return text;
 }
 
-nlohmann::ordered_json snapshot_json(const Arguments& arguments, const scan::Census& census) {
-  using Json = nlohmann::ordered_json;
-  Json storages = Json::array();
-  for (const scan::HeldStorage& storage : census.storages) {
-    Json holders = Json::array();
-    for (const scan::Holder& holder : storage.holders)
-      holders.push_back({{"path", holder.readable()}, {"confirmed", holder.confirmed}});
-    const std::string role(name_of(storage.role));
-    storages.push_back({{"data", storage.data},
-                        {"bytes", storage.bytes},
-                        {"references", storage.references},
-                        {"role", role.empty() ? Json() : Json(role)},
-                        {"holders", holders}});
-  }
-  return {{"pid", arguments.core.empty() ? Json(arguments.pid) : Json()},
-          {"core", arguments.core.empty() ? Json() : Json(arguments.core)},
-          {"python", census.python},
-          {"torch", census.torch},
-          {"smallest", arguments.smallest},
-          {"objects", census.objects},
-          {"torn", census.torn},
-          {"collecting", census.collecting},
-          {"bytes_read", census.bytes_read},
-          {"seconds", census.seconds},
-          {"storages", storages}};
-}
-
 int snapshot(const Arguments& arguments) {
-  const scan::LayoutFolders layouts{(data_folder() / "layouts").string(), prepared_folder().string()};
+  const std::string layouts = (data_folder() / "layouts").string();
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
@@ -102,10 +108,12 @@ int snapshot(const Arguments& arguments) {
   Expected<scan::Census> census = censuses->take({.smallest = arguments.smallest, .native = !arguments.core.empty()});
   if (census.ok() && arguments.core.empty()) census = censuses->take({.smallest = arguments.smallest, .native = true});
   if (!census.ok()) return print_error(census.error());
+  const model::Snapshot snapshot = snapshot_of(arguments, *census);
   if (arguments.json) {
-    std::cout << printed(snapshot_json(arguments, *census)) << "\n";
+    std::cout << JsonDocument("snapshot").with(snapshot);
   } else {
-    std::cout << snapshot_text(arguments, *census, Style::of_stdout());
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    std::cout << snapshot_text(snapshot, arguments.all ? kAll : arguments.rows, Style::of_stdout());
   }
   return kExitOk;
 }

@@ -6,13 +6,16 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "analyzer/compare/difference.h"
 #include "analyzer/gate/verdict.h"
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
+#include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
+#include "analyzer/model/snapshot.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_views.h"
@@ -287,9 +290,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   verdict.reasons = verdict.warnings = verdict.traces = {"one"};
   verdict.facts = {fact};
   schema.check(Json::parse(JsonDocument("check").with(gate::Checks{{verdict}})), "check", "check");
-  schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
-               "doctor", "doctor");
-  Json outer = Json::parse(TracesDocument("report").finish());
+  model::Snapshot snapshot;
+  snapshot.storages = {{0x7000, Bytes(64), 1, "parameter", {{"main.model", true}}}};
+  snapshot.pid = 4711;
+  schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a process");
+  snapshot.pid.reset();
+  snapshot.core = "core.4711";
+  schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a core file");
+  schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
+  std::ostringstream without_traces;
+  TracesDocument("report", without_traces).finish();
+  Json outer = Json::parse(without_traces.str());
   outer.erase("traces");
   schema.check(outer, "document", "document");
   schema.expect_all_seen();
@@ -310,11 +321,12 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<analyzer::Linted>();
   model.add<analyzer::RunsDifference>();
   model.add<gate::Checks>();
+  model.add<model::Snapshot>();
   model.add<Diagnosis>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "diff", "check", "lint", "doctor"}) {
+  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }
@@ -349,6 +361,33 @@ TEST(JsonSchema, WhatTheReportSaysOfTheDefect) {
   EXPECT_EQ(finding["holders"]["paths"][0]["names"][1]["assignment"], "buf1 = buf0");
   EXPECT_TRUE(finding["holders"]["paths"][0]["names"][1]["delete_line"].is_null());
   EXPECT_EQ(finding["unexplained"], 0);
+}
+
+struct TextRow {
+  std::string text;
+  static constexpr std::string_view kShape = "text_row";
+  static void describe(auto&& field) { field("text", &TextRow::text, ""); }
+};
+struct LongTable {
+  model::Range<TextRow> rows;
+  static constexpr std::string_view kShape = "long_table";
+  static void describe(auto&& field) { field("rows", &LongTable::rows, ""); }
+};
+
+TEST(Json, ADocumentIsWrittenAsItComes) {
+  std::ostringstream out;
+  std::size_t most_kept = 0;
+  std::size_t made = 0;
+  const LongTable rows{{10'000, [&](std::size_t) {
+                          made += 100;
+                          most_kept = std::max(most_kept, made - std::min(made, out.str().size()));
+                          return TextRow{std::string(100, 'x')};
+                        }}};
+  TracesDocument document("test", out);
+  document.add(rows);
+  document.finish();
+  EXPECT_EQ(Json::parse(out.str())["traces"][0]["rows"].size(), 10'000u);
+  EXPECT_LT(most_kept, 100'000u) << "of more than a million";
 }
 
 TEST(Json, TextThatIsNoUtf8IsPrintedAllTheSame) {

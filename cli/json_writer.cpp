@@ -5,6 +5,9 @@
 namespace dcmt::cli {
 namespace {
 
+/// So much is written at once.
+constexpr std::size_t kPiece = 64 * 1024;
+
 /// Numbers and texts as the JSON library writes them.
 template <class Value>
 std::string scalar(const Value& value) {
@@ -27,6 +30,10 @@ void JsonWriter::end(char bracket) {
 }
 
 void JsonWriter::item() {
+  if (out_ != nullptr && text_.size() >= kPiece) {
+    *out_ << text_;
+    text_.clear();
+  }
   if (!empty_) text_ += ',';
   empty_ = false;
   line();
@@ -45,27 +52,35 @@ void JsonWriter::number(double value) { text_ += scalar(value); }
 void JsonWriter::text(std::string_view value) { text_ += scalar(value); }
 void JsonWriter::line() { text_.append("\n").append(2 * depth_, ' '); }
 
-JsonDocument::JsonDocument(std::string_view command) {
-  writer_.begin('{');
-  writer_.key("version");
-  writer_.value(kJsonVersion);
-  writer_.key("command");
-  writer_.value(command);
+namespace {
+
+void begin_document(JsonWriter& writer, std::string_view command) {
+  writer.begin('{');
+  writer.key("version");
+  writer.value(kJsonVersion);
+  writer.key("command");
+  writer.value(command);
 }
+
+}  // namespace
+
+JsonDocument::JsonDocument(std::string_view command) { begin_document(writer_, command); }
 
 std::string JsonDocument::finish() {
   writer_.end('}');
   return writer_.take() + "\n";
 }
 
-TracesDocument::TracesDocument(std::string_view command) : JsonDocument(command) {
+TracesDocument::TracesDocument(std::string_view command, std::ostream& out) : out_(out), writer_(out) {
+  begin_document(writer_, command);
   writer_.key("traces");
   writer_.begin('[');
 }
 
-std::string TracesDocument::finish() {
+void TracesDocument::finish() {
   writer_.end(']');
-  return JsonDocument::finish();
+  writer_.end('}');
+  out_ << writer_.take() << "\n";
 }
 
 }  // namespace dcmt::cli

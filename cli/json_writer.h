@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,6 +39,10 @@ concept TextValue = std::is_convertible_v<const Value&, std::string_view>;
 /// Writes one document, each value as it comes, so that rows that are made as they are read need no memory.
 class JsonWriter {
  public:
+  JsonWriter() = default;
+  /// To a stream, piece by piece, which must outlive it.
+  explicit JsonWriter(std::ostream& out) : out_(&out) {}
+
   void begin(char bracket);
   void end(char bracket);
   /// Before each value of a list.
@@ -84,7 +89,7 @@ class JsonWriter {
     });
   }
 
-  /// The document.
+  /// The document; of one that goes to a stream, what has not gone there yet.
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
@@ -96,6 +101,7 @@ class JsonWriter {
   void text(std::string_view value);
   void line();
 
+  std::ostream* out_ = nullptr;  ///< nullptr: the document stays here
   std::string text_;
   std::size_t depth_ = 0;
   bool empty_ = true;  ///< the innermost list or object, so far
@@ -134,21 +140,26 @@ class JsonDocument {
   }
   [[nodiscard]] std::string finish();
 
- protected:
+ private:
   JsonWriter writer_;
 };
 
-/// The document of a command that has an object for each trace.
-class TracesDocument : JsonDocument {
+/// The document of a command that has an object for each trace. It goes to the stream as its rows are made: a command
+/// that fails half-way leaves it without its end.
+class TracesDocument {
  public:
-  explicit TracesDocument(std::string_view command);
+  TracesDocument(std::string_view command, std::ostream& out);
 
   template <Described Value>
   void add(const Value& of_trace) {
     writer_.item();
     writer_.value(of_trace);
   }
-  [[nodiscard]] std::string finish();
+  void finish();
+
+ private:
+  std::ostream& out_;
+  JsonWriter writer_;
 };
 
 }  // namespace dcmt::cli

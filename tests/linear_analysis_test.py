@@ -3,6 +3,7 @@ machine. What it keeps of each row is little."""
 
 from __future__ import annotations
 
+import json
 import math
 import pathlib
 import re
@@ -106,14 +107,17 @@ def with_memory(most: int, *arguments: object) -> subprocess.CompletedProcess:
     return recorded.tool(*arguments, preexec_fn=limit)
 
 
-@pytest.mark.parametrize("command", ["report", "show releases"])
-def test_text_of_releases_takes_little_memory(tmp_path, command):
+@pytest.mark.parametrize("command", ["report", "show releases", "show releases --json"])
+def test_releases_are_printed_with_little_memory(tmp_path, command):
     trace = Trace(tmp_path / "t.dcmt")
     released_under_many_frames(trace, 10_000)
     trace.save()
     done = with_memory(40, *command.split(), tmp_path / "t.dcmt")
     assert done.returncode == 0, done.stderr
-    assert "10,000" in done.stdout
+    if "--json" in command:
+        assert len(json.loads(done.stdout)["traces"][0]["releases"]) == 10_000
+    else:
+        assert "10,000" in done.stdout
 
 
 def test_a_cycle_takes_little_memory(tmp_path):

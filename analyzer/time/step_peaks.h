@@ -26,7 +26,7 @@ struct StepPeak {
     field("begin_bytes", &StepPeak::begin, "allocated when the step began");
     field("peak_bytes", &StepPeak::peak, "the most during the step");
     field("predicted_begin_bytes", &StepPeak::predicted_begin,
-          "the same two, had every residual storage been freed at its release; null if the step was not kept");
+          "the same two, had nothing been kept past its release, and nothing grown; null if the step was not kept");
     field("predicted_peak_bytes", &StepPeak::predicted_peak, "");
   }
 };

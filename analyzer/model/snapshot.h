@@ -1,0 +1,91 @@
+// What `snapshot` may say: who holds the memory of a program, as one reading of it found, or of its core file. It is of
+// no trace, so whoever read the memory fills it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/base/typed_id.h"
+
+namespace dcmt::model {
+
+struct SnapshotHolder {
+  std::string path;
+  bool confirmed = false;
+
+  static constexpr std::string_view kShape = "snapshot_holder";
+  static void describe(auto&& field) {
+    field("path", &SnapshotHolder::path,
+          "\"main (train.py:37): probe.seen[3]\"; \"libfoo.so: cache → Session\": from a static variable of a library, "
+          "with "
+          "the classes between it and the storage");
+    field("confirmed", &SnapshotHolder::confirmed, "each reference of the path was there in a second reading");
+  }
+};
+
+struct SnapshotStorage {
+  std::int64_t data = 0;
+  Bytes bytes;
+  std::int64_t references = 0;
+  std::optional<std::string> role;
+  std::vector<SnapshotHolder> holders;
+
+  static constexpr std::string_view kShape = "snapshot_storage";
+  static void describe(auto&& field) {
+    field("data", &SnapshotStorage::data, "address");
+    field("bytes", &SnapshotStorage::bytes, "");
+    field("references", &SnapshotStorage::references, "strong count of the storage object");
+    field("role", &SnapshotStorage::role, "\"parameter\", \"gradient\"; null: neither");
+    field("holders", &SnapshotStorage::holders,
+          "the one that reads best first; none: none was found, which is not that there is none");
+  }
+};
+
+/// Storages that one place holds: "main.losses[*]". For text.
+struct SnapshotGroup {
+  std::string holder;  ///< with [*] for indexes; empty: none was found
+  std::optional<std::string> role;
+  bool confirmed = false;
+  Bytes bytes;
+  std::int64_t storages = 0;
+  std::vector<std::string> also;  ///< other holders of its largest storage
+};
+
+struct Snapshot {
+  std::optional<std::int64_t> pid;  ///< this or `core`
+  std::optional<std::string> core;
+  std::string python, torch;
+  Bytes smallest;
+  std::int64_t objects = 0, torn = 0;
+  bool collecting = false;
+  Bytes bytes_read;
+  double seconds = 0;
+  std::vector<SnapshotStorage> storages;
+
+  std::vector<SnapshotGroup> groups;  ///< of these storages, most bytes first
+
+  static constexpr std::string_view kShape = "snapshot";
+  static void describe(auto&& field) {
+    field("pid", &Snapshot::pid, "null: of a core file");
+    field("core", &Snapshot::core, "path of the core file; null: of a process");
+    field("python", &Snapshot::python, "\"3.11\"");
+    field("torch", &Snapshot::torch, "\"2.11.0\"");
+    field("smallest", &Snapshot::smallest, "bytes of the smallest storage that counts");
+    field("objects", &Snapshot::objects, "that were decoded");
+    field("torn", &Snapshot::torn, "of them: changed while they were read");
+    field("collecting", &Snapshot::collecting, "Python's collector was running");
+    field("bytes_read", &Snapshot::bytes_read, "from the process");
+    field("seconds", &Snapshot::seconds, "that the reading took");
+    field("storages", &Snapshot::storages, "");
+  }
+
+  /// Of all storages.
+  [[nodiscard]] Bytes bytes() const;
+  /// Of those with a holder or a role.
+  [[nodiscard]] Bytes bytes_explained() const;
+};
+
+}  // namespace dcmt::model
