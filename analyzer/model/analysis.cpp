@@ -97,7 +97,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   watch.done(0.8);
   const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
   identify(data, analysis.findings);
-  for (DeviceAnalysis& device : analysis.devices) add_what_if(data, device, analysis.findings);
+  for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);
   analysis.remarks = remarks(data, analysis.releases);
   analysis.remarks.insert(analysis.remarks.end(), unheld.begin(), unheld.end());

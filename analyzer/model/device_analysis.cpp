@@ -111,13 +111,19 @@ class GapsOfFindings {
   std::map<const Block*, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
 };
 
-/// What grows besides what releases have left.
-void add_growth(const TraceData& data, const std::vector<Gap>& gaps, WhatIf& what_if) {
+/// What grows besides what releases have left: `gaps` are those of all findings of the device, `growth` those of its
+/// growth.
+void add_growth(const TraceData& data, const Releases& releases, const std::vector<Gap>& gaps,
+                std::vector<std::vector<Gap>> growth, DeviceAnalysis& device) {
+  WhatIf& what_if = device.what_if;
   const Peak measured = what_if.measured;
   what_if.dead_at_peak = bytes_in_gaps(gaps, measured.device, measured.seq);
   what_if.needed_at_peak = Bytes(measured.bytes.value - what_if.dead_at_peak.value);
   what_if.predicted = gaps.empty() ? measured : peak_of(data, measured.device, gaps);
-  what_if.predicted_last_use = what_if.predicted;
+  device.steps = step_peaks(data, releases.steps, measured.device, gaps);
+  growth.push_back(gaps_on(measured.device, gaps_at_last_use(data, releases.residual())));
+  const std::vector<Gap> last_use = GapsOfFindings(std::move(growth)).together();
+  what_if.predicted_last_use = last_use.empty() ? measured : peak_of(data, measured.device, last_use);
 }
 
 }  // namespace
@@ -136,7 +142,8 @@ DeviceAnalysis analyze_device(const TraceData& data, const Releases& releases, c
   return result;
 }
 
-void add_what_if(const TraceData& data, DeviceAnalysis& device, std::vector<Finding>& findings) {
+void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis& device,
+                 std::vector<Finding>& findings) {
   const Peak& peak = device.what_if.measured;
   std::vector<std::vector<Gap>> all(findings.size());
   for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -156,9 +163,11 @@ void add_what_if(const TraceData& data, DeviceAnalysis& device, std::vector<Find
     finding.predicted_peak = peak_of(data, peak.device, gaps.alone(i)).bytes;
   }
   device.shared = gaps.shared_at(peak.seq, findings);
-  const bool grows =
-      std::ranges::any_of(findings, [&](const Finding& each) { return each.growth && each.device == device.device; });
-  if (grows) add_growth(data, gaps.together(), device.what_if);
+  std::vector<std::vector<Gap>> growth;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].growth && findings[i].device == device.device) growth.push_back(gaps.of(i));
+  }
+  if (!growth.empty()) add_growth(data, releases, gaps.together(), std::move(growth), device);
 }
 
 }  // namespace dcmt::analyzer

@@ -39,7 +39,9 @@ struct DeviceAnalysis {
                                             StringId device);
 
 /// Fills what the findings of that device have to do with its peak: bytes dead and alive there, and the peak without
-/// each of them alone. Fills `device.shared`. Findings of other devices stay as they are.
-void add_what_if(const TraceData& data, DeviceAnalysis& device, std::vector<Finding>& findings);
+/// each of them alone. Fills `device.shared`; where something grows, what the device's peak and its steps would be
+/// without that, too. Findings of other devices stay as they are.
+void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis& device,
+                 std::vector<Finding>& findings);
 
 }  // namespace dcmt::analyzer

@@ -238,5 +238,84 @@ TEST(Grows, ParametersThatAreGatheredAreForTheRulesOfReleases) {
   for (const Finding& finding : findings_of(data)) EXPECT_NE(finding.rule, "grows");
 }
 
+TEST(Grows, EachStepsPeakIsPredictedWithoutIt) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), kSeen);
+  });
+  const TraceData data = trace.load();
+  const std::vector<StepPeak> steps = analyze(data).main().steps;
+  ASSERT_EQ(steps.size(), 10u);
+  for (std::int64_t step = 0; step < 10; ++step) {
+    const StepPeak& peak = steps[static_cast<std::size_t>(step)];
+    EXPECT_EQ(peak.peak, Bytes(5000 + 700 + 100 * (step + 1)));
+    EXPECT_EQ(peak.predicted_peak, Bytes(5000 + 700 + 100)) << "what this step made is still in use";
+  }
+}
+
+/// A parameter that is read after its release, in every step.
+TEST(Grows, WhatIsReadAfterItsReleaseCouldGoAtThatReadBesidesWhatGrows) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), kSeen);
+    const Handle weight = trace.allocate(3000);
+    trace.op("gather", [&] { trace.gather(0, weight); });
+    const auto release = trace.release(0, weight);
+    trace.op("aten::mm", [&] { trace.read(release, 0, weight, "aten::mm"); });
+    trace.op("aten::add");
+    trace.drop(trace.allocate(2000));
+    trace.drop(weight);
+  });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  const WhatIf& what_if = analysis.main().what_if;
+  EXPECT_EQ(what_if.measured.bytes, Bytes(5000 + 700 + 1000 + 3000 + 2000));
+  EXPECT_EQ(what_if.predicted.bytes, Bytes(5000 + 700 + 100 + 3000 + 2000))
+      << "it is read: that would break the program";
+  EXPECT_EQ(what_if.predicted_last_use.bytes, Bytes(5000 + 700 + 100 + 3000)) << "gone before the 2,000 come";
+}
+
+TEST(Grows, WhatWasMadeAfterTheReadingIsHeldAsMostByAVariable) {
+  TestTrace trace;
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    const Handle kept = trace.allocate(100);
+    if (step < 7) trace.held(kept, {.path = "main: total.grad_fn AddBackward0 → x", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: total.grad_fn");
+  EXPECT_EQ(findings[0].bytes, Bytes(1000));
+  EXPECT_EQ(findings[0].growth->seen, 7);
+}
+
+TEST(Grows, TheFixIsThatOfWhatHoldsIt) {
+  const auto fix = [](const HeldOf& of) {
+    TestTrace trace;
+    program(trace, 10, [&](int) {
+      at(trace, 21);
+      trace.held(trace.allocate(100), of);
+    });
+    const TraceData data = trace.load();
+    const std::vector<Finding> findings = findings_of(data);
+    EXPECT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings.front().rule, "grows");
+    EXPECT_EQ(findings.front().title, "grows");
+    EXPECT_EQ(findings.front().classes, (std::vector<std::string>{"D01"}));
+    EXPECT_FALSE(findings.front().why.empty());
+    return findings.front().fix;
+  };
+  HeldOf graph = kSeen;
+  graph.type = "graph";
+  EXPECT_NE(fix(kSeen).find("keep numbers or detached copies there"), std::string::npos);
+  EXPECT_NE(fix(graph).find("add numbers to it, not tensors"), std::string::npos);
+  EXPECT_NE(fix({.path = "main: total", .otherwise = true}).find("add numbers to it"), std::string::npos);
+  EXPECT_NE(fix({.path = "cycle A.x → B → A (through autograd nodes)", .otherwise = true}).find("cut one reference"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer
