@@ -57,8 +57,7 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   recorder::RunOptions run;
   run.folder = folder;
   run.libraries = library_folder().string();
-  run.prepared = prepared_folder().string();
-  run.layouts = {(data_folder() / "layouts").string(), run.prepared};
+  run.layouts = (data_folder() / "layouts").string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.operator_tables = command.operator_tables;
   run.replace = true;

@@ -214,6 +214,7 @@ TEST(ReservedBeyondActive, PoolsOfStreamsAreFound) {
   EXPECT_EQ(finding.bytes, Bytes(7 * 256 * kMiB));
   ASSERT_TRUE(finding.pools);
   const StreamPools& pools = *finding.pools;
+  EXPECT_EQ(data.text(pools.device), "cuda:0");
   EXPECT_EQ(pools.by_streams, Bytes(7 * 256 * kMiB));
   EXPECT_EQ(pools.rest(), Bytes(0));
   EXPECT_EQ(pools.blocks, 8);

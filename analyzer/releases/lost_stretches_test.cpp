@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -23,6 +25,42 @@ TEST(LostStretches, OverlapAndAreSearched) {
   EXPECT_FALSE(lost.touch(Sequence(30), Sequence(49))) << "the last record of a stretch is its end";
   EXPECT_TRUE(lost.touch(Sequence(30), Sequence())) << "to the end of the trace";
   EXPECT_FALSE(lost.touch(Sequence(60), Sequence()));
+}
+
+/// Blocks begin at the records 10, 20 and 30, a microsecond each apart.
+TEST(LostStretches, WhereOnlyTheTimeIsKnownTheStretchBeginsWithTheLastBlockBeforeIt) {
+  std::vector<Block> blocks(3);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i].span.from_seq = Sequence(static_cast<std::int64_t>(i + 1) * 10);
+    blocks[i].span.from_ns = TimeNs(static_cast<std::int64_t>(i + 1) * 1000);
+  }
+  const auto begin = [&](std::int64_t ns, std::int64_t seq) {
+    TraceData data;
+    for (const Block& block : blocks) data.blocks_by_begin.add(block.span.from_seq, &block);
+    Loss one = loss(seq, seq + 1);
+    one.from_ns = TimeNs(ns);
+    data.losses.push_back(one);
+    const LostStretches lost(data);
+    std::int64_t at = 1;
+    while (at < 100 && !lost.touch(Sequence(at), Sequence(at))) ++at;
+    return at;
+  };
+  EXPECT_EQ(begin(2500, 35), 20);
+  EXPECT_EQ(begin(2000, 35), 20) << "the block had begun";
+  EXPECT_EQ(begin(500, 35), 1) << "before the first one: from the begin on";
+  EXPECT_EQ(begin(9000, 25), 25) << "not later than the record that says so";
+}
+
+TEST(LostStretches, OfSeveralInAnyOrderEachCounts) {
+  TraceData data;
+  for (const Loss& one : {loss(50, 60), loss(10, 20), loss(20, 22), loss(30, 31)}) data.losses.push_back(one);
+  const LostStretches lost(data);
+  EXPECT_TRUE(lost.touch(Sequence(12), Sequence(13)));
+  EXPECT_TRUE(lost.touch(Sequence(20), Sequence(21)));
+  EXPECT_FALSE(lost.touch(Sequence(22), Sequence(29)));
+  EXPECT_TRUE(lost.touch(Sequence(22), Sequence(30)));
+  EXPECT_TRUE(lost.touch(Sequence(55), Sequence(55)));
+  EXPECT_FALSE(lost.touch(Sequence(31), Sequence(49)));
 }
 
 }  // namespace

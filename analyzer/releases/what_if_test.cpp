@@ -179,5 +179,18 @@ TEST(WhatIfTest, PredictsTheHealthyPeakOfFiftyRandomPlansExactly) {
   EXPECT_GT(different, 25) << "the plans must show the defect to test anything";
 }
 
+TEST(WhatIfTest, AReadOutsideOfOperatorsIsTheLastUseToo) {
+  TestTrace trace;
+  const TestTrace::Handle a = trace.allocate(100);
+  trace.gather(0, a);
+  const auto release = trace.release(0, a);
+  trace.drop(trace.allocate(40));
+  trace.read(release, 0, a, "kernel");
+  trace.op("aten::add", [&] { trace.drop(trace.allocate(30)); });
+  trace.drop(a);
+  const TraceData data = trace.load();
+  EXPECT_EQ(what_if_of(data).predicted_last_use.bytes, Bytes(140)) << "it is in use while the 40 are there";
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

@@ -5,7 +5,7 @@
 
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/stacks.h"
-#include "trace/sql/meta_keys.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer::rules {
 namespace {
@@ -55,14 +55,14 @@ struct Waited {
 
 /// The blocks that waited at the peak.
 std::vector<Waited> waiting_at(const TraceData& data, const WaitsAtPeak& peak) {
-  const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
+  const TimeNs end = last_ns(data);
   std::vector<Waited> blocks;
   for (const StreamWait& wait : data.stream_waits) {
     const Block* block = data.blocks.find(wait.block);
     if (block == nullptr || block->device != peak.device || block->span.to_seq > peak.seq) continue;
     if (wait.done.valid() && wait.done <= peak.seq) continue;
-    const std::int64_t done_ns = wait.done.valid() ? wait.done_ns.value : end_ns;
-    blocks.push_back({block, std::max<std::int64_t>(0, done_ns - block->span.to_ns.value)});
+    const TimeNs done = wait.done.valid() ? wait.done_ns : end;
+    blocks.push_back({block, std::max<std::int64_t>(0, done.value - block->span.to_ns.value)});
   }
   return blocks;
 }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analyzer/storages/origins.h"
-#include "trace/sql/meta_keys.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 
@@ -75,7 +75,7 @@ FindingItem item_of_release(const ReleaseRow& row) {
 }
 
 void complete_from_items(const TraceData& data, Finding& finding) {
-  const std::int64_t end_ns = data.meta_integer(meta::kEndNs).value_or(0);
+  const TimeNs end = last_ns(data);
   Origins origins(data);
   std::set<std::string> gathered_by;
   const auto tried = [&](const Mark* mark) { return origins.is_trial(*mark); };
@@ -87,8 +87,8 @@ void complete_from_items(const TraceData& data, Finding& finding) {
     if (item.gather != nullptr) gathered_by.insert(origins.of(*item.gather));
     finding.trial = finding.trial && item.gather != nullptr && tried(item.gather) &&
                     std::all_of(item.reads.begin(), item.reads.end(), tried);
-    const std::int64_t until_ns = item.until.valid() ? item.until_ns.value : end_ns;
-    const std::int64_t ns = std::max<std::int64_t>(0, until_ns - item.since_ns.value);
+    const TimeNs until = item.until.valid() ? item.until_ns : end;
+    const std::int64_t ns = std::max<std::int64_t>(0, until.value - item.since_ns.value);
     finding.byte_seconds += static_cast<double>(item.bytes.value) * static_cast<double>(ns) * 1e-9;
     const auto by_kernels =
         std::count_if(item.reads.begin(), item.reads.end(), [](const Mark* read) { return read->flags.kernel; });

@@ -120,5 +120,72 @@ TEST(Identity, NumbersThatChangeAreLeftOut) {
   EXPECT_EQ(without_numbers("conv2d[a] _at_ []"), "conv2d[a] _at_ []");
 }
 
+/// The identity of one parameter that is kept.
+FindingIdentity identity_of(const testing::StackOf& stack, const std::vector<LocalOf>& locals,
+                            std::int64_t unexplained = 0) {
+  TestTrace trace;
+  trace.stack = stack;
+  const TestTrace::Handle buffer = trace.allocate(1000);
+  trace.gather(0, buffer);
+  trace.census(trace.release(0, buffer), buffer, locals, unexplained);
+  trace.op("aten::sum");
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  EXPECT_EQ(analysis.findings.size(), 1u);
+  return analysis.findings.front().identity;
+}
+
+TEST(Identity, AFileIsKnownByANameThatItHasEverywhere) {
+  const auto born = [](const testing::StackOf& stack) { return identity_of(stack, {}).born; };
+  EXPECT_EQ(born({{"/home/one/project/model.py", "f", 1}}), "zero3::allgather_param in f (model.py)");
+  EXPECT_EQ(born({{"/venv/lib/python3.11/site-packages/lib/layers/a.py", "f", 1}}),
+            "zero3::allgather_param in f (lib/layers/a.py)");
+  EXPECT_EQ(born({}), "zero3::allgather_param in no Python");
+}
+
+TEST(Identity, ThePlaceIsTheInnermostFunctionThatSomebodyWrote) {
+  const testing::FrameOf generated{testing::kGenerated, "call", 90};
+  const testing::FrameOf torch{"/v/site-packages/torch/nn/modules/module.py", "_call_impl", 5};
+  const testing::FrameOf own{"/home/one/model.py", "forward", 41};
+  const testing::FrameOf outer{"/home/one/train.py", "main", 12};
+  EXPECT_EQ(identity_of({generated, torch, own, outer}, {}).born, "zero3::allgather_param in forward (model.py)");
+  EXPECT_EQ(identity_of({generated, torch}, {}).born, "zero3::allgather_param in call (generated code)")
+      << "nobody wrote any of them";
+}
+
+TEST(Identity, TheHolderBelongsToItOnlyIfItIsCertain) {
+  const LocalOf local{"w", "keep", "/home/one/log.py", "w = x", 5, std::nullopt, 9, "", "", 0, 1};
+  const testing::StackOf stack{{"/home/one/model.py", "forward", 41}};
+  EXPECT_EQ(identity_of(stack, {local}).holder, "keep (log.py)");
+  EXPECT_FALSE(identity_of(stack, {local}, 1).holder);
+  EXPECT_FALSE(identity_of(stack, {}).holder);
+}
+
+TEST(Identity, TwoFindingsAreOneOnlyIfRuleBirthReleaseAndHolderAgree) {
+  const FindingIdentity one{"residual", "gather in f (a.py)", "release in f (a.py)", "g (a.py)"};
+  EXPECT_TRUE(same_finding(one, one));
+  for (std::string FindingIdentity::*part :
+       {&FindingIdentity::rule, &FindingIdentity::born, &FindingIdentity::released}) {
+    FindingIdentity other = one;
+    other.*part = "something else";
+    EXPECT_FALSE(same_finding(one, other));
+  }
+}
+
+TEST(Identity, AReadIsPartOfIt) {
+  TestTrace trace;
+  trace.stack = {{"/home/one/model.py", "forward", 41}};
+  const TestTrace::Handle buffer = trace.allocate(1000);
+  trace.gather(0, buffer);
+  const auto release = trace.release(0, buffer);
+  trace.stack = {{"/home/one/loss.py", "loss", 7}};
+  trace.op("aten::mm", [&] { trace.read(release, 0, buffer, "aten::mm"); });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  EXPECT_EQ(analysis.findings[0].identity.released,
+            "zero3::release_param in forward (model.py), read by aten::mm in loss (loss.py)");
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

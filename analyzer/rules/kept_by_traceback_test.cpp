@@ -45,6 +45,13 @@ TEST(KeptByTraceback, TheFrameIsNamedWithWhatItKeeps) {
   const std::vector<Finding> found = findings(2, frames({kTrain}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found.front().rule, "kept_by_traceback");
+  EXPECT_EQ(found.front().title, "kept by a traceback");
+  EXPECT_EQ(found.front().classes, (std::vector<std::string>{"D14"}));
+  EXPECT_EQ(found.front().growth->type, "finished frame");
+  EXPECT_EQ(found.front().growth->alone, Bytes(100));
+  EXPECT_EQ(found.front().growth->seen, 1);
+  EXPECT_NE(found.front().why.find("its traceback is kept"), std::string::npos);
+  EXPECT_NE(found.front().fix.find("drop the exception"), std::string::npos);
   EXPECT_EQ(found.front().growth->holder, kTrain);
   EXPECT_EQ(found.front().growth->rounds, 0);
   EXPECT_EQ(found.front().bytes, Bytes(100));

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/rules/grouped.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/origins.h"
 
@@ -94,8 +95,7 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
     rows.push_back(row);
     if (row->holders() != nullptr) known.try_emplace(row->key(), alike(data, origins, *row));
   }
-  std::map<Alike, Finding> groups;
-  std::vector<Alike> order;
+  Grouped<Alike> groups;
   for (const ReleaseRow* row : rows) {
     Alike key = alike(data, origins, *row);
     if (!key.looked) {
@@ -105,13 +105,9 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
         key = same->second;
       }
     }
-    const auto [group, fresh] = groups.try_emplace(key);
-    if (fresh) order.push_back(key);
-    group->second.items.push_back(item_of(*row));
+    groups.add(key, item_of(*row));
   }
-  std::vector<Finding> findings;
-  for (const Alike& key : order) {
-    Finding& finding = groups[key];
+  return groups.take([&](const Alike& key, Finding& finding) {
     finding.rule = "residual";
     finding.title = "release keeps storage";
     finding.classes.emplace_back("D19");
@@ -120,9 +116,7 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
     add_holders(finding);
     finding.why = why_of(data, key, finding);
     finding.fix = fix_of(key);
-    findings.push_back(std::move(finding));
-  }
-  return findings;
+  });
 }
 
 }  // namespace dcmt::analyzer::rules

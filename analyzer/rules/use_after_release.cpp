@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <map>
+#include <string>
 
+#include "analyzer/rules/grouped.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/origins.h"
 #include "analyzer/storages/stacks.h"
@@ -40,8 +41,7 @@ FindingItem item_of(const ReleaseRow& row) {
 }  // namespace
 
 std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases) {
-  std::map<Alike, Finding> groups;
-  std::vector<Alike> order;
+  Grouped<Alike> groups;
   Origins origins(data);
   for (const ReleaseRow& row : releases.rows) {
     if (row.verdict != Verdict::kEarly) continue;
@@ -54,13 +54,9 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
         row.mark->name,
         site_of(data, read->by.stack),
         site_of(data, row.mark->by.stack)};
-    const auto [group, fresh] = groups.try_emplace(key);
-    if (fresh) order.push_back(key);
-    group->second.items.push_back(item_of(row));
+    groups.add(key, item_of(row));
   }
-  std::vector<Finding> findings;
-  for (const Alike& key : order) {
-    Finding& finding = groups[key];
+  return groups.take([&](const Alike& /*key*/, Finding& finding) {
     finding.rule = "use_after_release";
     finding.title = "use after release";
     finding.classes.emplace_back("D24");
@@ -75,9 +71,7 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
                       ? "an operator reads the parameter after its final release, when its data was gone"
                       : "an operator reads the parameter after its final release; something else still kept the data";
     finding.fix = "release after the last use, backward included, or gather again before it";
-    findings.push_back(std::move(finding));
-  }
-  return findings;
+  });
 }
 
 }  // namespace dcmt::analyzer::rules

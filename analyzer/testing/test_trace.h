@@ -324,8 +324,14 @@ class TestTrace {
     EXPECT_TRUE(written.ok()) << written.error().message;
     return path;
   }
-  analyzer::TraceData load() {
-    Expected<Database> database = open_trace(save());
+  /// @param changes  SQL: what a recorder's trace has and no call here makes
+  analyzer::TraceData load(const std::string& changes = {}) {
+    const std::string path = save();
+    if (!changes.empty()) {
+      Expected<Database> changed = Database::open(path, OpenMode::kReadWrite);
+      EXPECT_TRUE(changed.ok() && changed->execute(changes).ok()) << changes;
+    }
+    Expected<Database> database = open_trace(path);
     EXPECT_TRUE(database.ok()) << (database.ok() ? "" : database.error().message);
     Expected<analyzer::TraceData> data = analyzer::TraceData::load(*database);
     EXPECT_TRUE(data.ok()) << (data.ok() ? "" : data.error().message);

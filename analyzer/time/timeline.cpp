@@ -114,6 +114,8 @@ const Operator* named_operator(const TraceData& data, OperatorId id) {
   return named;
 }
 
+TimeNs last_ns(const TraceData& data) { return TimeNs(data.meta_integer(meta::kEndNs).value_or(0)); }
+
 Sequence last_sequence(const TraceData& data) {
   if (const std::optional<std::int64_t> last = data.meta_integer(meta::kLastSeq)) return Sequence(*last);
   Sequence last(1);

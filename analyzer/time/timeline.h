@@ -58,6 +58,8 @@ class PhaseIndex {
 
 /// The last sequence of the trace.
 [[nodiscard]] Sequence last_sequence(const TraceData& data);
+/// When the trace ends; 0 if it does not say.
+[[nodiscard]] TimeNs last_ns(const TraceData& data);
 
 /// The operator that ended last; nullptr if the trace has none. What comes after it is the program's end, which
 /// releases nothing any more.

@@ -8,6 +8,7 @@
 #include <barrier>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -295,6 +296,23 @@ TEST_F(ReleaseKeys, AWaitGivesTheStorageOfACycleThatIsOpen) {
   watched_storage_ends(second);
 }
 
+TEST_F(ReleaseKeys, AGatherOfAnotherBufferIsAnotherCycle) {
+  std::vector<char> memory(2 * kFakeStorageBytes);
+  const void* first = fake_storage(memory.data(), kBytes);
+  const void* second = fake_storage(&memory[kFakeStorageBytes], kBytes);
+  for_keys(1, [&](KeyName key, int) {
+    for (const void* storage : {first, first, second}) key_gathered(key, {nullptr, storage}, 0, 0);
+    key_gathered(key, {nullptr, nullptr}, 0, 0);  // an empty one: the wait will give the rest
+  });
+  ASSERT_EQ(records_.size(), 4u);
+  EXPECT_EQ(records_[1].cycle, 1u);
+  EXPECT_EQ(records_[2].cycle, 2u);
+  EXPECT_EQ(records_[3].cycle, 2u);
+  const agent::Inside inside;
+  watched_storage_ends(first);
+  watched_storage_ends(second);
+}
+
 TEST_F(ReleaseKeys, AReleaseThatThrewSettlesNothing) {
   std::vector<char> memory(kFakeStorageBytes);
   const void* storage = fake_storage(memory.data(), kBytes);
@@ -372,14 +390,16 @@ TEST_F(ReleaseKeys, WhatIsGatheredAgainOrHasNoBytesIsNotAskedFor) {
 
 TEST_F(ReleaseKeys, WhatAFrameworksFunctionHasEmptiedIsNotFollowed) {
   std::vector<char> memory(kFakeStorageBytes);
-  for (const bool function : {true, false}) {
+  for (const auto& [flags, left, followed] : {std::tuple(wire::kKeyFunction, std::uint64_t{0}, false),
+                                              {0u, std::uint64_t{0}, true},
+                                              {wire::kKeyFunction, kBytes, true}}) {
     const void* storage = fake_storage(memory.data(), kBytes);
-    for_keys(1, [&](KeyName key, int) {
+    for_keys(1, [&, flags = flags, left = left](KeyName key, int) {
       key_gathered(key, {nullptr, storage}, 0, 0);
-      fake_storage(memory.data(), 0);
-      key_release_ends(key, 1, 0, function ? wire::kKeyFunction : 0);
+      fake_storage(memory.data(), left);
+      key_release_ends(key, 1, 0, flags);
     });
-    EXPECT_EQ(reads_wanted(), !function);
+    EXPECT_EQ(reads_wanted(), followed);
     const agent::Inside inside;
     watched_storage_ends(storage);
   }

@@ -145,8 +145,6 @@ class Assembler::Impl {
   /// Hands everything that rows do not tell to `visit(name, value)`.
   template <class Visit>
   void visit(Visit&& visit) {
-    visit("now.seq", journal_.now.seq);
-    visit("now.ns", journal_.now.ns);
     visit("records", records_);
     visit("records.bad", journal_.bad_records);
     visit("records.lost", lost_);
@@ -208,7 +206,6 @@ Status Assembler::Impl::resume() {
   });
   DCMT_RETURN_IF_ERROR(each_row(database, "SELECT key, value FROM meta", [this](const Statement& row) {
     if (row.text(0) == kDrained) drained_ = row.text(1);
-    // Where the tables of the private state are gone already, this is all that is left to go on from.
     if (row.text(0) == meta::kLastSeq) journal_.now.seq = std::max(journal_.now.seq, row.integer(1));
     if (row.text(0) == meta::kEndNs) journal_.now.ns = std::max(journal_.now.ns, row.integer(1));
   }));

@@ -288,13 +288,20 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   steps(4, 6);
   recording.apply(s);
   EXPECT_FALSE(recording.assembler->wants_reading());
+  recording.assembler->reading_begins();
+  s.storage_death(0xB0);
+  s.birth(0xA2, 0xB0, 0, 1 << 20);  // at its address, while it was read: which of the two that was is not known
+  recording.apply(s);
+  reading.from_ns = 0;
+  reading.to_ns = 1'000'000'000;
+  check(recording.assembler->reading_ended(reading));
   s.birth(0xA1, 0xB1, 0, 1 << 20);
   steps(7, 8);
   recording.apply(s);
   EXPECT_TRUE(recording.assembler->wants_reading()) << "something new";
   check(recording.assembler->finish());
-  EXPECT_EQ(rows(recording.database(), "SELECT storage, text FROM owner JOIN string ON string.id = path"),
-            (Rows{row(storage, "main: kept")}));
+  EXPECT_EQ(rows(recording.database(), "SELECT storage, text, last_scan FROM owner JOIN string ON string.id = path"),
+            (Rows{row(storage, "main: kept", 1)}));
   EXPECT_EQ(rows(recording.database(), "SELECT code FROM diagnostic"), (Rows{"owners_off"}));
 }
 

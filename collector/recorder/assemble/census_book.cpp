@@ -179,7 +179,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   }
   for (const auto& [local, piece] : locals) {
     for (SeenTensor& tensor : tensors) {
-      if (tensor.record.python_object == local.object && local.object != 0) ++tensor.names;
+      if (tensor.record.python_object == local.object) ++tensor.names;
     }
   }
 

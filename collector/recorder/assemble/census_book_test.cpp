@@ -20,9 +20,9 @@ using testing::TestStream;
 using testing::two_places;
 using wire::RecordType;
 
-using CensusTest = testing::CensusFixture;
+using CensusBookTest = testing::CensusFixture;
 
-TEST_F(CensusTest, EquationsAndEdges) {
+TEST_F(CensusBookTest, EquationsAndEdges) {
   const std::string file = write_source();
   TestStream s;
   census(s, file, true);
@@ -52,7 +52,7 @@ TEST_F(CensusTest, EquationsAndEdges) {
   EXPECT_EQ(totals_.censuses, 1);
 }
 
-TEST_F(CensusTest, AViewKeepsItsBase) {
+TEST_F(CensusBookTest, AViewKeepsItsBase) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   s.birth(0xA1, 0xB0, 0, 4096);
@@ -66,7 +66,7 @@ TEST_F(CensusTest, AViewKeepsItsBase) {
   EXPECT_EQ(rows(db, "SELECT held, tensor, object FROM edge WHERE holder = 'view'"), (Rows{"tensor|1|161"}));
 }
 
-TEST_F(CensusTest, TheBodyMayComeLater) {
+TEST_F(CensusBookTest, TheBodyMayComeLater) {
   const std::string file = write_source();
   TestStream early;
   census(early, file, true);
@@ -80,7 +80,7 @@ TEST_F(CensusTest, TheBodyMayComeLater) {
   }
 }
 
-TEST_F(CensusTest, EdgesEndWithWhatTheyHold) {
+TEST_F(CensusBookTest, EdgesEndWithWhatTheyHold) {
   TestStream s;
   census(s, write_source(), true);
   const auto tensor = s.death(0xA0);
@@ -92,7 +92,7 @@ TEST_F(CensusTest, EdgesEndWithWhatTheyHold) {
   }
 }
 
-TEST_F(CensusTest, EdgesEndWhereTheirTensorMoves) {
+TEST_F(CensusBookTest, EdgesEndWhereTheirTensorMoves) {
   TestStream s;
   census(s, write_source(), true);
   const auto moved = s.repoint(0xA0, 0xB0, 0xB1);
@@ -103,7 +103,7 @@ TEST_F(CensusTest, EdgesEndWhereTheirTensorMoves) {
   }
 }
 
-TEST_F(CensusTest, ACensusMakesNoStorageAndEndsNoDeath) {
+TEST_F(CensusBookTest, ACensusMakesNoStorageAndEndsNoDeath) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   s.key(RecordType::kGather, 3, 0xB0, 4096);
@@ -123,7 +123,7 @@ TEST_F(CensusTest, ACensusMakesNoStorageAndEndsNoDeath) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic"), (Rows{"0"}));
 }
 
-TEST_F(CensusTest, MoreHoldersThanReferencesIsUnstable) {
+TEST_F(CensusBookTest, MoreHoldersThanReferencesIsUnstable) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 3);
@@ -135,7 +135,7 @@ TEST_F(CensusTest, MoreHoldersThanReferencesIsUnstable) {
   EXPECT_EQ(rows(db, "SELECT count, explained, unexplained FROM sample WHERE subject = 'storage'"), (Rows{"1|1|0"}));
 }
 
-TEST_F(CensusTest, ACensusSaysWhenWhereAndOfWhatItWasTaken) {
+TEST_F(CensusBookTest, ACensusSaysWhenWhereAndOfWhatItWasTaken) {
   TestStream s;
   two_places(s);
   const auto storage = s.birth(0xA0, 0xB0, 0, 4096);
@@ -161,7 +161,7 @@ TEST_F(CensusTest, ACensusSaysWhenWhereAndOfWhatItWasTaken) {
                 to * 1000)}));
 }
 
-TEST_F(CensusTest, EachTriggerAndEachFlagHasItsName) {
+TEST_F(CensusBookTest, EachTriggerAndEachFlagHasItsName) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   using namespace wire;
@@ -180,7 +180,7 @@ TEST_F(CensusTest, EachTriggerAndEachFlagHasItsName) {
   EXPECT_EQ(totals_.censuses, 3);
 }
 
-TEST_F(CensusTest, EachKindOfHolderHasItsName) {
+TEST_F(CensusBookTest, EachKindOfHolderHasItsName) {
   TestStream s;
   s.named_thread(100, "python");
   s.birth(0xA0, 0xB0, 0, 4096);
@@ -203,7 +203,7 @@ TEST_F(CensusTest, EachKindOfHolderHasItsName) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
-TEST_F(CensusTest, OnlyNamesOfTheTensorItselfExplainItsObject) {
+TEST_F(CensusBookTest, OnlyNamesOfTheTensorItselfExplainItsObject) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   const auto second = s.birth(0xA1, 0xB0, 0, 4096);
@@ -224,7 +224,7 @@ TEST_F(CensusTest, OnlyNamesOfTheTensorItselfExplainItsObject) {
       (Rows{row("x", second), row("y", second), "z|-"}));
 }
 
-TEST_F(CensusTest, AnAliasHoldsFromItsBirthAndAnUnknownTensorFromTheCensus) {
+TEST_F(CensusBookTest, AnAliasHoldsFromItsBirthAndAnUnknownTensorFromTheCensus) {
   TestStream s;
   const auto birth = s.birth(0xA0, 0xB0, 0, 4096);
   const auto census = s.census(RecordType::kCensusBegin, 1, 0xB0, 3, 3);
@@ -238,7 +238,7 @@ TEST_F(CensusTest, AnAliasHoldsFromItsBirthAndAnUnknownTensorFromTheCensus) {
             (Rows{row(birth, birth, "-"), row("-", census, "-"), row("-", census, "-")}));
 }
 
-TEST_F(CensusTest, OfAStorageThatEndedMeanwhileTheEdgesHaveEnded) {
+TEST_F(CensusBookTest, OfAStorageThatEndedMeanwhileTheEdgesHaveEnded) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   s.census(RecordType::kCensusBegin, 1, 0xB0, 1, 3);
@@ -253,7 +253,7 @@ TEST_F(CensusTest, OfAStorageThatEndedMeanwhileTheEdgesHaveEnded) {
   }
 }
 
-TEST_F(CensusTest, TheAssignmentIsTheLatestOneAboveTheFramesLine) {
+TEST_F(CensusBookTest, TheAssignmentIsTheLatestOneAboveTheFramesLine) {
   // Two branches assign in line 3 and in 5.
   const auto line_of = [this](int current) {
     TestStream s;
@@ -276,7 +276,7 @@ TEST_F(CensusTest, TheAssignmentIsTheLatestOneAboveTheFramesLine) {
   EXPECT_EQ(line_of(0), (Rows{"5|-|-|7|-|-"})) << "the frame's line is not known";
 }
 
-TEST_F(CensusTest, TheModelsLineMayComeLater) {
+TEST_F(CensusBookTest, TheModelsLineMayComeLater) {
   const std::string file = write_source();
   for (const bool commits : {false, true}) {
     TestStream s;
@@ -290,7 +290,7 @@ TEST_F(CensusTest, TheModelsLineMayComeLater) {
   }
 }
 
-TEST_F(CensusTest, WhatBelongsToNoCensusIsNothing) {
+TEST_F(CensusBookTest, WhatBelongsToNoCensusIsNothing) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   s.census_tensor(1, 0xA0, 1, 0x90, 1);  // before its begin, which was lost
@@ -309,7 +309,7 @@ TEST_F(CensusTest, WhatBelongsToNoCensusIsNothing) {
       2u);
 }
 
-TEST_F(CensusTest, CensusesWithoutAnEndAndPiecesWithoutNumberAreBounded) {
+TEST_F(CensusBookTest, CensusesWithoutAnEndAndPiecesWithoutNumberAreBounded) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   for (std::uint64_t id = 1; id <= 257; ++id) s.census(RecordType::kCensusBegin, id, 0xB0, 1, 3);
@@ -328,7 +328,7 @@ TEST_F(CensusTest, CensusesWithoutAnEndAndPiecesWithoutNumberAreBounded) {
   EXPECT_EQ(rows(pieces, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
-TEST_F(CensusTest, PiecesOfCodeMustFitTogether) {
+TEST_F(CensusBookTest, PiecesOfCodeMustFitTogether) {
   const auto bad = [this](wire::CodeBodyRecord piece, std::uint32_t part, const std::string& data) {
     TestStream s;
     wire::CodeBodyRecord first{};
@@ -359,6 +359,16 @@ TEST_F(CensusTest, PiecesOfCodeMustFitTogether) {
   EXPECT_TRUE(bad(piece(8, 4), 2, "efgh")) << "its first piece is missing";
   EXPECT_TRUE(bad(piece(8, 4), 0, "efgh"));
   EXPECT_TRUE(bad(piece(8, 0), 5, "efgh"));
+}
+
+TEST_F(CensusBookTest, ASourceLineIsOfAFileAndHasAText) {
+  TestStream s;
+  const std::uint64_t text = s.text("generated.py");
+  s.add(RecordType::kSourceLine, 1, wire::SourceLineRecord{{}, 0, text});
+  s.add(RecordType::kSourceLine, 1, wire::SourceLineRecord{{}, text, 0});
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM source_line"), (Rows{"0"}));
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"2"}));
 }
 
 }  // namespace

@@ -163,7 +163,6 @@ void Lifetimes::unlink_block(RowId storage) {
   const auto* block = blocks_.find(address);
   if (block != nullptr && block->row.storage == storage && !others->second.empty()) {
     give_block(address, others->second.front());
-    others->second.erase(others->second.begin());
   }
   if (others->second.empty()) sharers_.erase(others);
 }

@@ -544,5 +544,17 @@ TEST_F(LifetimesTest, WhatGrewWithEachStepIsReportedAsGrowing) {
   EXPECT_EQ(growing_, 0) << "it has become less";
 }
 
+TEST_F(LifetimesTest, ABlockWhoseStorageMovedToAnotherBlockIsFreeForTheNext) {
+  TestStream s;
+  const auto one = s.cuda_alloc(0x1000, 0x100);
+  const auto moved = s.birth(0xA0, 0xB0, 0x1000, 64);
+  s.cuda_alloc(0x2000, 0x100);
+  s.resize(0xB0, 64, 128, 0x2000);
+  const auto next = s.birth(0xA1, 0xB1, 0x1000, 64);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT storage FROM block ORDER BY id"), (Rows{row(next), row(moved)}));
+  EXPECT_LT(one, next);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

@@ -277,6 +277,16 @@ TEST_F(MarksTest, EachFlagOfAReleaseHasItsName) {
   EXPECT_EQ(rows(db, "SELECT flags FROM release ORDER BY id"), expected);
 }
 
+TEST_F(MarksTest, TheTypeOfTheElementsIsNamedWhereItIsKnown) {
+  TestStream s;
+  s.key(RecordType::kGather, 1, 0xB0, 64);
+  s.key(RecordType::kGather, 2, 0xB0, 64, 1u << wire::kKeyDtypeShift);
+  s.key(RecordType::kGather, 3, 0xB0, 64, 16u << wire::kKeyDtypeShift);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT text FROM mark LEFT JOIN string ON string.id = dtype WHERE kind = 'gather' ORDER BY key"),
+            (Rows{"-", "uint8", "bfloat16"}));
+}
+
 TEST_F(MarksTest, AReleaseThatLeavesWhatItHadOrNothingIsNotMetadataOnlyByThat) {
   TestStream s;
   const auto release = [&](std::int64_t key, std::uint64_t storage, std::uint64_t before, std::uint64_t after) {

@@ -138,6 +138,7 @@ TEST_F(OutOfMemoryTest, SmallBlocksAreAGroupOfTheirOwn) {
   const std::vector<OomGroup>& groups = seen.front().groups;
   ASSERT_EQ(groups.size(), 3u);
   EXPECT_EQ(groups.back().bytes, static_cast<std::int64_t>(3 * kMiB));
+  EXPECT_EQ(groups.back().blocks, 0) << "nobody counted them";
   EXPECT_EQ(groups[0].bytes + groups[1].bytes, static_cast<std::int64_t>(160 * kMiB));
 }
 
@@ -334,6 +335,20 @@ TEST_F(OutOfMemoryTest, TheLargestThatADeviceCanHaveIsTaken) {
   apply(s);
   EXPECT_EQ(integer("SELECT count(*) FROM oom"), 1);
   EXPECT_EQ(integer("SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), 4);
+}
+
+TEST_F(OutOfMemoryTest, WhatAWaitGaveAgainIsNotHeldAndAHolderThatHasGoneIsNotNamed) {
+  TestStream s;
+  two_held(s);
+  s.key(RecordType::kWait, 1, 0xB1, 64 * kMiB);
+  s.death(0xA0);  // the tensor that `kept` named; something else keeps the storage
+  s.out_of_memory(kGpu, kMiB);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen.front().held, static_cast<std::int64_t>(64 * kMiB));
+  ASSERT_EQ(seen.front().holders.size(), 1u);
+  EXPECT_TRUE(seen.front().holders[0].names.empty());
 }
 
 }  // namespace

@@ -170,7 +170,12 @@ TEST_F(PhasesTest, ABackwardGoesOnWhileThreadsThatHaveNoPartInItWork) {
   TestStream s;
   const auto forward = s.op("aten::addmm");
   s.thread = 2;
-  const auto first = s.op("AddmmBackward0", OpScope::kBackward);
+  s.text("AddmmBackward0");
+  const auto first = s.op_begin("AddmmBackward0", 50, OpScope::kBackward);
+  s.thread = 1;
+  s.op("aten::add");  // the forward's thread goes on before the node has ended
+  s.thread = 2;
+  s.op_end(50);
   s.thread = 3;
   s.op("aten::copy_");  // a loader's
   s.thread = 2;
@@ -281,6 +286,15 @@ TEST_F(PhasesTest, OfOptimizersWithoutABackwardThereAreNoSteps) {
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT count(*) FROM mark WHERE kind = 'step'"), (Rows{"0"}));
   EXPECT_EQ(totals_.steps, 0);
+}
+
+TEST_F(PhasesTest, ABackwardWhoseNodeStillRunsAtTheEndHasNoEnd) {
+  TestStream s;
+  const auto forward = s.op("aten::addmm");
+  s.text("AddmmBackward0");
+  const auto backward = s.op_begin("AddmmBackward0", 50, OpScope::kBackward);
+  s.alloc(0x1000, 64);
+  EXPECT_EQ(phases(s), (Rows{row("forward", 1, forward, backward), row("backward", 1, backward, "-")}));
 }
 
 }  // namespace

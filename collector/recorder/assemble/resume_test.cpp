@@ -35,7 +35,10 @@ void more_of_everything(TestStream& s) {
   s.birth(0xE2, 0);
   s.cuda_alloc(0x9000, 0x2000, 0x51);  // of the default stream
   s.birth(0xE3, 0xE8, 0x9100, 64, 0x52);
+  s.cuda_alloc(0xB000, 0x100);
+  s.birth(0xE6, 0xEA, 0xB000, 64);
   s.cuda_alloc(0xC000, 64, 0x51);
+  s.birth(0xE7, 0xEB, 0xB040, 64);  // beside 0xEA, which has the block
   wire::BlockOwnerRecord owner{};
   owner.address = 0xC000;
   owner.owner = s.text("cuBLAS workspace");
