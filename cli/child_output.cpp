@@ -5,15 +5,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sstream>
+#include <utility>
+
 namespace dcmt::cli {
 
-std::optional<std::string> output_of(const std::string& program, const std::vector<std::string>& arguments) {
+namespace {
+
+struct Ended {
+  int status;  ///< as waitpid() has it
+  std::string text;
+};
+
+/// Runs the program to its end, and reads what it writes to one of its descriptors; the other one of standard output
+/// and standard error goes to /dev/null.
+std::optional<Ended> run_and_read(int descriptor, const std::string& program,
+                                  const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor);
+  const int other = descriptor == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO;
+  posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -21,17 +35,39 @@ std::optional<std::string> output_of(const std::string& program, const std::vect
   const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
-  std::string output;
+  Ended ended{};
   if (failed == 0) {
     char buffer[4096];
     for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
-      output.append(buffer, static_cast<std::size_t>(got));
+      ended.text.append(buffer, static_cast<std::size_t>(got));
   }
   close(ends[0]);
   if (failed != 0) return std::nullopt;
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(output) : std::nullopt;
+  waitpid(child, &ended.status, 0);
+  return ended;
+}
+
+bool fine(const std::optional<Ended>& ended) {
+  return ended && WIFEXITED(ended->status) && WEXITSTATUS(ended->status) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> output_of(const std::string& program, const std::vector<std::string>& arguments) {
+  std::optional<Ended> ended = run_and_read(STDOUT_FILENO, program, arguments);
+  return fine(ended) ? std::optional(std::move(ended->text)) : std::nullopt;
+}
+
+std::optional<std::string> failure_of(const std::string& program, const std::vector<std::string>& arguments) {
+  const std::optional<Ended> ended = run_and_read(STDERR_FILENO, program, arguments);
+  if (fine(ended)) return std::nullopt;
+  if (!ended) return program + " cannot be started";
+  std::string last;
+  std::istringstream lines(ended->text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last.empty() ? program + " ended without saying why" : last;
 }
 
 }  // namespace dcmt::cli

@@ -1,4 +1,4 @@
-// What another program says on its standard output.
+// What another program says.
 #pragma once
 
 #include <optional>
@@ -11,5 +11,10 @@ namespace dcmt::cli {
 /// `program` is searched in PATH. Its standard error goes to /dev/null. Waits for its end.
 [[nodiscard]] std::optional<std::string> output_of(const std::string& program,
                                                    const std::vector<std::string>& arguments);
+
+/// nullopt for a program that exits with 0; else the last line of its standard error, which says why it failed. Its
+/// standard output goes to /dev/null. Waits for its end.
+[[nodiscard]] std::optional<std::string> failure_of(const std::string& program,
+                                                    const std::vector<std::string>& arguments);
 
 }  // namespace dcmt::cli

@@ -5,7 +5,9 @@
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/installation.h"
 #include "cli/json_writer.h"
+#include "cli/prepare.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
@@ -23,9 +25,16 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
   return text;
 }
 
-int doctor(bool json) {
-  const Diagnosis diagnosis = diagnose(libraries_folder());
-  if (json) {
+struct Options {
+  std::string python;
+  bool json = false;
+  bool prepare = false;
+  bool clean = false;
+};
+
+int diagnosed(const Options& options) {
+  const Diagnosis diagnosis = diagnose({library_folder().string(), prepared_folder().string()}, options.python);
+  if (options.json) {
     std::cout << JsonDocument("doctor").with(diagnosis);
   } else {
     std::cout << diagnosis_text(diagnosis, Style::of_stdout());
@@ -33,18 +42,39 @@ int doctor(bool json) {
   return diagnosis.can_record() ? kExitOk : kExitCannotRecord;
 }
 
+int said(const Expected<std::string>& line) {
+  if (!line.ok()) return print_error(line.error());
+  std::cout << *line << "\n";
+  return kExitOk;
+}
+
+int doctor(const Options& options) {
+  if (options.prepare) return said(prepare_provider(options.python));
+  if (options.clean) return said(clean_cache());
+  return diagnosed(options);
+}
+
 }  // namespace
 
 void add_doctor_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("doctor", "What works on this machine, and why not");
-  auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Machine-readable output (docs/json.md)");
+  auto options = std::make_shared<Options>();
+  options->python = default_python();
+  command->add_option("--python", options->python, "The Python of your job; else $DCMT_PYTHON, else python3");
+  CLI::Option* prepare =
+      command->add_flag("--prepare", options->prepare,
+                        "Build what recording needs for the torch of that Python, once, if it has none; needs g++");
+  CLI::Option* clean =
+      command->add_flag("--clean", options->clean, "Remove all that --prepare built")->excludes(prepare);
+  CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  json->excludes(prepare)->excludes(clean);
   command->footer(
-      "Exits with 4 where recording does not work.\n\n"
+      "Exits with 4 where recording does not work, or a provider cannot be built.\n\n"
       "Examples:\n"
       "  dc-memtrace doctor\n"
-      "  DCMT_PYTHON=.venv/bin/python dc-memtrace doctor --json");
-  command->callback([json, &exit_code] { exit_code = doctor(*json); });
+      "  dc-memtrace doctor --python .venv/bin/python --json\n"
+      "  dc-memtrace doctor --prepare --python .venv/bin/python");
+  command->callback([options, &exit_code] { exit_code = doctor(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -19,6 +19,7 @@
 
 #include "analyzer/replay/replay_choice.h"
 #include "analyzer/replay/replay_views.h"
+#include "cli/aside.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
@@ -94,37 +95,6 @@ Expected<Executor> find_executor() {
   return found;
 }
 
-/// What the replay and its recorder say on standard error goes to a file meanwhile: it is not what was asked for.
-class Aside {
- public:
-  explicit Aside(const fs::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
-    const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-    if (to < 0) return;
-    dup2(to, STDERR_FILENO);
-    close(to);
-  }
-  ~Aside() {
-    dup2(before_, STDERR_FILENO);
-    close(before_);
-  }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-
-  /// The last line so far; empty if there is none.
-  [[nodiscard]] std::string last_line() const {
-    std::ifstream said(file_);
-    std::string last;
-    for (std::string line; std::getline(said, line);) {
-      if (!line.empty()) last = line;
-    }
-    return last;
-  }
-
- private:
-  fs::path file_;
-  int before_;
-};
-
 void put_first_in_path(const char* variable, const std::string& folder) {
   const char* before = std::getenv(variable);
   const std::string all = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
@@ -146,6 +116,7 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
   run.libraries = library_folder().string();
+  run.prepared = prepared_folder().string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;
   // Never what the trace names: it may come from anywhere.

@@ -63,7 +63,8 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
 
 int run_command(recorder::RunOptions& options) {
   options.libraries = library_folder().string();
-  options.layouts = (data_folder() / "layouts").string();
+  options.prepared = prepared_folder().string();
+  options.layouts = {(data_folder() / "layouts").string(), options.prepared};
   options.shipped_operators = (data_folder() / "operators.toml").string();
   const Expected<recorder::RunResult> result = recorder::run(options);
   if (!result.ok()) {

@@ -100,7 +100,7 @@ std::string snapshot_text(const model::Snapshot& snapshot, std::size_t most_rows
 }
 
 int snapshot(const Arguments& arguments) {
-  const std::string layouts = (data_folder() / "layouts").string();
+  const scan::LayoutFolders layouts{(data_folder() / "layouts").string(), prepared_folder().string()};
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());

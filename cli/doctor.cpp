@@ -13,9 +13,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "cli/child_output.h"
 #include "cli/text.h"
+#include "trace/base/build_id.h"
 
 namespace dcmt::cli {
 namespace {
@@ -31,14 +33,16 @@ constexpr char kQuestion[] =
     "import glob,json,os,platform,sys\n"
     "from importlib import metadata,util\n"
     "torch=None\n"
-    "if util.find_spec('torch'):\n"
+    "spec=util.find_spec('torch')\n"
+    "if spec:\n"
     "  try: torch=metadata.version('torch')\n"
     "  except metadata.PackageNotFoundError: torch='unknown'\n"
     "places=[p+'/nvidia/*/lib' for p in "
     "sys.path]+[os.environ.get('CUDA_HOME','/usr/local/cuda')+'/extras/CUPTI/lib64']\n"
     "cupti=next((f for p in places for f in sorted(glob.glob(p+'/libcupti.so*'))),None)\n"
     "print(json.dumps({'cupti':cupti,'executable':sys.executable,'version':platform.python_version(),"
-    "'implementation':platform.python_implementation(),'torch':torch}))\n";
+    "'implementation':platform.python_implementation(),'torch':torch,"
+    "'torch_folder':os.path.dirname(spec.origin) if spec and spec.origin else ''}))\n";
 
 int minor_of(std::string_view version) {
   int minor = -1;
@@ -56,15 +60,12 @@ Check check_system() {
   return check;
 }
 
-void check_python(std::vector<Check>& checks) {
-  const char* wanted = std::getenv("DCMT_PYTHON");
-  const std::string program = wanted != nullptr && *wanted != '\0' ? wanted : "python3";
-  const std::optional<PythonFacts> python = ask_python(program);
+void check_python(const std::string& program, const std::optional<PythonFacts>& python, std::vector<Check>& checks) {
   Check version{"python", false, true, "", ""};
   Check torch{"torch", false, true, "", ""};
   if (!python) {
     version.found = program + " cannot be run";
-    version.fix = "name a Python in DCMT_PYTHON";
+    version.fix = "name a Python with --python";
     torch.found = "not looked for";
     torch.fix = version.fix;
   } else {
@@ -74,8 +75,7 @@ void check_python(std::vector<Check>& checks) {
     if (!version.ok) version.fix = fmt::format("use CPython 3.{} to 3.{}", kOldestPython, kNewestPython);
     torch.ok = python->torch.has_value();
     torch.found = torch.ok ? *python->torch : "none in this Python";
-    if (!torch.ok) torch.fix = "name a Python that has torch in DCMT_PYTHON";
-    if (torch.ok && !python->torch->starts_with("2.11.")) torch.found += ", best effort: 2.11 is tested";
+    if (!torch.ok) torch.fix = "name a Python that has torch with --python";
   }
   Check cupti{"cupti", python && python->cupti, false, "", ""};
   cupti.found = cupti.ok ? *python->cupti : "not found beside torch";
@@ -96,27 +96,63 @@ Check check_gpu() {
   return check;
 }
 
-void check_libraries(const std::string& folder, std::vector<Check>& checks) {
-  struct Library {
-    const char *name, *file, *without;
-  };
-  static constexpr Library kLibraries[] = {
-      {"agent", "libdcmt_agent.so", ""},
-      {"torch provider", "libdcmt_torch.so", ""},
-      {"python provider", "libdcmt_python.so", "without it: no Python stacks and no variable names"},
-      {"cuda provider", "libdcmt_cuda.so", "without it: no kernels; it needs the headers of CUPTI"},
-  };
-  for (const Library& library : kLibraries) {
-    std::error_code ignored;
-    const fs::path path = fs::path(folder) / library.file;
-    Check check{library.name, fs::exists(path, ignored), *library.without == '\0', path.string(), ""};
-    if (!check.ok) {
-      check.found += " is missing";
-      check.fix = "build with -DDCMT_COLLECTOR=ON";
-      if (!check.needed) check.fix += fmt::format(" ({})", library.without);
-    }
-    checks.push_back(std::move(check));
+/// "2.10", "2.11": what follows `prefix` in the names of the folders there, in order.
+std::vector<std::string> versions_in(const fs::path& folder, std::string_view prefix) {
+  std::vector<std::string> versions;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && !fs::is_empty(entry.path(), error)) versions.push_back(name.substr(prefix.size()));
   }
+  std::sort(versions.begin(), versions.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);  // 2.9 comes before 2.10
+  });
+  return versions;
+}
+
+std::string minor_version(const std::string& version) {
+  return version.substr(0, version.find('.', version.find('.') + 1));
+}
+
+/// Whether there is a file for the version that is wanted; of none is wanted, for any.
+void check_provider(Check& check, const fs::path& libraries, const std::string& of,
+                    const std::optional<std::string>& wanted) {
+  const std::vector<std::string> there = versions_in(libraries, of + "-");
+  const bool fits =
+      wanted ? std::find(there.begin(), there.end(), minor_version(*wanted)) != there.end() : !there.empty();
+  check.ok = fits;
+  check.found = there.empty() ? "none is installed" : "installed for " + joined(there, ", ");
+  if (!fits && wanted) check.found += "; none for " + minor_version(*wanted);
+}
+
+void check_libraries(const InstalledParts& parts, const std::optional<PythonFacts>& python,
+                     std::vector<Check>& checks) {
+  const fs::path libraries = parts.libraries;
+  std::error_code ignored;
+  Check agent{"agent", fs::exists(libraries / "libdcmt_agent.so", ignored), true, parts.libraries, ""};
+  if (!agent.ok) {
+    agent.found += " has none";
+    agent.fix = "install dc-memtrace again, or build with -DDCMT_COLLECTOR=ON";
+  }
+  Check torch{"torch provider", false, true, "", ""};
+  check_provider(torch, libraries, "torch", python ? python->torch : std::nullopt);
+  if (python && python->torch && !parts.prepared.empty()) {
+    const std::string id = build_id_of((fs::path(python->torch_folder) / "lib" / "libtorch_cpu.so").string());
+    if (!id.empty() && fs::exists(fs::path(parts.prepared) / id / "libdcmt_torch.so", ignored)) {
+      torch.ok = true;
+      torch.found = "prepared for exactly this torch";
+    }
+  }
+  if (!torch.ok) torch.fix = "dc-memtrace doctor --prepare --python " + (python ? python->executable : "PYTHON");
+  Check stacks{"python provider", false, false, "", ""};
+  check_provider(stacks, libraries, "python", python ? std::optional(python->version) : std::nullopt);
+  if (!stacks.ok) stacks.fix = "use another CPython (without it: no Python stacks and no variable names)";
+  Check cuda{"cuda provider", fs::exists(libraries / "libdcmt_cuda.so", ignored), false, "installed", ""};
+  if (!cuda.ok) {
+    cuda.found = "not installed";
+    cuda.fix = "build where the headers of CUPTI are (without it: no kernels)";
+  }
+  checks.insert(checks.end(), {std::move(agent), std::move(torch), std::move(stacks), std::move(cuda)});
 }
 
 /// The build says it: nothing of CUDA is loaded to look.
@@ -163,28 +199,29 @@ std::optional<PythonFacts> ask_python(const std::string& python) {
   if (!answer) return std::nullopt;
   const auto json = nlohmann::json::parse(*answer, nullptr, false);
   if (!json.is_object()) return std::nullopt;
-  PythonFacts facts{json.value("executable", ""), json.value("version", ""), json.value("implementation", ""),
-                    std::nullopt, std::nullopt};
+  PythonFacts facts{json.value("executable", ""),     json.value("version", ""),
+                    json.value("implementation", ""), std::nullopt,
+                    json.value("torch_folder", ""),   std::nullopt};
   if (json.contains("torch") && json["torch"].is_string()) facts.torch = json["torch"].get<std::string>();
   if (json.contains("cupti") && json["cupti"].is_string()) facts.cupti = json["cupti"].get<std::string>();
   return facts;
 }
 
-Diagnosis diagnose(const std::string& libraries) {
+std::string default_python() {
+  const char* wanted = std::getenv("DCMT_PYTHON");
+  return wanted != nullptr && *wanted != '\0' ? wanted : "python3";
+}
+
+Diagnosis diagnose(const InstalledParts& parts, const std::string& program) {
+  const std::optional<PythonFacts> python = ask_python(program);
   Diagnosis diagnosis;
   diagnosis.checks.push_back(check_system());
-  check_python(diagnosis.checks);
-  check_libraries(libraries, diagnosis.checks);
+  check_python(program, python, diagnosis.checks);
+  check_libraries(parts, python, diagnosis.checks);
   diagnosis.checks.push_back(check_cuda_facts());
   diagnosis.checks.push_back(check_gpu());
   diagnosis.checks.push_back(check_shared_memory());
   return diagnosis;
-}
-
-std::string libraries_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? std::string("../lib/dcmt") : (self.parent_path().parent_path() / "lib" / "dcmt").string();
 }
 
 }  // namespace dcmt::cli

@@ -42,17 +42,23 @@ struct Diagnosis {
 struct PythonFacts {
   std::string executable, version, implementation;
   std::optional<std::string> torch;  ///< version; nullopt: there is none
+  std::string torch_folder;          ///< of the package; empty: there is none
   std::optional<std::string> cupti;  ///< where its library is; nullopt: not beside torch
 };
 
 /// Runs `python` (a path or a name on PATH) and asks it; nullopt if it cannot be run.
 [[nodiscard]] std::optional<PythonFacts> ask_python(const std::string& python);
 
-/// Looks at the machine, at the Python of the environment variable DCMT_PYTHON (else python3), and at the libraries in
-/// `libraries`, the folder that `run` loads the collector from.
-[[nodiscard]] Diagnosis diagnose(const std::string& libraries);
+/// The Python that is meant where none is named: that of the environment variable DCMT_PYTHON, else python3.
+[[nodiscard]] std::string default_python();
 
-/// ../lib/dcmt beside the running program.
-[[nodiscard]] std::string libraries_folder();
+/// Where what `run` needs is.
+struct InstalledParts {
+  std::string libraries;  ///< folder of the agent and its providers
+  std::string prepared;   ///< folder of the providers that were made on this machine; empty: none
+};
+
+/// Looks at the machine, at `python` and at the parts.
+[[nodiscard]] Diagnosis diagnose(const InstalledParts& parts, const std::string& python);
 
 }  // namespace dcmt::cli

@@ -57,7 +57,8 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   recorder::RunOptions run;
   run.folder = folder;
   run.libraries = library_folder().string();
-  run.layouts = (data_folder() / "layouts").string();
+  run.prepared = prepared_folder().string();
+  run.layouts = {(data_folder() / "layouts").string(), run.prepared};
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.operator_tables = command.operator_tables;
   run.replace = true;

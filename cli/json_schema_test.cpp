@@ -297,7 +297,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   snapshot.pid.reset();
   snapshot.core = "core.4711";
   schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a core file");
-  schema.check(Json::parse(JsonDocument("doctor").with(diagnose("/nonexistent"))), "doctor", "doctor");
+  schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
+               "doctor", "doctor");
   std::ostringstream without_traces;
   TracesDocument("report", without_traces).finish();
   Json outer = Json::parse(without_traces.str());

@@ -13,6 +13,7 @@
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
+#include "cli/manual.h"
 #include "trace/base/printable.h"
 
 namespace {
@@ -83,6 +84,10 @@ int dispatch(int argc, char** argv) {
   if (argc < 2) {
     std::cout << app.help();
     return kExitUsage;
+  }
+  if (argc == 3 && argv[1] == std::string_view("--write-manual")) {  // at build
+    const dcmt::Status written = dcmt::cli::write_manual(app, argv[2]);
+    return written.ok() ? static_cast<int>(kExitOk) : print_error(written.error());
   }
   if (const std::string_view word = argv[1]; !word.starts_with("-") && !is_command(word)) {
     const std::string_view closest = closest_command(word);

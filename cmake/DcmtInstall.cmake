@@ -2,17 +2,37 @@
 # and C++ runtimes lies in it. Nothing in it knows where it was built.
 set(DCMT_RUNTIME "^ld-linux" "^lib(c|m|gcc_s|stdc\\+\\+)\\.so")
 
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man ${PROJECT_BINARY_DIR}/share/bash-completion ${PROJECT_BINARY_DIR}/share/zsh
+        DESTINATION share)
+
+# find_package(dc-memtrace) gives a C or C++ program the header with which it says what it does: dc-memtrace::marks.
+add_library(dcmt_marks INTERFACE)
+set_target_properties(dcmt_marks PROPERTIES EXPORT_NAME marks)
+target_include_directories(dcmt_marks INTERFACE $<INSTALL_INTERFACE:include>)
+target_link_libraries(dcmt_marks INTERFACE ${CMAKE_DL_LIBS})
+install(FILES collector/include/dcmt/marks.h DESTINATION include/dcmt)
+install(TARGETS dcmt_marks EXPORT dcmt_marks)
+install(EXPORT dcmt_marks NAMESPACE dc-memtrace:: FILE dc-memtraceConfig.cmake DESTINATION lib/cmake/dc-memtrace)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/dc-memtraceConfigVersion.cmake COMPATIBILITY SameMajorVersion
+  ARCH_INDEPENDENT)
+install(FILES ${PROJECT_BINARY_DIR}/dc-memtraceConfigVersion.cmake DESTINATION lib/cmake/dc-memtrace)
+
 set_target_properties(dc-memtrace PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/dcmt")
-install(TARGETS dc-memtrace RUNTIME_DEPENDENCY_SET dcmt_needed RUNTIME DESTINATION bin)
-install(RUNTIME_DEPENDENCY_SET dcmt_needed PRE_EXCLUDE_REGEXES ${DCMT_RUNTIME} LIBRARY DESTINATION lib/dcmt)
+if(DCMT_STATIC)
+  install(TARGETS dc-memtrace RUNTIME DESTINATION bin)
+else()
+  install(TARGETS dc-memtrace RUNTIME_DEPENDENCY_SET dcmt_needed RUNTIME DESTINATION bin)
+  install(RUNTIME_DEPENDENCY_SET dcmt_needed PRE_EXCLUDE_REGEXES ${DCMT_RUNTIME} LIBRARY DESTINATION lib/dcmt)
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py DESTINATION share/dcmt)
 if(DCMT_COLLECTOR)
-  install(TARGETS dcmt_agent dcmt_torch dcmt_python LIBRARY DESTINATION lib/dcmt)
+  install(TARGETS dcmt_agent LIBRARY DESTINATION lib/dcmt)
   if(TARGET dcmt_cuda)
     install(TARGETS dcmt_cuda LIBRARY DESTINATION lib/dcmt)
   endif()
   install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/operators.toml DESTINATION share/dcmt)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/dcmt/layouts DESTINATION share/dcmt)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/dcmt/layouts ${PROJECT_BINARY_DIR}/share/dcmt/source DESTINATION share/dcmt)
 endif()
 if(TARGET dcmt_zero3)  # for `reproduce`
   install(TARGETS dcmt_zero3 LIBRARY DESTINATION lib/dcmt)

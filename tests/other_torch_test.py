@@ -25,7 +25,7 @@ def refusal_of(result: subprocess.CompletedProcess, folder: pathlib.Path) -> str
     """The one line that says why nothing was recorded; the job's output and exit code are its own."""
     assert (result.stdout, result.returncode) == ("3.0\n", 7)
     (line,) = result.stderr.splitlines()
-    assert "nothing is recorded" in line and "DCMT_PYTHON" in line
+    assert "nothing is recorded" in line and "doctor --prepare --python" in line
     assert recorded.traces(folder) == []
     report = recorded.tool("report", folder)
     assert report.returncode == 3 and line.removeprefix("dc-memtrace: ") in report.stderr, "the folder says why, too"
@@ -47,14 +47,14 @@ def test_another_version_that_lacks_a_symbol(tmp_path):
     shutil.copy(recorded.TOOL, tmp_path / "bin")
     shutil.copytree(recorded.BUILD / "lib", tmp_path / "lib")
     (tmp_path / "share").symlink_to(recorded.BUILD / "share")
-    provider = tmp_path / "lib" / "dcmt" / "libdcmt_torch.so"
+    runs = re.match(r"\d+\.\d+", torch.__version__)[0]
+    provider = tmp_path / "lib" / "dcmt" / f"torch-{runs}" / "libdcmt_torch.so"
     provider.unlink()
     shared_object(provider, "void not_in_torch(void); void dcmt_provider_start(void) { not_in_torch(); }")
     tool = tmp_path / "bin" / recorded.TOOL.name
     command = [tool, "run", "-o", tmp_path / "out", "--", sys.executable, "-c", JOB]
     result = subprocess.run(command, capture_output=True, text=True, env=recorded.environment(), timeout=180)
     line = refusal_of(result, tmp_path / "out")
-    runs = re.match(r"\d+\.\d+", torch.__version__)[0]
     assert f"not built for the torch {runs} that runs here" in line and "not_in_torch" in line
 
 

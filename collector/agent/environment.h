@@ -5,6 +5,7 @@ namespace dcmt::agent {
 
 inline constexpr char kEnvSpool[] = "DC_MEMTRACE_SPOOL";          ///< private folder for spools; unset: no recording
 inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of the providers
+inline constexpr char kEnvPrepared[] = "DC_MEMTRACE_PREPARED";    ///< folder of those made on this machine; unset: none
 inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes | full
 inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
 inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators

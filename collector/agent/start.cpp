@@ -2,11 +2,9 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +13,7 @@
 #include "collector/agent/asked_readings.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
+#include "collector/agent/load_providers.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
@@ -65,66 +64,6 @@ void leave_note(const char* folder, const char* why) noexcept {
   close(fd);
 }
 
-bool is_loaded(const char* library) noexcept {
-  void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
-  if (handle != nullptr) dlclose(handle);
-  return handle != nullptr;
-}
-
-/// Torch's version as torch itself has it, a byte each from the top: major, minor; 0: not known.
-std::uint64_t version_of_torch() noexcept {
-  void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
-  void* version = cpu != nullptr ? dlsym(cpu, "aoti_torch_abi_version") : nullptr;
-  return version != nullptr ? reinterpret_cast<std::uint64_t (*)()>(version)() : 0;
-}
-
-/// The torch provider does not load where torch lacks a symbol that it needs: it was built for another version.
-void refuse_unloadable(const char* name, const char* why) noexcept {
-  const std::uint64_t version = version_of_torch();
-  char text[512];
-  snprintf(text, sizeof text,
-           "%s was not built for the torch %u.%u that runs here: nothing is recorded in this process. Rebuild "
-           "dc-memtrace against the torch in use (DCMT_PYTHON names its Python). It does not load: %s",
-           name, static_cast<unsigned>(version >> 56), static_cast<unsigned>(version >> 48 & 0xff), why);
-  refuse(text);
-}
-
-void load_provider(const char* libraries, const char* name) noexcept {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", libraries, name);
-  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* error = dlerror();
-    char why[256];  // a copy: the loader's text ends at the next call to it
-    snprintf(why, sizeof why, "%s", error != nullptr ? error : "no reason given");
-    if (strstr(name, "torch") != nullptr) return refuse_unloadable(name, why);
-    char text[512];
-    snprintf(text, sizeof text, "%s does not load here: %s", name, why);
-    diagnose(wire::DiagnosticCode::kProviderOff, text);
-    return;
-  }
-  auto start = reinterpret_cast<void (*)()>(dlsym(handle, "dcmt_provider_start"));
-  if (start != nullptr) start();
-}
-
-/// Maps the pages of our own code and data now, so that no hook faults on them. A kernel before 5.14 refuses, and the
-/// first hooks are slower.
-int populate_if_ours(dl_phdr_info* object, std::size_t, void* folder) noexcept {
-  const char* libraries = static_cast<const char*>(folder);
-  if (strncmp(object->dlpi_name, libraries, strlen(libraries)) != 0) return 0;
-  constexpr std::uintptr_t kPage = 4096;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& segment = object->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const std::uintptr_t from = (object->dlpi_addr + segment.p_vaddr) & ~(kPage - 1);
-    const std::uintptr_t to = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-    const int how = (segment.p_flags & PF_W) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-    // Page by page: the first ones of a writable segment can have been made read-only once relocated.
-    for (std::uintptr_t page = from; page < to; page += kPage) madvise(reinterpret_cast<void*>(page), kPage, how);
-  }
-  return 0;
-}
-
 void start() noexcept {
   const char* folder = getenv(kEnvSpool);
   const char* libraries = getenv(kEnvLibraries);
@@ -153,15 +92,7 @@ void start() noexcept {
   open_gate();
   {
     Inside inside;
-    load_provider(libraries, "libdcmt_torch.so");
-    if (!g_refused && dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) {
-      load_provider(libraries, "libdcmt_python.so");
-    }
-    // A torch that was built for CUDA brings CUPTI with it.
-    if (!g_refused && (is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12"))) {
-      load_provider(libraries, "libdcmt_cuda.so");
-    }
-    dl_iterate_phdr(populate_if_ours, const_cast<char*>(libraries));
+    load_providers(libraries, getenv(kEnvPrepared));
   }
   if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   const char* why = show_spool(folder);
@@ -195,6 +126,7 @@ const PythonProvider* python_provider() noexcept { return g_python; }
 void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = provider; }
 const CudaProvider* cuda_provider() noexcept { return g_cuda; }
 
+bool refused() noexcept { return g_refused; }
 void refuse(const char* why) noexcept {
   g_refused = true;
   auto* header = spool_header();

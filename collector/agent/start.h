@@ -12,4 +12,7 @@ void start_if_torch_is_here() noexcept;
 /// Somebody asks for the address of the function that subscribes to CUPTI. CUPTI serves one, which is not to be us.
 void make_way_for_cupti_user() noexcept;
 
+/// True once a provider has said that nothing can be recorded here (refuse() of provider.h).
+bool refused() noexcept;
+
 }  // namespace dcmt::agent

@@ -51,9 +51,7 @@ void start() noexcept {
   const char* const version = Py_GetVersion();
   char text[256];
   if (!same_version(version)) {
-    snprintf(text, sizeof text,
-             "Python stacks and variables are off: built for CPython %d.%d, this is %.*s%s; build dc-memtrace with "
-             "DCMT_PYTHON set to this Python",
+    snprintf(text, sizeof text, "Python stacks and variables are off: built for CPython %d.%d, this is %.*s%s",
              PY_MAJOR_VERSION, PY_MINOR_VERSION, static_cast<int>(std::strcspn(version, " ")), version,
              free_threaded(version) ? ", free-threaded (not supported)" : "");
     agent::diagnose(wire::DiagnosticCode::kProviderOff, text);

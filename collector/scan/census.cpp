@@ -170,20 +170,20 @@ Censuses::~Censuses() = default;
 Censuses::Censuses(Censuses&&) noexcept = default;
 Censuses& Censuses::operator=(Censuses&&) noexcept = default;
 
-Expected<Censuses> Censuses::open(pid_t pid, const std::string& layouts) {
+Expected<Censuses> Censuses::open(pid_t pid, const LayoutFolders& layouts) {
   return open([pid] { return on_heap(ProcessMemory::open(pid)); }, layouts);
 }
 
-Expected<Censuses> Censuses::open_core(const std::string& core, const std::string& layouts) {
+Expected<Censuses> Censuses::open_core(const std::string& core, const LayoutFolders& layouts) {
   return open([core] { return on_heap(CoreFile::open(core)); }, layouts);
 }
 
-Expected<Censuses> Censuses::open(OpenSource open_source, const std::string& layouts) {
+Expected<Censuses> Censuses::open(OpenSource open_source, const LayoutFolders& layouts) {
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open_source());
   Mirror memory(*source);
   DCMT_ASSIGN_OR_RETURN(RunningVersions versions, running_versions(memory));
   DCMT_ASSIGN_OR_RETURN(PythonLayout python, python_layout(versions.python));
-  DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch));
+  DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch, versions.torch_build));
   return Censuses(std::make_unique<State>(std::move(open_source), std::move(versions), python, std::move(torch)));
 }
 

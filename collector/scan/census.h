@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
 #include "collector/scan/objects/reference.h"
 #include "trace/base/status.h"
@@ -79,12 +80,12 @@ struct CensusOptions {
 /// Not thread-safe.
 class Censuses {
  public:
-  /// `layouts` is the folder with torch-VERSION.layout. Fails with kCannotRecord, and the remedy, where the process may
+  /// `layouts`: where the layout of its torch may be. Fails with kCannotRecord, and the remedy, where the process may
   /// not be read, runs no CPython or torch, or one that this build has no layout for.
-  [[nodiscard]] static Expected<Censuses> open(pid_t pid, const std::string& layouts);
+  [[nodiscard]] static Expected<Censuses> open(pid_t pid, const LayoutFolders& layouts);
   /// The same of a core file; kBadInput where it is none. The files that the process had mapped must be where they
   /// were.
-  [[nodiscard]] static Expected<Censuses> open_core(const std::string& core, const std::string& layouts);
+  [[nodiscard]] static Expected<Censuses> open_core(const std::string& core, const LayoutFolders& layouts);
   ~Censuses();
   Censuses(Censuses&&) noexcept;
   Censuses& operator=(Censuses&&) noexcept;
@@ -95,7 +96,7 @@ class Censuses {
  private:
   struct State;
   static Expected<Censuses> open(std::function<Expected<std::unique_ptr<MemorySource>>()> source,
-                                 const std::string& layouts);
+                                 const LayoutFolders& layouts);
   explicit Censuses(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;

@@ -1,5 +1,5 @@
 // Where the torch in use keeps its fields and virtual functions, from its headers. Compiled to assembler text at build
-// (cmake/TorchLayout.cmake reads the constants from it), never linked. Private members are read as well:
+// (provider_layout.py reads the constants from it), never linked. Private members are read as well:
 // -fno-access-control.
 #include <c10/core/StorageImpl.h>
 #include <c10/core/TensorImpl.h>

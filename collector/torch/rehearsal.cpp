@@ -14,6 +14,7 @@
 #include <span>
 
 #include "collector/agent/provider.h"
+#include "collector/agent/remedy.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/elf/witness.h"
 #include "collector/torch/layout.h"
@@ -266,9 +267,8 @@ Rehearsed rehearse() {
     if (was_seen(fact.event)) continue;
     if (fact.needed) {
       snprintf(text, sizeof text,
-               "this torch %s does not call what is hooked for %s: nothing is recorded in this process. Rebuild "
-               "dc-memtrace against the torch in use (DCMT_PYTHON names its Python).",
-               TORCH_VERSION, fact.name);
+               "this torch %s does not call what is hooked for %s: nothing is recorded in this process. %s",
+               TORCH_VERSION, fact.name, agent::kPrepareProvider);
       return {text, false};
     }
     snprintf(text, sizeof text, "this torch %s does not call what is hooked for %s: these are not seen", TORCH_VERSION,

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
+#include "collector/agent/remedy.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/layout.h"
 
@@ -17,10 +18,10 @@ namespace {
 char g_message[512];
 
 const char* wrong(const char* what) {
-  snprintf(g_message, sizeof g_message,
-           "torch's %s differ from torch %s, for which this provider was built: nothing is recorded in this process. "
-           "Rebuild dc-memtrace against the torch in use (DCMT_PYTHON names its Python).",
-           what, TORCH_VERSION);
+  snprintf(
+      g_message, sizeof g_message,
+      "torch's %s differ from torch %s, for which this provider was built: nothing is recorded in this process. %s",
+      what, TORCH_VERSION, agent::kPrepareProvider);
   return g_message;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "collector/agent/remedy.h"
 #include "collector/elf/elf_patch.h"
 
 namespace dcmt::torch_provider {
@@ -22,9 +23,8 @@ const char* other_torch_version() noexcept {
   const auto minor = static_cast<unsigned>(runs >> 48 & 0xff);
   if (major == kMajor && minor == kMinor) return nullptr;
   snprintf(text, sizeof text,
-           "built for torch %u.%u, but torch %u.%u runs here: nothing is recorded in this process. Rebuild dc-memtrace "
-           "against the torch in use (DCMT_PYTHON names its Python).",
-           kMajor, kMinor, major, minor);
+           "built for torch %u.%u, but torch %u.%u runs here: nothing is recorded in this process. %s", kMajor, kMinor,
+           major, minor, agent::kPrepareProvider);
   return text;
 }
 

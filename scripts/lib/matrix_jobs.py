@@ -119,9 +119,19 @@ def record(job: str, installed: Installed, build: pathlib.Path) -> dict:
 
 
 def meet(built_for: Installed, met: Installed, build: pathlib.Path) -> dict:
-    """What is built for one Python with torch is given a job of another. The job must run as it does alone."""
+    """What is built for one Python with torch is given a job of another, as if it were meant for that. The job must run as it
+    does alone."""
     out = build / "met" / met.name
-    done = run(build, met, out, ["-c", MEETING])
+    providers = build / "lib" / "dcmt"
+    as_its_own = [providers / f"torch-{minor(met.torch)}", providers / f"python-{minor(met.cpython)}"]
+    kinds = {place: place.name.split("-")[0] for place in as_its_own if not place.exists()}
+    for place, kind in kinds.items():
+        place.symlink_to(f"{kind}-{minor(built_for.torch if kind == 'torch' else built_for.cpython)}")
+    try:
+        done = run(build, met, out, ["-c", MEETING])
+    finally:
+        for place in kinds:
+            place.unlink()
     result = {"outcome": "failed", "why": ""}
     if (done.returncode, done.stdout) != (7, "torch.Size([64, 64])\n"):
         return {**result, "why": f"the job was harmed: exit code {done.returncode}, {last_line(done.stderr)}"}
@@ -131,6 +141,10 @@ def meet(built_for: Installed, met: Installed, build: pathlib.Path) -> dict:
     (trace,) = json.loads(report.stdout)["traces"]
     lacks = [item["text"] for item in trace["facts"]["diagnostics"] if item["code"] == "provider_off"]
     return {"outcome": "partly" if lacks else "recorded", "why": "; ".join(lacks)}
+
+
+def minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def last_line(text: str) -> str:

@@ -38,7 +38,7 @@ std::size_t own_memory() {
 
 }  // namespace
 
-MemoryReader::MemoryReader(pid_t pid, std::string layouts, scan::Scope scope)
+MemoryReader::MemoryReader(pid_t pid, scan::LayoutFolders layouts, scan::Scope scope)
     : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {}
 
 MemoryReader::~MemoryReader() { (void)take(true); }

@@ -18,8 +18,8 @@ namespace dcmt::recorder {
 /// One caller's thread; the destructor waits for a reading that is under way, at most a few seconds.
 class MemoryReader {
  public:
-  /// @param layouts  folder with the layouts of torch
-  MemoryReader(pid_t pid, std::string layouts, scan::Scope scope);
+  /// @param layouts  where the layouts of torch are
+  MemoryReader(pid_t pid, scan::LayoutFolders layouts, scan::Scope scope);
   ~MemoryReader();
   MemoryReader(const MemoryReader&) = delete;
   MemoryReader& operator=(const MemoryReader&) = delete;
@@ -39,7 +39,7 @@ class MemoryReader {
   Expected<MemoryReading> read();
 
   const pid_t pid_;
-  const std::string layouts_;
+  const scan::LayoutFolders layouts_;
   const scan::Scope scope_;
   std::unique_ptr<scan::Censuses> censuses_;  ///< used by the reading thread alone while there is one
   std::future<Expected<MemoryReading>> result_;

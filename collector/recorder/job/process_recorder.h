@@ -37,8 +37,8 @@ class ProcessRecorder {
 
   /// From now on poll() also finds out who owns storages, by reading the memory of the process.
   /// @param pid  in the recorder's namespace
-  /// @param layouts  folder with the layouts of torch
-  void read_memory_of(pid_t pid, const std::string& layouts) {
+  /// @param layouts  where the layouts of torch are
+  void read_memory_of(pid_t pid, const scan::LayoutFolders& layouts) {
     variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
     memory_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
   }

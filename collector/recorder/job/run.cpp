@@ -136,10 +136,9 @@ Expected<RunResult> run(const RunOptions& options) {
   SignalQueue signals;
   const std::string agent = options.libraries + "/libdcmt_agent.so";
   if (access(agent.c_str(), R_OK) != 0) {
-    return Error{ErrorCode::kCannotRecord,
-                 agent +
-                     ": the agent is missing. This build has no collector: configure it with a "
-                     "Python that has torch (DCMT_PYTHON), or run dc-memtrace doctor."};
+    return Error{
+        ErrorCode::kCannotRecord,
+        agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
   }
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
@@ -171,6 +170,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                                 {"ASAN_OPTIONS", sanitizer_value()},
                                                 {agent::kEnvSpool, spool_folder},
                                                 {agent::kEnvLibraries, options.libraries},
+                                                {agent::kEnvPrepared, options.prepared},
                                                 {agent::kEnvDetail, text_of(options.detail)},
                                                 {agent::kEnvChunks, std::to_string(chunks)},
                                                 {agent::kEnvExitWait, std::to_string(options.exit_wait)},
@@ -179,7 +179,7 @@ Expected<RunResult> run(const RunOptions& options) {
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   Session session(options.folder, spool_folder, options.retention, operators.origins,
-                  options.owners ? options.layouts : std::string(), launch, state, show);
+                  options.owners ? options.layouts : scan::LayoutFolders(), launch, state, show);
   JobState job{pid, std::nullopt};
   try {
     record(session, signals, job, options, show);

@@ -6,6 +6,7 @@
 
 #include "collector/agent/environment.h"
 #include "collector/recorder/keep/retention_policy.h"
+#include "collector/scan/layout/torch_layout.h"
 #include "trace/base/detail.h"
 #include "trace/base/status.h"
 
@@ -17,7 +18,8 @@ struct RunOptions {
   std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
   std::string shipped_operators;             ///< path of the shipped table
   std::string libraries;                     ///< folder of the agent and its providers
-  std::string layouts;                       ///< folder with the layouts of torch
+  std::string prepared;                      ///< folder of the providers made on this machine; empty: none
+  scan::LayoutFolders layouts;               ///< where the layouts of torch are
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what is kept of long runs
   bool owners = true;                        ///< read the memory of processes to find out who owns storages

@@ -42,7 +42,7 @@ bool has_content(const std::string& trace) {
 }  // namespace
 
 Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-                 std::string layouts, const Launch& launch, RunState& run, bool shows_status)
+                 scan::LayoutFolders layouts, const Launch& launch, RunState& run, bool shows_status)
     : folder_(std::move(folder)),
       spool_folder_(std::move(spool_folder)),
       retention_(retention),

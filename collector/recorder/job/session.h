@@ -31,9 +31,9 @@ struct JobState {
 /// Thread-safety: none.
 class Session {
  public:
-  /// @param layouts  folder with the layouts of torch; empty: owners of storages are not asked for
+  /// @param layouts  where the layouts of torch are; empty: owners of storages are not asked for
   Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-          std::string layouts, const Launch& launch, RunState& run, bool shows_status);
+          scan::LayoutFolders layouts, const Launch& launch, RunState& run, bool shows_status);
 
   /// Drains the spools. Returns how many records there were.
   std::size_t poll(const JobState& job);
@@ -68,7 +68,7 @@ class Session {
   std::string spool_folder_;
   RetentionOptions retention_;
   const std::string origins_;
-  const std::string layouts_;
+  const scan::LayoutFolders layouts_;
   const Launch launch_;
   RunState& run_;
   bool shows_status_;

@@ -90,13 +90,20 @@ Expected<TorchLayout> parse_torch_layout(std::string_view text) {
   return layout;
 }
 
-Expected<TorchLayout> torch_layout(const std::string& folder, const std::string& version) {
-  const std::string path = fmt::format("{}/torch-{}.layout", folder, version);
+Expected<TorchLayout> torch_layout(const LayoutFolders& folders, const std::string& version,
+                                   const std::string& build_id) {
+  if (!folders.prepared.empty() && !build_id.empty()) {
+    const auto text = read_file(fmt::format("{}/{}/torch.layout", folders.prepared, build_id));
+    if (text) return parse_torch_layout(*text);
+  }
+  const std::string minor = version.substr(0, version.find('.', version.find('.') + 1));
+  const std::string path = fmt::format("{}/torch-{}.layout", folders.shipped, minor);
   const std::optional<std::string> text = read_file(path);
   if (!text) {
-    return Error{
-        ErrorCode::kCannotRecord,
-        fmt::format("cannot inspect torch {}: {} is missing. Build dc-memtrace for that torch", version, path)};
+    return Error{ErrorCode::kCannotRecord,
+                 fmt::format("cannot inspect torch {}: {} is missing. Next, with the Python of this job: dc-memtrace "
+                             "doctor --prepare --python PYTHON",
+                             version, path)};
   }
   return parse_torch_layout(*text);
 }

@@ -1,5 +1,5 @@
 // Where one build of torch keeps what a census reads. The facts come from torch's headers
-// (scripts/layouts/torch_layout.py), so a layout file belongs to one version of torch.
+// (scripts/layouts/torch_layout.py), so a layout file belongs to one minor version of torch, or to one build of it.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,16 @@ struct TorchLayout {
 /// Fails with kBadInput where a line makes no sense or a member is missing.
 [[nodiscard]] Expected<TorchLayout> parse_torch_layout(std::string_view text);
 
-/// Reads the layout file of a version of torch from `folder` ("torch-2.11.0.layout"); fails with kCannotRecord, and
-/// what to do, where there is none.
-[[nodiscard]] Expected<TorchLayout> torch_layout(const std::string& folder, const std::string& version);
+/// Where layout files are.
+struct LayoutFolders {
+  std::string shipped;   ///< "torch-2.11.layout" for each minor version: fields move between those only
+  std::string prepared;  ///< "BUILD_ID/torch.layout", made on this machine for exactly that build; may be empty
+  [[nodiscard]] bool empty() const { return shipped.empty() && prepared.empty(); }
+};
+
+/// Reads the layout of the torch with this version ("2.11.0") and build id (may be empty): the prepared one, else the
+/// shipped one. Fails with kCannotRecord, and what to do, where there is none.
+[[nodiscard]] Expected<TorchLayout> torch_layout(const LayoutFolders& folders, const std::string& version,
+                                                 const std::string& build_id);
 
 }  // namespace dcmt::scan

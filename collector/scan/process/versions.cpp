@@ -1,6 +1,7 @@
 #include "collector/scan/process/versions.h"
 
 #include "collector/scan/process/elf_symbols.h"
+#include "trace/base/build_id.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::scan {
@@ -38,6 +39,7 @@ Expected<RunningVersions> running_versions(Mirror& memory) {
     if (!region.path.ends_with(kTorchLibrary)) continue;
     const std::string folder = region.path.substr(0, region.path.size() - std::string_view(kTorchLibrary).size());
     versions.torch = version_in(read_file(source.host_path(folder + "/version.py")).value_or(""));
+    versions.torch_build = build_id_of(source.host_path(region.path));
     break;
   }
   if (versions.torch.empty()) {

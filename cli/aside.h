@@ -1,0 +1,44 @@
+// Standard error, put aside for a while.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace dcmt::cli {
+
+/// What this process and its children say on standard error goes to a file meanwhile: it is not what was asked for.
+class Aside {
+ public:
+  explicit Aside(const std::filesystem::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+    if (to < 0) return;
+    dup2(to, STDERR_FILENO);
+    close(to);
+  }
+  ~Aside() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// The last line so far; empty if there is none.
+  [[nodiscard]] std::string last_line() const {
+    std::ifstream said(file_);
+    std::string last;
+    for (std::string line; std::getline(said, line);) {
+      if (!line.empty()) last = line;
+    }
+    return last;
+  }
+
+ private:
+  std::filesystem::path file_;
+  int before_;
+};
+
+}  // namespace dcmt::cli

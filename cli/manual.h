@@ -1,0 +1,18 @@
+// Manual pages and completion, written from the commands as the parser has them.
+#pragma once
+
+#include <string>
+
+#include "trace/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dcmt::cli {
+
+/// Writes below `folder`, a "share" folder: man/man1/dc-memtrace.1 and one page for each command, and the completion of
+/// bash and zsh where these look for it.
+Status write_manual(const CLI::App& app, const std::string& folder);
+
+}  // namespace dcmt::cli

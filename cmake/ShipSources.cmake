@@ -1,0 +1,20 @@
+# Copies what `doctor --prepare` compiles on the user's machine to the folder TO: FILES (relative to FROM, separated by
+# colons), and the public headers of CPython from PYTHON_INCLUDE with PYTHON_CONFIG as their pyconfig.h. TO/digest says
+# which sources these are: a provider that was prepared from others is not used.
+file(REMOVE_RECURSE ${TO})
+string(REPLACE ":" ";" files "${FILES}")
+set(digests "")
+foreach(file IN LISTS files)
+  cmake_path(GET file PARENT_PATH folder)
+  file(COPY ${FROM}/${file} DESTINATION ${TO}/${folder})
+  file(SHA256 ${FROM}/${file} digest)
+  string(APPEND digests "${file} ${digest}\n")
+endforeach()
+file(COPY ${PYTHON_INCLUDE}/ DESTINATION ${TO}/cpython FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE)
+file(COPY_FILE ${PYTHON_CONFIG} ${TO}/cpython/pyconfig.h)
+if(PYTHON_LICENSE AND EXISTS ${PYTHON_LICENSE})
+  file(COPY_FILE ${PYTHON_LICENSE} ${TO}/cpython/LICENSE.txt)
+endif()
+string(SHA256 digest "${digests}")
+string(SUBSTRING ${digest} 0 16 digest)
+file(WRITE ${TO}/digest "${digest}\n")

@@ -1,0 +1,121 @@
+"""Builds the torch provider for the torch of the Python that runs this, without CMake, from the sources around this file.
+
+    PYTHON prepare_provider.py OUT AGENT
+
+OUT is an existing folder; it gets libdcmt_torch.so and torch.layout. AGENT is the installed libdcmt_agent.so. Needs g++ 11
+or newer (CXX names another compiler) and the headers in torch's own wheel; those of CPython are in `cpython` beside the
+sources. A failure is one line on standard error and exit code 1; what the compiler said is in OUT/build.log.
+
+This is what `dc-memtrace doctor --prepare` starts; collector/torch/CMakeLists.txt builds the same.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+# Half a gigabyte each: the memory of a small machine bounds them, too.
+JOBS = max(1, min(os.cpu_count() or 1, 8))
+FLAGS = ["-std=c++20", "-O2", "-w", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-flto", "-fno-access-control",
+         "-DNDEBUG"]
+
+
+class Failed(Exception):
+    """Its text is one line for the user."""
+
+
+def find_torch() -> pathlib.Path:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise Failed(f"{sys.executable} has no torch")
+    folder = pathlib.Path(spec.origin).parent
+    if not (folder / "include/c10/core/TensorImpl.h").exists():
+        raise Failed(f"this torch came without its headers ({folder / 'include'}): install torch by pip, whose wheels have them")
+    return folder
+
+
+def find_compiler() -> str:
+    wanted = os.environ.get("CXX") or "g++"
+    found = shutil.which(wanted)
+    if found is None:
+        raise Failed(f"there is no C++ compiler ({wanted}): install g++ (Debian, Ubuntu: apt install g++), or name one in CXX")
+    return found
+
+
+def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
+    """Those that come with torch or with a toolkit, as cmake/FindCudaHeaders.cmake finds them; none: no CUDA facts."""
+    site = torch.parent
+    toolkits = [pathlib.Path(os.environ.get(name, "/usr/local/cuda")) / "include" for name in ("CUDA_HOME", "CUDA_PATH")]
+    places = [*sorted(site.glob("nvidia/cu*/include")), *toolkits]
+    runtime = next((place for place in places if (place / "cuda_runtime_api.h").exists()), None)
+    of_compiler = [runtime, *toolkits, site / "triton/backends/nvidia/include"]
+    compiler = next((place for place in of_compiler if place and (place / "crt/host_defines.h").exists()), None)
+    if runtime is None or compiler is None or not (torch / "include/c10/cuda/CUDACachingAllocator.h").exists():
+        return []
+    return [runtime, compiler]
+
+
+def sources(with_cuda: bool) -> list[pathlib.Path]:
+    left_out = {"layout_probe.cpp", "allocator_trace_none.cpp" if with_cuda else "allocator_trace.cpp"}
+    found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.iterdir() if path.suffix in (".cpp", ".S")]
+    # Those that include torch take by far the longest: they begin first.
+    return sorted((path for path in found if path.name not in left_out), key=lambda path: "<torch/" not in path.read_text())
+
+
+class Build:
+    def __init__(self, out: pathlib.Path, scratch: pathlib.Path) -> None:
+        self.log = open(out / "build.log", "w")
+        self.scratch = scratch
+
+    def run(self, *command: object) -> None:
+        words = [str(word) for word in command]
+        done = subprocess.run(words, cwd=self.scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            print(*words, done.stdout, sep="\n", file=self.log, flush=True)
+            raise Failed(f"{pathlib.Path(words[0]).name} failed; what it said is in {self.log.name}")
+
+
+def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
+    torch = find_torch()
+    compiler = find_compiler()
+    cuda = cuda_headers(torch)
+    includes = [torch / "include", torch / "include/torch/csrc/api/include"]
+    cpython = ROOT / "cpython"
+    with tempfile.TemporaryDirectory(dir=out) as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        scratch = pathlib.Path(folder)
+        build = Build(out, scratch)
+        facts = scratch / "collector/torch"
+        facts.mkdir(parents=True)
+        first = [pool.submit(build.run, sys.executable, HERE / "provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
+                 pool.submit(build.run, sys.executable, HERE / "list_namespaces.py", facts / "torch_namespaces.inc")]
+        layout = pool.submit(build.run, sys.executable, ROOT / "scripts/layouts/torch_layout.py", torch, cpython, compiler, out / "torch.layout")
+        for step in first:
+            step.result()
+        folders = [word for place in (*includes, *cuda) for word in ("-isystem", place)]
+        objects, steps = [], [layout]
+        for source in sources(bool(cuda)):
+            objects.append(scratch / f"{source.name}.o")
+            steps.append(pool.submit(build.run, compiler, *FLAGS, f"-I{ROOT}", f"-I{scratch}", *folders, "-c", source, "-o", objects[-1]))
+        try:
+            for step in steps:
+                step.result()
+        except Failed:
+            pool.shutdown(cancel_futures=True)
+            raise
+        build.run(compiler, "-shared", "-O2", f"-flto={JOBS}", "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
+                  f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu")
+
+
+if __name__ == "__main__":
+    try:
+        prepare(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    except Failed as failed:
+        sys.exit(str(failed))

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# The wheel in a Debian 12 that has nothing but Python, as a user without rights: installed by pip, a job recorded and
+# reported without a compiler; a torch without a provider, with g++; `pip install --user`; a site-packages that cannot be
+# written to; everything removed again. The last line says how long the two ways took; exit 1 at the first surprise.
+#
+# Torch is not downloaded: the site-packages folder that is given (of CPython 3.11, with torch) is lent to the environments,
+# as if pip had installed it there. Needs root, debootstrap and a mirror of Debian (DCMT_MIRROR).
+#
+# Usage: tests/install/fresh_debian.sh WHEEL SITE_PACKAGES [FOLDER]
+set -euo pipefail
+
+(($# == 2 || $# == 3)) || { sed -n 's/^# Usage/usage/p' "$0" >&2; exit 2; }
+wheel=$(realpath "$1") site=$(realpath "$2") folder=${3:-$(mktemp -d)}
+root=$folder/root
+mirror=${DCMT_MIRROR:-http://deb.debian.org/debian}
+torch=$(sed -n "s/^__version__ = '\([0-9]*\.[0-9]*\).*/\1/p" "$site/torch/version.py")
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+unmount() {
+  local place
+  for place in lent proc dev/shm; do
+    if mountpoint -q "$root/$place"; then umount "$root/$place"; fi
+  done
+}
+# A folder that was named is kept, with its root, for the next time.
+if (($# == 3)); then trap unmount EXIT; else trap 'unmount; rm -rf --one-file-system "$folder"' EXIT; fi
+
+if [[ ! -x $root/usr/bin/python3 ]]; then
+  debootstrap --variant=minbase --include=python3,python3-venv,python3-pip bookworm "$root" "$mirror" >"$folder/debootstrap.log" ||
+    fail "debootstrap, see $folder/debootstrap.log"
+fi
+unmount
+mkdir -p "$root/lent" "$root/dev/shm"
+mount --bind -o ro "$site" "$root/lent"
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o size=512m tmpfs "$root/dev/shm"
+grep -q '^user:' "$root/etc/passwd" || chroot "$root" useradd -m user
+rm -rf "$root"/home/user/* "$root"/home/user/.[a-z]*
+cp "$wheel" "$root/home/user/"
+cat >"$root/home/user/train.py" <<'PROGRAM'
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+losses = []
+for step in range(40):
+    optimizer.zero_grad()
+    model(torch.randn(256, 256)).square().mean().backward()
+    optimizer.step()
+    losses.append(model(torch.randn(256, 256)).square())
+PROGRAM
+
+# as_user WORD...: as the user, who has no home but this and no compiler but what was installed.
+as_user() { chroot --userspec=user:user "$root" env -i HOME=/home/user PATH="$path" PIP_DISABLE_PIP_VERSION_CHECK=1 "$@"; }
+lend() { echo /lent >"$root$1/lent.pth" && chroot "$root" chown user:user "$1/lent.pth"; }
+name=$(basename "$wheel")
+venv=/home/user/venv
+packages=$venv/lib/python3.11/site-packages
+path=$venv/bin:/home/user/.local/bin:/usr/bin:/bin
+
+# recorded FOLDER: records the job, and finds its defect.
+recorded() {
+  as_user sh -c "cd && dc-memtrace run -o $1 -- python3 train.py" || fail "run $1"
+  as_user dc-memtrace report "/home/user/$1" >"$folder/$1.txt" || fail "report $1"
+  grep -q "GROWS  main.losses" "$folder/$1.txt" || fail "the report of $1 does not name main.losses"
+}
+# what a folder holds, to be compared
+listed() { (cd "$root$1" && find . -not -name '*.pyc' -not -name __pycache__ | sort); }
+
+as_user python3 -m venv "$venv"
+lend "$packages"
+[[ ! -x $root/usr/bin/g++ ]] || fail "the fresh root has a compiler"
+before=$(listed "$venv")
+start=$SECONDS
+as_user pip install -q "/home/user/$name"
+recorded promised
+without_compiler=$((SECONDS - start))
+as_user dc-memtrace doctor --python "$venv/bin/python" >"$folder/doctor.txt" || fail "doctor: $(cat "$folder/doctor.txt")"
+as_user python3 -c 'import dc_memtrace; dc_memtrace.step()'
+[[ -e $root$venv/share/man/man1/dc-memtrace-run.1 ]] || fail "no manual page"
+
+# A torch for which the wheel has no provider.
+mv "$root$venv/lib/dcmt/torch-$torch" "$root/away"
+as_user sh -c "cd && dc-memtrace run -o none -- python3 train.py" 2>"$folder/none.txt" || fail "a refused job fails"
+grep -q "no provider for torch $torch.*doctor --prepare" "$folder/none.txt" || fail "what was said: $(cat "$folder/none.txt")"
+as_user dc-memtrace doctor --prepare --python "$venv/bin/python" 2>"$folder/no_compiler.txt" && fail "prepared without a compiler"
+grep -q "there is no C++ compiler" "$folder/no_compiler.txt" || fail "what was said: $(cat "$folder/no_compiler.txt")"
+chroot "$root" sh -c 'apt-get -q update && apt-get -q -y --no-install-recommends install g++' >"$folder/apt.log" 2>&1 ||
+  fail "g++ cannot be installed, see $folder/apt.log"
+start=$SECONDS
+as_user dc-memtrace doctor --prepare --python "$venv/bin/python" || fail "prepare"
+recorded prepared
+with_compiler=$((SECONDS - start))
+mv "$root/away" "$root$venv/lib/dcmt/torch-$torch"
+
+# Nothing stays.
+as_user dc-memtrace doctor --clean
+[[ ! -e $root/home/user/.cache/dc-memtrace ]] || fail "--clean left the cache"
+as_user pip uninstall -q -y dc-memtrace
+[[ $before == "$(listed "$venv")" ]] || fail "pip uninstall left $(diff <(echo "$before") <(listed "$venv"))"
+
+# A site-packages, and a whole environment, that cannot be written to.
+as_user pip install -q "/home/user/$name"
+chroot "$root" chown -R root:root "$venv"
+recorded read_only
+as_user touch "$venv/lib/dcmt/x" 2>/dev/null && fail "the environment can be written to"
+rm -rf "${root:?}$venv"
+
+# pip install --user, and Debian's own Python.
+as_user pip install -q --user --break-system-packages --no-warn-script-location "/home/user/$name"
+lend /home/user/.local/lib/python3.11/site-packages
+recorded user
+as_user pip uninstall -q -y --break-system-packages dc-memtrace
+[[ -z $(cd "$root/home/user/.local" && find . -path '*dc*mem*' -o -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
+
+echo "torch $torch: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
+((without_compiler < 60 && with_compiler < 180)) || fail "too slow"
