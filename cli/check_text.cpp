@@ -214,7 +214,7 @@ std::string check_text(const Verdict& verdict, const CheckAdvice& advice, const 
     const std::int64_t others = count_of(verdict, false);
     std::string ran = verdict.ran;
     if (others > 0) ran += (ran.empty() ? "" : "; ") + counted(others, "other fact") + " equal";
-    if (verdict.recordings > 1) ran += fmt::format("; the middle of {} recordings", verdict.recordings);
+    if (verdict.recordings > 1) ran += fmt::format("; the same in each of {} recordings", verdict.recordings);
     if (!ran.empty()) text += line("ran", ran, style);
   }
   text += since_lines(verdict, style);
@@ -222,7 +222,7 @@ std::string check_text(const Verdict& verdict, const CheckAdvice& advice, const 
   if (verdict.outcome == Outcome::kPassed) return text;
   if (!advice.redo.empty()) text += line("redo", advice.redo, style);
   const bool keeps = verdict.outcome != Outcome::kUnfit && !advice.update.empty();
-  if (keeps) text += line("keep", "intended? " + advice.update + " and commit " + verdict.baseline, style);
+  if (keeps) text += line("keep", "intended? " + advice.update + ", and commit " + verdict.baseline, style);
   text.pop_back();
   return text + fmt::format("  [exit {}]\n", advice.exit_code);
 }

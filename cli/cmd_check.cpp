@@ -58,6 +58,7 @@ struct Options {
   bool update = false, new_anchors = false, strict = false, on_main = false, json = false;
   bool not_comparable_fails = true;
   int recordings = 3;
+  std::string workload;  ///< in place of the program's arguments
   std::string today, junit, sarif, summary, version;
   bool github = false;
   std::string artifacts;  ///< empty: of a command, kArtifacts; of traces, none
@@ -89,7 +90,13 @@ std::string typed(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string::npos;
     text += text.empty() ? "" : " ";
-    text += plain ? word : "'" + word + "'";
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    text += '\'';
   }
   return text;
 }
@@ -133,7 +140,7 @@ class Gate {
     std::vector<Recording> recordings;
     if (const int failed = record_into(recordings); failed != kExitOk) return failed;
     Expected<Verdict> judged = gate::judge(path_, *baseline, recordings.front(), rules_);
-    // What differs once may be noise; what the middle of as many recordings as the baseline is of shows is not.
+    // What fails once may be noise; what fails in each of several recordings is not.
     while (judged.ok() && judged->outcome == Outcome::kFailed && judged->failed_facts() > 0 && !command_.empty() &&
            static_cast<int>(recordings.size()) < options_.recordings) {
       if (const int failed = record_into(recordings); failed != kExitOk) return failed;
@@ -142,7 +149,7 @@ class Gate {
         break;
       }
       if (static_cast<int>(recordings.size()) < options_.recordings) continue;
-      judged = gate::judge(path_, *baseline, gate::middle_of(recordings), rules_);
+      judged = gate::judge(path_, *baseline, gate::nearest_of(recordings, *baseline), rules_);
     }
     if (!judged.ok()) return print_error(judged.error());
     verdict_ = std::move(*judged);
@@ -163,8 +170,13 @@ class Gate {
     }
     command_ = options_.command.empty() && options_.paths.empty() ? baseline.command : options_.command;
     std::vector<Recording> recordings;
-    const int wanted = command_.empty() ? static_cast<int>(options_.paths.size()) : options_.recordings;
-    while (static_cast<int>(recordings.size()) < std::max(1, wanted)) {
+    const int wanted = std::max(1, command_.empty() ? static_cast<int>(options_.paths.size()) : options_.recordings);
+    // Where they differ, as many more say how much.
+    const auto enough = [&] {
+      const int number = static_cast<int>(recordings.size());
+      return number == 2 * wanted || (number == wanted && (command_.empty() || !gate::differ(recordings)));
+    };
+    while (!enough()) {
       if (const int failed = record_into(recordings); failed != kExitOk) return failed;
       if (!recordings.back().unfit.empty()) return no_verdict(recordings.back().unfit);
       if (recordings.back().section != recordings.front().section) {
@@ -203,7 +215,7 @@ class Gate {
     CheckAdvice advice;
     const std::string what = command_.empty() ? typed(options_.paths) : "-- " + typed(command_);
     advice.redo = "dc-memtrace check --baseline " + typed({path_}) + " " + what;
-    advice.update = "dc-memtrace check --update --baseline " + typed({path_}) + " " + what + ",";
+    advice.update = "dc-memtrace check --update --baseline " + typed({path_}) + " " + what;
     advice.exit_code = code;
     return advice;
   }
@@ -235,6 +247,11 @@ class Gate {
     return (artifacts() / (fs::path(path_).stem().string() + "-" + std::to_string(number))).string();
   }
 
+  void add(std::vector<Recording>& recordings, Recording recording) const {
+    if (!options_.workload.empty()) recording.arguments = options_.workload;
+    recordings.push_back(std::move(recording));
+  }
+
   /// Adds one recording: of the next path where each is one, of all paths, or of the command. A recording of a command
   /// that allows no conclusion is made again, once.
   int record_into(std::vector<Recording>& recordings) {
@@ -246,7 +263,7 @@ class Gate {
       if (options_.update) paths = {options_.paths[recordings.size()]};
       Expected<Recording> read = read_recording(paths);
       if (!read.ok()) return print_error(read.error());
-      recordings.push_back(std::move(*read));
+      add(recordings, std::move(*read));
       return kExitOk;
     }
 #ifdef DCMT_HAVE_RUN
@@ -263,7 +280,7 @@ class Gate {
         print_note(recorded->recording.unfit.front() + ". It is recorded once more.");
         continue;
       }
-      recordings.push_back(std::move(recorded->recording));
+      add(recordings, std::move(recorded->recording));
       break;
     }
     return kExitOk;
@@ -290,7 +307,7 @@ class Gate {
   void drop_traces() const {
     if (command_.empty()) return;
     std::error_code ignored;
-    for (int i = 1; i <= options_.recordings; ++i) fs::remove_all(folder_of(static_cast<std::size_t>(i)), ignored);
+    for (int i = 1; i <= 2 * options_.recordings; ++i) fs::remove_all(folder_of(static_cast<std::size_t>(i)), ignored);
     fs::remove(artifacts(), ignored);  // if nothing is in it
   }
 
@@ -363,7 +380,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
   options->on_main = is_main_branch();
   options->github = variable("GITHUB_ACTIONS") == "true";
   options->summary = variable("GITHUB_STEP_SUMMARY");
-  options->version = app.version();
+  options->version = app.version().substr(app.version().rfind(' ') + 1);
   command->add_option("PATH", options->paths, "Traces (*.dcmt) of one run, or folders of them");
   command->add_option("--baseline", options->baseline, "The baseline's file, or a folder of them")
       ->type_name("FILE")
@@ -372,8 +389,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
   command->add_flag("--new-anchors", options->new_anchors,
                     "With --update: count what all updates come to from today on");
   command
-      ->add_option("--recordings", options->recordings,
-                   "Of a command: recordings for --update, and for a verdict where the first one fails")
+      ->add_option(
+          "--recordings", options->recordings,
+          "Of a command: recordings for --update (twice as many where they differ), and for a verdict where the first "
+          "one fails")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
   command->add_flag("--strict", options->strict, "A gain that the baseline does not have fails, too");
@@ -389,6 +408,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
   command->add_flag("--main", options->on_main,
                     "Expected retentions past their day fail; set where CI says that this is the main branch");
   command->add_option("--date", options->today, "Instead of today's, as 2026-11-25")->type_name("DATE");
+  command
+      ->add_option("--workload", options->workload,
+                   "What this workload is called, in place of its program's arguments, where these may differ")
+      ->type_name("NAME");
   command->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)")
       ->allow_extra_args(false);
   command

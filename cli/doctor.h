@@ -15,7 +15,7 @@ struct Check {
   std::string found;   ///< what is there
   std::string fix;     ///< what to do; empty if ok
 
-  static constexpr std::string_view kShape = "check";
+  static constexpr std::string_view kShape = "doctor_check";
   static void describe(auto&& field) {
     field("name", &Check::name, "");
     field("ok", &Check::ok, "");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "trace/base/followed_bytes.h"
@@ -11,6 +10,8 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr char kRest[] = "rest";
+constexpr std::int64_t kSmallestShare = 400;
+constexpr std::size_t kMostLines = 32;
 
 using Numbers = std::vector<std::int64_t>;
 using LinesOfFunction = std::vector<const AllocationLine*>;
@@ -104,6 +105,18 @@ double likeness(const std::string& gone, const Numbers& before, const std::strin
   return share + (gone.substr(0, gone.find(' ')) == fresh.substr(0, fresh.find(' ')) ? 1 : 0);
 }
 
+/// From how many bytes on a shortened composition names a line.
+std::int64_t least_named(const Composition& composition) {
+  std::int64_t all = 0;
+  Numbers named;
+  for (const auto& [function, bytes] : composition) {
+    for (const std::int64_t each : bytes) all += each;
+    if (function != kRest) named.insert(named.end(), bytes.begin(), bytes.end());
+  }
+  const bool full = named.size() >= kMostLines;
+  return std::max(all / kSmallestShare, full ? *std::ranges::min_element(named) : 1);
+}
+
 }  // namespace
 
 Composition composition_of(const std::vector<AllocationLine>& lines) {
@@ -113,8 +126,6 @@ Composition composition_of(const std::vector<AllocationLine>& lines) {
 }
 
 Composition short_composition_of(const std::vector<AllocationLine>& lines) {
-  constexpr std::int64_t kSmallestShare = 400;
-  constexpr std::size_t kMostLines = 32;
   std::int64_t all = 0;
   Numbers sizes;
   for (const AllocationLine& line : lines) {
@@ -138,15 +149,13 @@ Composition short_composition_of(const std::vector<AllocationLine>& lines) {
 
 std::vector<LineChange> line_changes(const Composition& before, const std::vector<AllocationLine>& now) {
   const bool shortened = before.contains(kRest);
-  std::int64_t least = shortened ? std::numeric_limits<std::int64_t>::max() : 0;
-  for (const auto& [function, bytes] : before) {
-    if (function != kRest) least = std::min(least, *std::ranges::min_element(bytes));
-  }
+  const std::int64_t least = shortened ? least_named(before) : 0;
   std::map<std::string, LinesOfFunction> functions;
   AllocationLine rest;
   rest.function = kRest;
   for (const AllocationLine& line : now) {
-    if (shortened && (line.bytes.value < least || line.function == kSmallBlocks)) {
+    const bool small = line.bytes.value < least || line.function == kSmallBlocks || line.function == kRest;
+    if (shortened && small) {
       rest.bytes.value += line.bytes.value;
     } else {
       functions[line.function].push_back(&line);

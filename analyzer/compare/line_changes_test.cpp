@@ -66,11 +66,19 @@ TEST(LineChanges, ShortCompositionsKeepWhatIsWorthReviewing) {
 }
 
 TEST(LineChanges, OfAShortCompositionSmallLinesAreTheRest) {
-  const Composition before{{"m.py f", {1000}}, {"rest", {30}}};
-  EXPECT_TRUE(line_changes(before, {line("m.py f", 1, 1000), line("m.py g", 2, 10), line("m.py g", 3, 20)}).empty());
-  const std::vector<LineChange> changes = line_changes(before, {line("m.py f", 1, 1000), line("m.py g", 2, 10)});
+  const Composition before{{"m.py f", {10'000}}, {"rest", {30}}};
+  EXPECT_TRUE(line_changes(before, {line("m.py f", 1, 10'000), line("m.py g", 2, 10), line("m.py g", 3, 20)}).empty());
+  const std::vector<LineChange> changes = line_changes(before, {line("m.py f", 1, 10'000), line("m.py g", 2, 10)});
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].change, -20);
+}
+
+TEST(LineChanges, ANewLineSmallerThanAllThatAreNamedIsNamed) {
+  const std::vector<LineChange> changes = line_changes(
+      {{"m.py f", {10'000}}, {"rest", {30}}}, {line("m.py f", 1, 10'000), line("m.py f", 2, 100), line("rest", 0, 20)});
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].line.line, 2);
+  EXPECT_EQ(changes[0].change, 100);
 }
 
 TEST(LineChanges, OfNothingEveryLineIsNew) {

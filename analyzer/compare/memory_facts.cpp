@@ -24,17 +24,22 @@ std::string minor_version(const std::string& version) {
 }
 
 /// What follows the program's name: hyper-parameters, as a rule.
-std::string arguments_of(const std::string& command) {
+std::string arguments_of(const RunFacts& facts) {
+  const std::string& command = facts.command;
   std::size_t from = 0;
-  bool interpreter = true, module = false;
-  while (from < command.size()) {
+  const auto next = [&] {
     const std::size_t end = std::min(command.find(' ', from), command.size());
     const std::string_view word = std::string_view(command).substr(from, end - from);
     from = std::min(end + 1, command.size());
-    // The interpreter and its options come before the script or the module.
-    if (!interpreter && (module || !word.starts_with('-'))) break;
-    module = word == "-m" || word == "-c";
-    interpreter = false;
+    return word;
+  };
+  next();  // the interpreter, or the program
+  // Options of Python come before the script or the module.
+  for (bool options = !facts.python.empty(); options && from < command.size();) {
+    const std::string_view word = next();
+    options = word.starts_with('-');
+    if (word == "-W" || word == "-X") next();
+    if (word == "-m" || word == "-c") options = false, next();
   }
   return printable(command.substr(from));
 }
@@ -283,7 +288,7 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   facts.path = path;
   facts.rank = analysis.facts.rank;
   facts.torch = minor_version(analysis.facts.torch);
-  facts.arguments = arguments_of(analysis.facts.command);
+  facts.arguments = arguments_of(analysis.facts);
   facts.steps = steady.steps;
   facts.world_size = std::max<std::int64_t>(1, analysis.facts.world_size);
   facts.unfit = unfit(analysis.facts);

@@ -1,6 +1,7 @@
 #include "analyzer/gate/baseline.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace dcmt::gate {
@@ -33,8 +34,8 @@ BaselineFact fact_of(const std::vector<const Fact*>& facts) {
 
 }  // namespace
 
-const BaselineFact* Section::fact(const std::string& name) const {
-  const auto found = std::ranges::find(facts, name, &BaselineFact::name);
+const BaselineFact* Section::fact(const std::string& fact_name) const {
+  const auto found = std::ranges::find(facts, fact_name, &BaselineFact::name);
   return found != facts.end() ? &*found : nullptr;
 }
 
@@ -50,6 +51,27 @@ Recording middle_of(const std::vector<Recording>& recordings) {
     fact = Fact(*facts[(facts.size() - 1) / 2]);
   }
   return middle;
+}
+
+Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& baseline) {
+  Recording nearest = recordings.front();
+  const Section* section = baseline.section(nearest.section);
+  if (section == nullptr) return nearest;
+  for (Fact& fact : nearest.facts) {
+    const BaselineFact* before = section->fact(fact.name);
+    if (before == nullptr) continue;
+    const std::vector<const Fact*> facts = in_order(recordings, fact.name);
+    fact = Fact(
+        **std::ranges::min_element(facts, {}, [&](const Fact* each) { return std::abs(each->value - before->value); }));
+  }
+  return nearest;
+}
+
+bool differ(const std::vector<Recording>& recordings) {
+  return std::ranges::any_of(recordings.front().facts, [&](const Fact& fact) {
+    const std::vector<const Fact*> facts = in_order(recordings, fact.name);
+    return facts.front()->value != facts.back()->value;
+  });
 }
 
 void update(Baseline& baseline, const std::vector<Recording>& recordings, const std::string& today, bool new_anchors) {

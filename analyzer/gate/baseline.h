@@ -34,7 +34,7 @@ struct Section {
   std::int64_t ranks = 1, steps = 0;
   std::vector<Bytes> sizes;
 
-  [[nodiscard]] const BaselineFact* fact(const std::string& name) const;
+  [[nodiscard]] const BaselineFact* fact(const std::string& fact_name) const;
 };
 
 /// A finding that is known and accepted for a while.
@@ -66,5 +66,11 @@ void update(Baseline& baseline, const std::vector<Recording>& recordings, const 
 
 /// The recordings of one program as one: of each fact the middle value, with that recording's lines. At least one.
 [[nodiscard]] Recording middle_of(const std::vector<Recording>& recordings);
+
+/// The same with the value that is nearest to the baseline's: a fact fails only if it does in each recording.
+[[nodiscard]] Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& baseline);
+
+/// The recordings of one program differ in some fact.
+[[nodiscard]] bool differ(const std::vector<Recording>& recordings);
 
 }  // namespace dcmt::gate

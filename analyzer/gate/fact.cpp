@@ -1,7 +1,7 @@
 #include "analyzer/gate/fact.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <utility>
 
 #include "analyzer/time/curve.h"
@@ -73,6 +73,24 @@ void add_device(const MemoryFacts& rank, const DeviceFacts& device, Facts& facts
   if (device.growth) facts.highest("growth.step", *device.growth, rank.rank, device.grown);
 }
 
+/// How much a process did: steps count before bytes.
+std::pair<std::int64_t, Bytes> work_of(const MemoryFacts& process) {
+  return {process.steps, process.devices.empty() ? Bytes() : process.devices.front().peak};
+}
+
+/// Leaves one process a rank, or the one process of a program without ranks. Others are workers that load data, or the
+/// like: they may share their parent's rank, and mostly end by a signal.
+void keep_trainers(std::vector<MemoryFacts>& processes) {
+  std::map<std::int64_t, MemoryFacts> by_rank;
+  for (MemoryFacts& process : processes) {
+    const auto [at, fresh] = by_rank.try_emplace(process.rank);
+    if (fresh || work_of(process) > work_of(at->second)) at->second = std::move(process);
+  }
+  if (by_rank.size() > 1) by_rank.erase(-1);
+  processes.clear();
+  for (auto& [rank, process] : by_rank) processes.push_back(std::move(process));
+}
+
 }  // namespace
 
 const Fact* Recording::fact(const std::string& name) const {
@@ -82,12 +100,9 @@ const Fact* Recording::fact(const std::string& name) const {
 
 Recording recording_of(std::vector<MemoryFacts> ranks) {
   Recording recording;
-  // A helper process beside the ranks, or one that did less, is none of them.
-  const bool ranked = std::ranges::any_of(ranks, [](const MemoryFacts& rank) { return rank.rank >= 0; });
-  if (ranked) std::erase_if(ranks, [](const MemoryFacts& rank) { return rank.rank < 0; });
-  const auto first = std::ranges::max_element(ranks, {}, [](const MemoryFacts& rank) {
-    return std::pair(rank.steps, rank.devices.empty() ? Bytes() : rank.devices.front().peak);
-  });
+  keep_trainers(ranks);
+  const bool ranked = ranks.front().rank >= 0;
+  const auto first = std::ranges::max_element(ranks, {}, work_of);
   const MemoryFacts& main = *first;
   const std::string device = main.devices.empty() ? "cpu" : kind_of(main.devices.front().device);
   recording.section = device + ", torch " + main.torch;

@@ -38,7 +38,8 @@ struct Recording {
   [[nodiscard]] const Fact* fact(const std::string& name) const;
 };
 
-/// `ranks`: the traces of one run, at least one.
+/// `ranks`: the traces of one run, at least one. Of several of one rank, and of several without ranks, the one counts
+/// that has most steps.
 [[nodiscard]] Recording recording_of(std::vector<analyzer::MemoryFacts> ranks);
 
 }  // namespace dcmt::gate

@@ -100,7 +100,7 @@ struct Verdict {
   std::string order;                  ///< what is known of the operators
   std::string ran;                    ///< which paths ran
   std::vector<std::string> traces;
-  std::int64_t recordings = 1;  ///< that the values are the middle of
+  std::int64_t recordings = 1;  ///< of these, values are those nearest to the baseline
 
   static constexpr std::string_view kShape = "verdict";
   static void describe(auto&& field) {
@@ -113,7 +113,7 @@ struct Verdict {
     field("order", &Verdict::order, "one sentence on the operators of a step");
     field("ran", &Verdict::ran, "one sentence on what gathered and released");
     field("traces", &Verdict::traces, "paths");
-    field("recordings", &Verdict::recordings, "that the values are the middle of");
+    field("recordings", &Verdict::recordings, "of these, the values nearest to the baseline");
   }
 
   [[nodiscard]] std::int64_t failed_facts() const;

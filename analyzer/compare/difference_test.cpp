@@ -1,0 +1,188 @@
+#include "analyzer/compare/difference.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// A training of a weight, with an activation made by line 14 and, perhaps, one more made by line 15.
+struct Training {
+  std::int64_t steps = 6, planted = 0;
+  bool keeps = false;  ///< the planted one outlives its step
+  std::string extra_operator = {};
+  std::string command = "/usr/bin/python -u train.py --batch 8";
+
+  [[nodiscard]] MemoryFacts facts() const {
+    TestTrace trace;
+    trace.meta_integers["rank"] = -1;
+    trace.meta_texts["command"] = command;
+    at(trace, 5);
+    trace.allocate(2 * kMiB);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      std::vector<Handle> made;
+      trace.phase("forward", [&] {
+        trace.op("aten::mm", [&] {
+          at(trace, 14);
+          made.push_back(trace.allocate(4 * kMiB));
+        });
+        trace.op("aten::relu", [&] {
+          at(trace, 15);
+          if (planted > 0) {
+            const Handle handle = trace.allocate(planted);
+            if (!keeps) made.push_back(handle);
+          }
+        });
+        if (!extra_operator.empty()) trace.op(extra_operator);
+        trace.op("aten::sum");
+      });
+      for (const Handle each : made) trace.drop(each);
+      trace.step(step);
+    }
+    const TraceData data = trace.load();
+    return memory_facts("train.dcmt", analyze(data));
+  }
+
+  static void at(TestTrace& trace, std::int64_t line) {
+    trace.stack = {{"/repo/model.py", "forward", line}, {"/repo/train.py", "main", 40}};
+  }
+};
+
+const NumberDifference* number_of(const Difference& difference, const std::string& name) {
+  const auto found = std::ranges::find(difference.numbers, name, &NumberDifference::name);
+  return found != difference.numbers.end() ? &*found : nullptr;
+}
+
+TEST(MemoryFacts, PeaksByPhaseHaveTheirLines) {
+  const MemoryFacts facts = Training{.planted = kMiB}.facts();
+  EXPECT_EQ(facts.torch, "2.11");
+  EXPECT_EQ(facts.arguments, "--batch 8");
+  EXPECT_EQ((Training{.command = "python -W ignore -m pkg.train --lr 1"}.facts().arguments), "--lr 1");
+  EXPECT_EQ((Training{.command = "python train.py"}.facts().arguments), "");
+  EXPECT_EQ(facts.steps, 6);
+  EXPECT_TRUE(facts.unfit.empty());
+  ASSERT_EQ(facts.devices.size(), 1u);
+  const DeviceFacts& device = facts.devices[0];
+  EXPECT_EQ(device.peak.value, 7 * kMiB);
+  EXPECT_EQ(device.growth->value, 0);
+  const auto forward = std::ranges::find(device.peaks, "forward", &PeakFact::name);
+  ASSERT_NE(forward, device.peaks.end());
+  EXPECT_EQ(forward->bytes.value, 7 * kMiB);
+  ASSERT_EQ(forward->lines.size(), 3u);
+  EXPECT_EQ(forward->lines[2].line, 15);
+  EXPECT_EQ(forward->lines[2].bytes.value, kMiB);
+  EXPECT_EQ(forward->lines[2].function, "model.py forward");
+  EXPECT_EQ(forward->lines[2].caller, "/repo/train.py:40 main");
+  EXPECT_EQ(device.peaks[0].name, "first_step");
+}
+
+TEST(MemoryFacts, WhatEachStepAddsIsGrowth) {
+  const MemoryFacts facts = Training{.planted = kMiB, .keeps = true}.facts();
+  EXPECT_EQ(facts.devices[0].growth->value, kMiB);
+  ASSERT_EQ(facts.devices[0].grown.size(), 1u);
+  EXPECT_EQ(facts.devices[0].grown[0].line, 15);
+  EXPECT_FALSE((Training{.steps = 2}.facts().devices[0].growth));
+}
+
+TEST(MemoryFacts, SizesOfStepsAreNotThoseOfWeights) {
+  EXPECT_EQ(Training{.planted = kMiB}.facts().sizes, (std::vector<Bytes>{Bytes(4 * kMiB), Bytes(kMiB)}));
+  EXPECT_EQ(Training{.planted = 2 * kMiB}.facts().sizes, std::vector<Bytes>{Bytes(4 * kMiB)});
+}
+
+TEST(Difference, EqualRunsDoNotDiffer) {
+  const Difference difference = difference_of(Training().facts(), Training().facts());
+  EXPECT_TRUE(difference.equal_runs());
+  EXPECT_FALSE(difference.order.first || difference.order.lifetimes);
+  EXPECT_EQ(difference.order.after, 3);
+}
+
+TEST(Difference, OrderIdenticalLifetimesDiffer) {
+  const Difference difference = difference_of(Training().facts(), Training{.planted = kMiB}.facts());
+  EXPECT_FALSE(difference.order.first);
+  EXPECT_EQ(difference.order.lifetimes, 2);
+  EXPECT_EQ(difference.order.lifetimes_at, "aten::relu");
+  EXPECT_EQ(difference.order.lifetimes_change, kMiB);
+  const NumberDifference* peak = number_of(difference, "peak.forward");
+  ASSERT_NE(peak, nullptr);
+  EXPECT_EQ(peak->change(), kMiB);
+  ASSERT_EQ(peak->lines.size(), 1u);
+  EXPECT_EQ(peak->lines[0].line, 15);
+  EXPECT_EQ(peak->lines[0].share, 1);
+  EXPECT_EQ(difference.steps.size(), 6u);
+}
+
+TEST(Difference, TheFirstOperatorThatDiffersIsNamed) {
+  const Difference difference = difference_of(Training().facts(), Training{.extra_operator = "aten::clone"}.facts());
+  EXPECT_EQ(difference.order.first, 3);
+  EXPECT_EQ(difference.order.first_before, "aten::sum");
+  EXPECT_EQ(difference.order.first_after, "aten::clone");
+}
+
+TEST(Difference, AnotherNumberOfStepsIsNoDifference) {
+  const Difference difference = difference_of(Training().facts(), Training{.steps = 9}.facts());
+  EXPECT_TRUE(difference.equal_runs());
+  EXPECT_EQ(difference.steps_before, 6);
+  EXPECT_EQ(difference.steps_after, 9);
+}
+
+TEST(Difference, AGainHasTheLineThatIsGone) {
+  const Difference difference = difference_of(Training{.planted = kMiB}.facts(), Training().facts());
+  const NumberDifference* peak = number_of(difference, "peak.forward");
+  ASSERT_NE(peak, nullptr);
+  EXPECT_EQ(peak->lines[0].change, -kMiB);
+  EXPECT_EQ(peak->lines[0].function, "model.py forward");
+}
+
+TEST(Difference, FindingsComeGoAndGrow) {
+  const auto finding = [](const std::string& holder, std::int64_t bytes) {
+    FindingFact fact;
+    fact.identity = {"grows", holder, "", holder};
+    fact.holder = holder;
+    fact.bytes = Bytes(bytes);
+    return fact;
+  };
+  MemoryFacts before = Training().facts();
+  MemoryFacts after = before;
+  before.findings = {finding("main: losses", 10), finding("main: seen", 20), finding("main: same", 5)};
+  after.findings = {finding("main: seen", 30), finding("main: queue", 7), finding("main: same", 5)};
+  const std::vector<FindingChange> changes = difference_of(before, after).findings;
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes[0].became, Became::kGrew);
+  EXPECT_EQ(changes[0].holder, "main: seen");
+  EXPECT_EQ(changes[1].became, Became::kCame);
+  EXPECT_EQ(changes[1].holder, "main: queue");
+  EXPECT_EQ(changes[2].became, Became::kWent);
+  EXPECT_EQ(changes[2].holder, "main: losses");
+}
+
+TEST(Difference, RunsAreComparedRankByRankWithTheFirst) {
+  const auto rank = [](std::int64_t number, std::int64_t planted) {
+    MemoryFacts facts = Training{.planted = planted}.facts();
+    facts.rank = number;
+    return facts;
+  };
+  const RunsDifference runs = differences_of({{"old", {rank(0, 0), rank(1, 0)}},
+                                              {"new", {rank(0, 0), rank(1, kMiB), rank(2, 0)}},
+                                              {"fixed", {rank(0, 0), rank(1, 0)}}});
+  ASSERT_EQ(runs.runs.size(), 3u);
+  EXPECT_EQ(runs.runs[1].change, kMiB);
+  EXPECT_EQ(runs.runs[1].rank, 1);
+  EXPECT_EQ(runs.runs[2].change, 0);
+  ASSERT_EQ(runs.differences.size(), 4u);  // rank 2 is of the new run alone
+  EXPECT_TRUE(runs.differences[0].equal_runs());
+  EXPECT_FALSE(runs.differences[1].equal_runs());
+  EXPECT_EQ(runs.differences[1].after, "new");
+  EXPECT_TRUE(runs.differences[3].equal_runs());
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

@@ -1,0 +1,216 @@
+"""`check` as a CI job uses it: baselines, exit codes, formats; on traces written by hand, and one that records."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import pytest
+import recorded
+import written_trace
+
+MIB = 1 << 20
+FORWARD = ((14, 4 * MIB), (16, 2 * MIB))  # lines, and what each allocates in a step
+PLANTED = (*FORWARD, (15, MIB))
+
+
+def training(path, forward=FORWARD, *, steps=6, lost=0, arguments="", torch="2.11.0", exit_text="exit 0"):
+    """A trace of a training: a weight, and steps whose forward allocates what a later phase frees."""
+    trace = written_trace.Trace(path)
+    program = trace.string(str(path.parent / "train.py"))
+    stacks: dict[int, int] = {}
+
+    def stack(line: int, function: str = "forward") -> int:
+        if line not in stacks:
+            number = stacks[line] = len(stacks) + 1
+            trace.insert("frame", id=number, file=program, function=trace.string(function), line=line)
+            trace.insert("stack", id=number, frame=number)
+        return stacks[line]
+
+    def block(birth: int, death: int | None, line: int, size: int) -> None:
+        length = None if death is None else death - birth
+        trace.lifetime("block", birth, length, address=64 * birth, bytes=size, stack=stack(line))
+
+    block(trace.moment(), None, 5, MIB)
+    for step in range(steps):
+        begin = trace.moment()
+        births = [(trace.moment(), line, size) for line, size in sorted(forward)]
+        trace.mark(begin, end := trace.moment(), "phase", name=trace.string("forward"))
+        for birth, line, size in births:
+            block(birth, trace.moment(), line, size)
+        trace.mark(trace.moment(), trace.seq, "step", value=step)
+        assert end < trace.seq
+    if lost:
+        trace.insert("loss", id=1, reason="no_room", count=lost, from_seq=1, to_seq=1, ns=1)
+    trace.save()
+    with written_trace.sqlite3.connect(path) as database:
+        meta = {"torch": torch, "python": "3.11.7", "command": f"/usr/bin/python train.py {arguments}".strip(), "exit": exit_text}
+        database.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", meta.items())
+    return path
+
+
+def results_of(path):
+    """The results of a SARIF file, after what SARIF 2.1.0 demands of what we write."""
+    document = json.loads(path.read_text())
+    assert document["version"] == "2.1.0" and document["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = document["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] and re.fullmatch(r"\d+\.\d+\.\d+.*", driver["version"])
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert len(set(rules)) == len(rules) and all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    for result in run["results"]:
+        assert set(result) == {"ruleId", "level", "message", "partialFingerprints", "locations"}
+        assert result["ruleId"] in rules and result["level"] in ("error", "warning") and result["message"]["text"]
+        for location in result["locations"]:
+            place = location["physicalLocation"]
+            assert re.fullmatch(r"[A-Za-z0-9/._~%:-]+", place["artifactLocation"]["uri"])
+            assert place["region"]["startLine"] >= 1
+    return run["results"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working folder with the baseline of `training`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_ACTIONS", "GITHUB_REF", "GITHUB_STEP_SUMMARY", "CI_COMMIT_BRANCH"):
+        monkeypatch.delenv(name, raising=False)
+    result = recorded.tool("check", "--update", "--baseline", "gpt.json", training(tmp_path / "first.dcmt"))
+    assert result.returncode == 0, result.stderr
+    return tmp_path
+
+
+def check(*arguments, code, **environment):
+    result = recorded.tool("check", "--baseline", "gpt.json", *arguments, env=recorded.environment(**environment))
+    assert result.returncode == code, result.stdout + result.stderr
+    return result
+
+
+def test_the_same_run_passes_and_the_baseline_is_reviewable(here):
+    result = check(training(here / "again.dcmt"), code=0)
+    assert result.stdout.startswith("PASS  4 facts as in gpt.json (cpu, torch 2.11), peak.")
+    text = (here / "gpt.json").read_text()
+    assert len(text.splitlines()) <= 40
+    assert '"train.py forward": [1048576, 4194304, 2097152]' in text
+    assert str(here) not in text
+
+
+def test_a_plant_of_one_mib_fails_in_every_format_with_its_line(here):
+    trace = training(here / "planted.dcmt", PLANTED)
+    summary = here / "summary.md"
+    options = ("--junit", "out/junit.xml", "--sarif", "check.sarif", "--github", trace)
+    text = check(*options, code=1, GITHUB_STEP_SUMMARY=str(summary)).stdout
+    assert re.search(r"^FAIL  peak\.\w+ \+1,048,576 B \(\+\d+\.\d %\) +tolerance 0 B$", text, re.MULTILINE)
+    assert "why     peak.first_step: train.py:15 forward: +1,048,576 B, 100 % of the growth" in text
+    assert text.count("[exit 1]") == 1
+    assert re.search(r"^::error file=train\.py,line=15,title=memory%3A peak\.forward::peak\.forward \+1,048,576 B", text,
+                     re.MULTILINE)
+    assert "| ❌ peak.forward | 7,340,032 B | 8,388,608 B | grew | train.py:15 forward" in summary.read_text()
+
+    root = xml.parse(here / "out/junit.xml").getroot()
+    suite = root.find("testsuite")
+    assert root.tag == "testsuites" and [case.tag for case in suite] == ["testcase"] * int(suite.get("tests"))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "3", "0")
+    failed = {case.get("name"): case.find("failure") for case in suite if case.find("failure") is not None}
+    assert set(failed) == {"peak.first_step", "peak.forward", "peak.other"}
+    assert "train.py:15" in failed["peak.forward"].get("message")
+
+    results = results_of(here / "check.sarif")
+    assert {result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in results} == {15}
+    assert {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results} == {"train.py"}
+
+    (verdict,) = json.loads(check("--json", trace, code=1).stdout)["checks"]
+    causes = [fact["causes"][0] for fact in verdict["facts"] if fact["failed"]]
+    assert {cause["line"] for cause in causes} == {15} and {cause["bytes"] for cause in causes} == {MIB}
+
+
+def test_a_gain_fails_under_strict_alone(here):
+    trace = training(here / "less.dcmt", ((14, 4 * MIB), (16, MIB)))
+    assert "a gain" in check(trace, code=0).stdout
+    text = check("--strict", trace, code=1).stdout
+    assert "train.py:16 forward: -1,048,576 B, 100 % of the gain" in text
+
+
+def test_another_workload_is_not_comparable(here):
+    trace = training(here / "batch.dcmt", arguments="--batch 64")
+    assert check(trace, code=5).stdout.startswith(
+        "NOT COMPARABLE  the program's arguments: none in the baseline, --batch 64 now\n")
+    assert "[exit 0]" in check("--on-not-comparable", "warn", trace, code=0).stdout
+    check(training(here / "torch.dcmt", torch="2.15.0"), code=5)
+    check(training(here / "steps.dcmt", steps=7), code=5)
+
+
+def test_a_trace_with_losses_never_passes(here):
+    trace = training(here / "lossy.dcmt", lost=3)
+    assert check("--junit", "junit.xml", trace, code=6).stdout.startswith("NO VERDICT  ")
+    suite = xml.parse(here / "junit.xml").getroot().find("testsuite")
+    assert suite.get("errors") == "1"
+    check(training(here / "failed.dcmt", exit_text="exit 1"), code=6)
+    refused = recorded.tool("check", "--update", "--baseline", "new.json", trace)
+    assert refused.returncode == 6 and not (here / "new.json").exists()
+
+
+def test_what_is_required_and_does_not_run_fails(here):
+    text = check("--require", "gathers.eager > 0", training(here / "again.dcmt"), code=1).stdout
+    assert "required gathers.eager > 0, but it is 0" in text
+    recorded.one_line(check("--require", "gathers", training(here / "third.dcmt"), code=2), 2)
+    update = recorded.tool("check", "--update", "--baseline", "x.json", "--require", "gathers > 0", here / "again.dcmt")
+    assert update.returncode == 1 and not (here / "x.json").exists()
+
+
+def test_a_creep_of_updates_is_said(here):
+    for month, size in enumerate((2, 3, 4), 1):
+        trace = training(here / f"{month}.dcmt", ((14, 4 * MIB), (16, size * MIB)))
+        update = recorded.tool("check", "--update", "--date", f"2030-0{month}-01", "--baseline", "gpt.json", trace)
+        assert update.returncode == 0, update.stderr
+    text = check(training(here / "now.dcmt", ((14, 4 * MIB), (16, 4 * MIB))), code=0).stdout
+    assert re.search(r"since +\d{4}-\d\d-\d\d: peak\.first_step \+28\.6 % in all \(7,340,032 then\)", text)
+
+
+def test_bad_baselines_are_one_line(here):
+    trace = training(here / "again.dcmt")
+    (here / "gpt.json").write_text("<<<<<<< ours\n")
+    assert "unsolved merge conflict" in recorded.one_line(check(trace, code=3), 3)
+    (here / "gpt.json").unlink()
+    assert "there is no such baseline" in recorded.one_line(check(trace, code=3), 3)
+
+
+PROGRAM = """
+import sys, torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 256))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+seen = []
+for step in range(6):
+    opt.zero_grad()
+    out = net(torch.ones(256, 256))
+    loss = out.sum()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
+    """Also the steps of the GitHub action, as the action runs them."""
+    (here / "memory").mkdir()
+    (here / "train.py").write_text(PROGRAM)
+    update = recorded.tool("check", "--update", "--recordings", "2", "--baseline", "memory/net.json", "--",
+                           sys.executable, "train.py")
+    assert update.returncode == 0, update.stdout + update.stderr
+    assert not (here / "dc-memtrace-check").exists()
+    (here / "train.py").write_text(PROGRAM + "    seen.append(out)\n")
+    monkeypatch.setenv("PATH", f"{recorded.TOOL.parent}:{recorded.environment()['PATH']}")
+    step = subprocess.run([recorded.ROOT / "action" / "check.sh"], capture_output=True, text=True, timeout=300,
+                          env=recorded.environment(BASELINE="memory", ARGUMENTS="--recordings 1", COMMAND="",
+                                                   GITHUB_STEP_SUMMARY=str(here / "summary.md")))
+    assert step.returncode == 1, step.stdout + step.stderr
+    assert re.search(r"growth\.step +0 → +262,144 B", step.stdout)
+    assert re.search(r"finding 1 \(grows\), train\.py:9 .*held by main[.:] ?seen", step.stdout), step.stdout
+    assert re.search(r"^::error file=train\.py,line=9,", step.stdout, re.MULTILINE)
+    assert (here / "dc-memtrace-check" / "net.json").exists()
+    assert list((here / "dc-memtrace-check" / "net-1").glob("*.dcmt"))
+    assert (here / "dc-memtrace.sarif").exists() and "## Memory" in (here / "summary.md").read_text()
+    (here / "train.py").write_text("raise SystemExit(3)\n")
+    assert recorded.tool("check", "--baseline", "memory").returncode == 7
