@@ -271,10 +271,10 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   Recording recording = start();
   recording.apply(s);
   ASSERT_TRUE(recording.assembler->wants_reading());
-  recording.assembler->reading_begins();
+  recording.assembler->reading_begins(scan::Scope::kAll);
   check(recording.assembler->reading_failed("it went away"));
   EXPECT_TRUE(recording.assembler->wants_reading()) << "it came to nothing";
-  recording.assembler->reading_begins();
+  recording.assembler->reading_begins(scan::Scope::kAll);
   MemoryReading reading;
   reading.from_ns = 100;
   reading.to_ns = 200;
@@ -288,7 +288,7 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   steps(4, 6);
   recording.apply(s);
   EXPECT_FALSE(recording.assembler->wants_reading());
-  recording.assembler->reading_begins();
+  recording.assembler->reading_begins(scan::Scope::kAll);
   s.storage_death(0xB0);
   s.birth(0xA2, 0xB0, 0, 1 << 20);  // at its address, while it was read: which of the two that was is not known
   recording.apply(s);
@@ -315,7 +315,7 @@ TEST_F(AssemblerTest, WithoutStepsTheTimeBetweenTwoCommitsStandsForOne) {
       recording.apply(s);
       check(recording.assembler->commit("x"));
     }
-    EXPECT_EQ(recording.assembler->growing(), has_steps ? 0 : 8000);
+    EXPECT_EQ(recording.assembler->growing().goes_on, has_steps ? 0 : 8000);
   }
 }
 

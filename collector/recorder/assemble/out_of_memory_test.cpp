@@ -274,7 +274,7 @@ TEST_F(OutOfMemoryTest, BeyondTheLargestThreeHundredStacksPlacesAreNotNamed) {
   TestStream s;
   s.code(0xC0, "/home/u/app/train.py", "main");
   for (std::uint64_t i = 0; i < 302; ++i) {
-    s.stack(0x100 + i, {{0xC0, 0, static_cast<std::uint32_t>(i)}});
+    s.stack(0x100 + i, {{0xC0, 0, static_cast<std::int32_t>(i)}});
     s.cuda_alloc(0x10000 + 16 * i, 1000 - i, 0x100 + i);
   }
   s.out_of_memory(kGpu, kMiB);

@@ -143,7 +143,7 @@ TEST_F(OwnerBookTest, WhatIsHeldByNothingIsUnsureUntilItIsFoundAgain) {
 
 TEST_F(OwnerBookTest, AReadingSaysHowItWent) {
   now(10, 100);
-  owners_->begin({{0xA0, 1}, {0xB0, 2}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
   MemoryReading reading;
   reading.from_ns = 100;
   reading.to_ns = 200;
@@ -158,7 +158,7 @@ TEST_F(OwnerBookTest, AReadingSaysHowItWent) {
 }
 
 TEST_F(OwnerBookTest, OwnersComeInTheirOrderWithTheirPlaces) {
-  owners_->begin({{0xA0, 1}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   scan::HeldStorage storage = held(0xA0, "main: a");
   storage.holders.push_back({"main: b", "", true, true});  // a root that is no frame
   end(100, 200, {storage});
@@ -170,7 +170,7 @@ TEST_F(OwnerBookTest, OwnersComeInTheirOrderWithTheirPlaces) {
 
 TEST_F(OwnerBookTest, WhatWasNotConfirmedGoesOnAsNothing) {
   for (int scan = 1; scan <= 2; ++scan) {
-    owners_->begin({{0xA0, 1}});
+    owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
     scan::HeldStorage storage = held(0xA0, "main: a");
     storage.holders[0].confirmed = scan == 1;
     end(100, 200, {storage});
@@ -181,20 +181,20 @@ TEST_F(OwnerBookTest, WhatWasNotConfirmedGoesOnAsNothing) {
 TEST_F(OwnerBookTest, WhatEndedBeforeAReadingBelongsToThatOneOnly) {
   now(10, 100);
   owners_->storage_ended(1);  // while nothing is read
-  owners_->begin({{0xA0, 1}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   end(100, 200, {held(0xA0, "main: a")});
   EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1"}));
-  owners_->begin({{0xA0, 1}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   now(11, 150);
   owners_->storage_ended(1);
-  owners_->cancel();
-  owners_->begin({{0xA0, 1}});
+  owners_->cancel(scan::Scope::kAll);
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   end(100, 200, {held(0xA0, "main: a")});
   EXPECT_EQ(owners(), (Rows{"1|main: a|1|2|1"})) << "an end belongs to the reading in which it was";
 }
 
 TEST_F(OwnerBookTest, AStorageThatEndsWhenTheReadingEndsWasReadInIt) {
-  owners_->begin({{0xA0, 1}, {0xB0, 2}});
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
   now(11, 200);
   owners_->storage_ended(1);
   now(12, 201);
@@ -214,7 +214,7 @@ TEST_F(OwnerBookTest, OfVeryManyStoragesTheLargestGetRows) {
     storage.bytes = i == kAll - 1 ? 1'000'000 : kAll - i;
     found.push_back(storage);
   }
-  owners_->begin(std::move(alive));
+  owners_->begin(scan::Scope::kAll, std::move(alive));
   end(100, 200, std::move(found));
   EXPECT_EQ(rows("SELECT count(*), '', max(storage), sum(storage IN (20000, 20001)), 0 FROM held"),
             (Rows{"20000||20002|0|0"}));
