@@ -13,7 +13,8 @@ namespace dcmt::analyzer {
 
 /// One of them, or neither: every finding; where there is none, the step of the peak.
 struct ReplayRequest {
-  std::optional<std::int64_t> finding, step;  ///< their numbers
+  std::optional<std::int64_t> finding = std::nullopt;  ///< its number
+  std::optional<std::int64_t> step = std::nullopt;     ///< its number
 };
 
 /// A stretch, and the findings that lie in it.
