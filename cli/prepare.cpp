@@ -124,11 +124,12 @@ Expected<std::string> prepare_provider(const std::string& python) {
   const fs::path place = folder / id;
   fs::remove_all(building, error);  // of a preparation that was stopped
   if (const Status made = make_private(building); !made.ok()) return made.error();
+  const std::string script = (data_folder() / "source" / "collector" / "torch" / "prepare_provider.py").string();
+  if (const auto lacking = failure_of(facts->executable, {script, "--check"})) return cannot(which + ": " + *lacking);
   std::fputs(fmt::format("dc-memtrace: building the provider for {}, some minutes\n", which).c_str(), stderr);
   const auto start = std::chrono::steady_clock::now();
-  const fs::path script = data_folder() / "source" / "collector" / "torch" / "prepare_provider.py";
-  const std::optional<std::string> failure = failure_of(
-      facts->executable, {script.string(), building.string(), (library_folder() / "libdcmt_agent.so").string()});
+  const std::optional<std::string> failure =
+      failure_of(facts->executable, {script, building.string(), (library_folder() / "libdcmt_agent.so").string()});
   if (failure) return cannot(which + ": " + *failure);
   fs::remove(building / "build.log", error);
   fs::remove_all(place, error);

@@ -24,10 +24,3 @@ else()
   target_link_libraries(dcmt_sqlite INTERFACE SQLite::SQLite3)
   target_link_libraries(dcmt_elf INTERFACE PkgConfig::LIBELF)
 endif()
-
-# The C++ runtime of a target with which no type of torch's passes.
-function(dcmt_link_runtime target)
-  if(DCMT_STATIC)
-    target_link_options(${target} PRIVATE -static-libstdc++)  # a static libgcc would ask for a newer C library
-  endif()
-endfunction()

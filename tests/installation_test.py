@@ -184,10 +184,8 @@ def test_prepare_has_nothing_to_do_where_torch_can_be_recorded(installed):
 
 def test_prepare_without_a_compiler_says_so_in_one_line(without_provider):
     result = prepare(without_provider, CXX="/nonexistent/compiler")
-    assert (result.returncode, result.stdout) == (4, "")
-    said = [line for line in result.stderr.splitlines() if not line.startswith("dc-memtrace: building")]
-    assert len(said) == 1
-    assert "there is no C++ compiler (/nonexistent/compiler): install g++ (Debian, Ubuntu: apt install g++), or name one in CXX" in said[0]
+    line = recorded.one_line(result, 4)
+    assert "there is no C++ compiler (/nonexistent/compiler): install g++ (Debian, Ubuntu: apt install g++), or name one in CXX" in line
 
 
 def fake_compiler(installation: Installation, folder: pathlib.Path) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Builds the torch provider for the torch of the Python that runs this, without CMake, from the sources around this file.
 
+    PYTHON prepare_provider.py --check
     PYTHON prepare_provider.py OUT AGENT
 
-OUT is an existing folder; it gets libdcmt_torch.so and torch.layout. AGENT is the installed libdcmt_agent.so. Needs g++ 11
+The first only looks whether the second can begin. OUT is an existing folder; it gets libdcmt_torch.so and torch.layout. AGENT is the installed libdcmt_agent.so. Needs g++ 11
 or newer (CXX names another compiler) and the headers in torch's own wheel; those of CPython are in `cpython` beside the
 sources. A failure is one line on standard error and exit code 1; what the compiler said is in OUT/build.log.
 
@@ -116,6 +117,10 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
 
 if __name__ == "__main__":
     try:
+        if sys.argv[1:] == ["--check"]:
+            find_torch()
+            find_compiler()
+            sys.exit()
         prepare(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
     except Failed as failed:
         sys.exit(str(failed))

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# The wheel in a Debian 12 that has nothing but Python, as a user without rights: installed by pip, a job recorded and
+# The wheel in a Debian 12, or another system, that has nothing but Python, as a user without rights: installed by pip, a job recorded and
 # reported without a compiler; a torch without a provider, with g++; `pip install --user`; a site-packages that cannot be
 # written to; everything removed again. The last line says how long the two ways took; exit 1 at the first surprise.
 #
-# Torch is not downloaded: the site-packages folder that is given (of CPython 3.11, with torch) is lent to the environments,
-# as if pip had installed it there. Needs root, debootstrap and a mirror of Debian (DCMT_MIRROR).
+# Torch is not downloaded: the site-packages folder that is given (of the system's CPython, with torch) is lent to the
+# environments, as if pip had installed it there. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
+# is made: "noble" from a mirror of Ubuntu, for one.
 #
-# Usage: tests/install/fresh_debian.sh WHEEL SITE_PACKAGES [FOLDER]
+# Usage: tests/install/fresh_system.sh WHEEL SITE_PACKAGES [FOLDER]
 set -euo pipefail
 
 (($# == 2 || $# == 3)) || { sed -n 's/^# Usage/usage/p' "$0" >&2; exit 2; }
 wheel=$(realpath "$1") site=$(realpath "$2") folder=${3:-$(mktemp -d)}
 root=$folder/root
-mirror=${DCMT_MIRROR:-http://deb.debian.org/debian}
+suite=${DCMT_SUITE:-bookworm} mirror=${DCMT_MIRROR:-http://deb.debian.org/debian}
+components=main
+[[ $mirror != *ubuntu* ]] || components=main,universe  # where Ubuntu has python3-venv
 torch=$(sed -n "s/^__version__ = '\([0-9]*\.[0-9]*\).*/\1/p" "$site/torch/version.py")
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -27,8 +30,8 @@ unmount() {
 if (($# == 3)); then trap unmount EXIT; else trap 'unmount; rm -rf --one-file-system "$folder"' EXIT; fi
 
 if [[ ! -x $root/usr/bin/python3 ]]; then
-  debootstrap --variant=minbase --include=python3,python3-venv,python3-pip bookworm "$root" "$mirror" >"$folder/debootstrap.log" ||
-    fail "debootstrap, see $folder/debootstrap.log"
+  debootstrap --variant=minbase --components=$components --include=python3,python3-venv,python3-pip "$suite" "$root" \
+    "$mirror" >"$folder/debootstrap.log" || fail "debootstrap, see $folder/debootstrap.log"
 fi
 unmount
 mkdir -p "$root/lent" "$root/dev/shm"
@@ -56,7 +59,8 @@ as_user() { chroot --userspec=user:user "$root" env -i HOME=/home/user PATH="$pa
 lend() { echo /lent >"$root$1/lent.pth" && chroot "$root" chown user:user "$1/lent.pth"; }
 name=$(basename "$wheel")
 venv=/home/user/venv
-packages=$venv/lib/python3.11/site-packages
+python=$(chroot "$root" python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+packages=$venv/lib/$python/site-packages
 path=$venv/bin:/home/user/.local/bin:/usr/bin:/bin
 
 # recorded FOLDER: records the job, and finds its defect.
@@ -70,6 +74,9 @@ listed() { (cd "$root$1" && find . -not -name '*.pyc' -not -name __pycache__ | s
 
 as_user python3 -m venv "$venv"
 lend "$packages"
+if [[ -x $root/usr/bin/g++ ]]; then  # of an earlier time
+  chroot "$root" apt-get -q -y autoremove --purge g++ >"$folder/apt.log" 2>&1 || fail "g++ cannot be removed, see $folder/apt.log"
+fi
 [[ ! -x $root/usr/bin/g++ ]] || fail "the fresh root has a compiler"
 before=$(listed "$venv")
 start=$SECONDS
@@ -109,10 +116,10 @@ rm -rf "${root:?}$venv"
 
 # pip install --user, and Debian's own Python.
 as_user pip install -q --user --break-system-packages --no-warn-script-location "/home/user/$name"
-lend /home/user/.local/lib/python3.11/site-packages
+lend "/home/user/.local/lib/$python/site-packages"
 recorded user
 as_user pip uninstall -q -y --break-system-packages dc-memtrace
 [[ -z $(cd "$root/home/user/.local" && find . -path '*dc*mem*' -o -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
 
-echo "torch $torch: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
+echo "$suite, $python, torch $torch: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
 ((without_compiler < 60 && with_compiler < 180)) || fail "too slow"
