@@ -69,8 +69,8 @@ recorded() {
   as_user dc-memtrace report "/home/user/$1" >"$folder/$1.txt" || fail "report $1"
   grep -q "GROWS  main.losses" "$folder/$1.txt" || fail "the report of $1 does not name main.losses"
 }
-# what a folder holds, to be compared
-listed() { (cd "$root$1" && find . -not -name '*.pyc' -not -name __pycache__ | sort); }
+# The files of a folder, to be compared. Pip leaves empty folders: lib/cmake, share/man and their like.
+listed() { (cd "$root$1" && find . -not -type d -not -name '*.pyc' -not -name __pycache__ | sort); }
 
 as_user python3 -m venv "$venv"
 lend "$packages"
@@ -88,6 +88,7 @@ as_user python3 -c 'import dc_memtrace; dc_memtrace.step()'
 [[ -e $root$venv/share/man/man1/dc-memtrace-run.1 ]] || fail "no manual page"
 
 # A torch for which the wheel has no provider.
+rm -rf "$root/away"  # of an earlier time
 mv "$root$venv/lib/dcmt/torch-$torch" "$root/away"
 as_user sh -c "cd && dc-memtrace run -o none -- python3 train.py" 2>"$folder/none.txt" || fail "a refused job fails"
 grep -q "no provider for torch $torch.*doctor --prepare" "$folder/none.txt" || fail "what was said: $(cat "$folder/none.txt")"
@@ -119,7 +120,7 @@ as_user pip install -q --user --break-system-packages --no-warn-script-location 
 lend "/home/user/.local/lib/$python/site-packages"
 recorded user
 as_user pip uninstall -q -y --break-system-packages dc-memtrace
-[[ -z $(cd "$root/home/user/.local" && find . -path '*dc*mem*' -o -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
+[[ -z $(cd "$root/home/user/.local" && find . -type f -path '*dc*mem*' -o -type f -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
 
 echo "$suite, $python, torch $torch: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
 ((without_compiler < 60 && with_compiler < 180)) || fail "too slow"
