@@ -7,8 +7,8 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "two_lists.py"
 LISTS = {"main: probe.seen", "main: losses"}
-OUTPUT = 512 * 256 * 4  # bytes of an output of a layer
-SMALL = 512 * 1024  # what storages that are not followed may add
+# What one round keeps, three outputs of a layer, and what storages that are not followed may add.
+ROUND = 3 * 512 * 256 * 4 + 512 * 1024
 
 
 def report_of(folder, *numbers: str) -> dict:
@@ -16,45 +16,51 @@ def report_of(folder, *numbers: str) -> dict:
     return recorded.report(recorded.traces(folder)[0])[0]
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    return report_of(tmp_path_factory.mktemp("short") / "out")
-
-
 def of(report: dict) -> dict[str, dict]:
     assert {finding["rule"] for finding in report["findings"]} <= {"grows"}
     return {finding["growth"]["holder"]: finding for finding in report["findings"]}
 
 
-def test_both_lists_are_named(report):
-    findings = of(report)
+def test_both_lists_are_named(tmp_path):
+    """A busy machine may give the recorder no turn during the loop: it gets another one, and a third."""
+    for attempt in range(3):
+        report = report_of(tmp_path / f"out{attempt}")
+        findings = of(report)
+        if set(findings) == LISTS:
+            break
     assert set(findings) == LISTS
     for finding in findings.values():
         growth = finding["growth"]
         assert growth["type"] == "list" and growth["place"].startswith("two_lists.py:")
         assert 0 < growth["alone_bytes"] < finding["bytes"]
-        assert growth["seen"] * 2 > growth["storages"], "the latest reading was long before the end"
     (shared,) = report["devices"][0]["shared"]
     assert shared["bytes"] > 0
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Of a program whose last reading has seen all that it kept: what a prediction says then does not vary."""
+    return report_of(tmp_path_factory.mktemp("short") / "out", "ask")
 
 
 @pytest.mark.parametrize(
     "numbers, rest", [(["hook"], "main: losses"), (["loss"], "main: probe.seen"), (["hook", "loss"], None)]
 )
 def test_the_peak_without_them_is_what_a_run_without_them_measures(report, tmp_path, numbers, rest):
-    """What a round keeps counts as needed until the round ends: an output in training and one in validation."""
-    fixed = report_of(tmp_path / "out", *numbers)
+    """To within what one round keeps: that counts as needed until the round ends, and the latest may be counted or not."""
+    fixed = report_of(tmp_path / "out", "ask", *numbers)
     assert set(of(fixed)) == ({rest} if rest else set())
     findings = of(report)
+    assert set(findings) == LISTS
     gone = sorted(LISTS - {rest})
     if rest:
         predicted = findings[gone[0]]["predicted_peak_bytes"]
     else:
         predicted = report["devices"][0]["predicted_bytes"]
-    assert -SMALL <= predicted - fixed["peak"]["bytes"] <= 2 * OUTPUT + SMALL
+    assert abs(predicted - fixed["peak"]["bytes"]) <= ROUND
 
 
 def test_what_may_be_held_elsewhere_too_does_not_go_with_the_list(tmp_path):
     """The variables do not lead to the other list: the counts of references say that there is something."""
-    findings = of(report_of(tmp_path / "out", "twice", "loss"))
+    findings = of(report_of(tmp_path / "out", "twice", "loss", "ask"))
     assert findings["main: probe.seen"]["growth"]["alone_bytes"] == 0

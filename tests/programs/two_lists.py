@@ -1,12 +1,13 @@
 """A training of 0.7 s inside main() whose leaks are locals of it: a forward hook keeps outputs of a layer, and losses of
 a validation are kept with their graphs.
 
-Usage: two_lists.py [hook] [loss] [twice]. Of what has these names it keeps numbers instead; with `twice`, a list in a
-library has the hook's outputs, too.
+Usage: two_lists.py [hook] [loss] [twice] [ask]. Of what has the first names it keeps numbers instead; with `twice`, a list
+in a library has the hook's outputs, too; with `ask`, it waits at its end until the recorder has found the holders.
 """
 
 import sys
 
+import dc_memtrace
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -54,6 +55,8 @@ def main(steps=40):
         if step % 4 == 3:
             v = cross_entropy(model(torch.randn(512, 256)), y)
             losses.append(v if "loss" not in sys.argv else v.item())
+    if "ask" in sys.argv:
+        dc_memtrace.find_holders(timeout=60)
     print(len(losses), len(probe.seen))
     nn.kept.clear()
 
