@@ -14,8 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("DCMT_BUILD_DIR", ROOT / "build" / "dev"))
 TOOL = BUILD / "bin" / "dc-memtrace"
 PROGRAMS = ROOT / "tests" / "programs"
+# All of what the test run has a part of; for scripts/soak.
+ALL = os.environ.get("DCMT_ALL_CASES") == "1"
 SAMPLE_OPERATORS = ("--operators", PROGRAMS / "sample_operators.toml")
 SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
+
+
+def some(cases, of: int) -> list:
+    """Every case for scripts/soak, else the first of so many in a row."""
+    return list(cases)[:: 1 if ALL else of]
 
 
 def environment(**more: str) -> dict[str, str]:
