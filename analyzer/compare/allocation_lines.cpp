@@ -13,18 +13,9 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// A file by a name that it has on every machine.
-std::string file_text(const TraceData& data, StringId file) {
-  if (is_generated_file(data, file)) return "generated code";
-  const std::string_view path = data.text(file);
-  constexpr std::string_view kPackages = "-packages/";
-  const std::size_t package = path.find(kPackages);
-  return std::string(package != std::string_view::npos ? path.substr(package + kPackages.size()) : short_path(path, 1));
-}
-
 std::string function_text(const TraceData& data, const Frame& frame) {
   const std::string function = without_numbers(data.text(frame.function));
-  return file_text(data, frame.file) + (function.empty() ? "" : " " + function);
+  return portable_name(data, frame.file) + (function.empty() ? "" : " " + function);
 }
 
 /// The next frame of the user's code outside of `site`; nullptr if there is none.

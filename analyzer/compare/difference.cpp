@@ -10,8 +10,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
-
 const DeviceFacts* device_of_kind(const MemoryFacts& facts, const std::string& kind) {
   const auto found =
       std::ranges::find_if(facts.devices, [&](const DeviceFacts& device) { return kind_of(device.device) == kind; });
@@ -21,13 +19,9 @@ const DeviceFacts* device_of_kind(const MemoryFacts& facts, const std::string& k
 std::vector<LineDifference> lines_of(const std::vector<AllocationLine>& before,
                                      const std::vector<AllocationLine>& after, std::int64_t change) {
   constexpr std::size_t kMost = 8;
-  std::vector<LineChange> changes = line_changes(composition_of(before), after);
-  if (change < 0) std::ranges::reverse(changes);
-  std::int64_t all = 0;
-  for (const LineChange& each : changes) all += (each.change > 0) == (change > 0) ? each.change : 0;
   std::vector<LineDifference> lines;
-  for (const LineChange& each : changes) {
-    if ((each.change > 0) != (change > 0) || lines.size() == kMost) break;
+  for (const auto& [each, share] : shares_of(line_changes(composition_of(before), after), change)) {
+    if (lines.size() == kMost) break;
     LineDifference line;
     line.file = each.line.file;
     line.line = each.line.line;
@@ -36,7 +30,7 @@ std::vector<LineDifference> lines_of(const std::vector<AllocationLine>& before,
     line.holder = each.line.holder;
     line.before = each.before;
     line.change = each.change;
-    line.share = static_cast<double>(each.change) / static_cast<double>(all);
+    line.share = share;
     lines.push_back(std::move(line));
   }
   return lines;

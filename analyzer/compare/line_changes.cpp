@@ -206,4 +206,17 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
   return changes.take();
 }
 
+std::vector<LineShare> shares_of(const std::vector<LineChange>& changes, std::int64_t change) {
+  std::vector<LineShare> shares;
+  std::int64_t all = 0;
+  for (const LineChange& each : changes) {
+    if ((each.change > 0) != (change > 0)) continue;
+    all += each.change;
+    shares.push_back({each, 0});
+  }
+  if (change < 0) std::ranges::reverse(shares);
+  for (LineShare& each : shares) each.share = static_cast<double>(each.line.change) / static_cast<double>(all);
+  return shares;
+}
+
 }  // namespace dcmt::analyzer

@@ -32,4 +32,14 @@ struct LineChange {
 /// lines smaller than each that it names count as such.
 [[nodiscard]] std::vector<LineChange> line_changes(const Composition& before, const std::vector<AllocationLine>& now);
 
+/// A line's part in a change of a sum.
+struct LineShare {
+  LineChange line;
+  double share = 0;  ///< of all lines that changed in the same direction, 0 to 1
+};
+
+/// Of these, the lines that changed in the direction of `change` (its sign), the most changed first. A peak may have
+/// had other things alive before, so that other lines changed against it.
+[[nodiscard]] std::vector<LineShare> shares_of(const std::vector<LineChange>& changes, std::int64_t change);
+
 }  // namespace dcmt::analyzer

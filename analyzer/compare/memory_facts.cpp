@@ -61,7 +61,7 @@ Steady steady_of(const std::vector<Step>& steps) {
   return steady;
 }
 
-/// The parts of a run, each with its highest moment.
+/// The parts of a run, each with its peak.
 class Parts {
  public:
   struct Part {
@@ -279,6 +279,8 @@ std::vector<OperatorFact> operators_of(const Analysis& analysis) {
 }
 
 }  // namespace
+
+std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   const TraceData& data = *analysis.data;

@@ -24,7 +24,7 @@ struct AllocationLine {
   Bytes bytes;
 };
 
-/// The highest moment of one part of the run.
+/// The peak of one part of the run.
 struct PeakFact {
   std::string name;  ///< of the phase, "first_step", "after"; see memory_facts()
   Bytes bytes;
@@ -32,11 +32,14 @@ struct PeakFact {
   std::vector<AllocationLine> lines;  ///< by function, then line
 };
 
+/// "cuda" of "cuda:0".
+[[nodiscard]] std::string kind_of(const std::string& device);
+
 struct DeviceFacts {
   std::string device;  ///< "cuda:0"
   Bytes peak;          ///< of the whole run
   std::optional<Bytes> reserved;
-  std::vector<PeakFact> peaks;        ///< in the order of their first moment
+  std::vector<PeakFact> peaks;        ///< by when their parts began first
   std::vector<Bytes> step_peaks;      ///< of the steps that ended
   std::optional<Bytes> growth;        ///< a step, after the first one; nullopt: fewer than three steps
   std::vector<AllocationLine> grown;  ///< what of the steps after the first was alive at the end of the last one

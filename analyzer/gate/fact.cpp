@@ -12,7 +12,7 @@ namespace {
 using analyzer::DeviceFacts;
 using analyzer::MemoryFacts;
 
-/// FNV-1a, short: it tells orders apart, and keeps no secret.
+/// FNV-1a, short: different orders have different values; it keeps no secret.
 std::string hash_of(const std::vector<analyzer::OperatorFact>& operators) {
   std::uint64_t hash = 14695981039346656037u;
   for (const analyzer::OperatorFact& op : operators) {
@@ -26,8 +26,6 @@ std::string hash_of(const std::vector<analyzer::OperatorFact>& operators) {
   }
   return text;
 }
-
-std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 class Facts {
  public:
@@ -62,7 +60,7 @@ void add_device(const MemoryFacts& rank, const DeviceFacts& device, Facts& facts
   if (!main) {
     const auto highest = std::ranges::max_element(device.peaks, {}, &analyzer::PeakFact::bytes);
     if (highest != device.peaks.end()) {
-      facts.highest("peak." + kind_of(device.device), device.peak, rank.rank, highest->lines);
+      facts.highest("peak." + analyzer::kind_of(device.device), device.peak, rank.rank, highest->lines);
     }
     return;
   }
@@ -104,7 +102,7 @@ Recording recording_of(std::vector<MemoryFacts> ranks) {
   const bool ranked = ranks.front().rank >= 0;
   const auto first = std::ranges::max_element(ranks, {}, work_of);
   const MemoryFacts& main = *first;
-  const std::string device = main.devices.empty() ? "cpu" : kind_of(main.devices.front().device);
+  const std::string device = main.devices.empty() ? "cpu" : analyzer::kind_of(main.devices.front().device);
   recording.section = device + ", torch " + main.torch;
   recording.arguments = main.arguments;
   recording.ranks = ranked ? static_cast<std::int64_t>(ranks.size()) : 1;

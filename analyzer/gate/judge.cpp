@@ -72,15 +72,10 @@ std::vector<Cause> causes_of(const CheckedFact& checked, const Fact& fact, const
   constexpr std::size_t kMostCauses = 4;
   constexpr double kLeastShare = 0.02;
   const std::int64_t change = checked.change();
-  std::vector<LineChange> changes =
+  const std::vector<LineChange> changes =
       analyzer::line_changes(before != nullptr ? before->composition : analyzer::Composition(), fact.lines);
-  if (change < 0) std::ranges::reverse(changes);
-  // The peak may lie at another moment than before: some lines have more there, others less.
-  std::int64_t all = 0;
-  for (const LineChange& each : changes) all += (each.change > 0) == (change > 0) ? each.change : 0;
   std::vector<Cause> causes;
-  for (const LineChange& each : changes) {
-    const double share = all != 0 ? static_cast<double>(each.change) / static_cast<double>(all) : 0;
+  for (const auto& [each, share] : analyzer::shares_of(changes, change)) {
     if (share < kLeastShare || causes.size() == kMostCauses) break;
     Cause cause;
     cause.file = each.line.file;

@@ -26,17 +26,8 @@ std::string joined(const Texts& texts) {
   return all;
 }
 
-/// A file by a name that it has on every machine.
-std::string file_text(const TraceData& data, StringId file) {
-  if (is_generated_file(data, file)) return "generated code";
-  const std::string_view path = data.text(file);
-  constexpr std::string_view kPackages = "-packages/";
-  const std::size_t package = path.find(kPackages);
-  return std::string(package != std::string_view::npos ? path.substr(package + kPackages.size()) : short_path(path, 1));
-}
-
 std::string function_text(const TraceData& data, StringId function, StringId file) {
-  return without_numbers(data.text(function)) + " (" + file_text(data, file) + ")";
+  return without_numbers(data.text(function)) + " (" + portable_name(data, file) + ")";
 }
 
 /// The innermost function that somebody wrote: what a compiler made of it is called alike everywhere.

@@ -11,6 +11,14 @@ bool is_generated_file(const TraceData& data, StringId file) {
   return is_compiler_output(data.text(file));
 }
 
+std::string portable_name(const TraceData& data, StringId file) {
+  if (is_generated_file(data, file)) return "generated code";
+  const std::string_view path = data.text(file);
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t package = path.find(kPackages);
+  return std::string(package != std::string_view::npos ? path.substr(package + kPackages.size()) : short_path(path, 1));
+}
+
 std::vector<FrameText> frames_of(const TraceData& data, StackId stack) {
   std::vector<FrameText> frames;
   const Stack* at = data.stacks.find(stack);

@@ -20,6 +20,10 @@ struct FrameText {
 /// such.
 [[nodiscard]] bool is_generated_file(const TraceData& data, StringId file);
 
+/// A file by a name that it has on every machine: within its package, else without its folders; "generated code" for
+/// what a compiler wrote.
+[[nodiscard]] std::string portable_name(const TraceData& data, StringId file);
+
 /// Innermost frame first; empty for the zero id.
 [[nodiscard]] std::vector<FrameText> frames_of(const TraceData& data, StackId stack);
 

@@ -28,6 +28,16 @@ constexpr std::uint64_t kLongestNear = 65'536;  // entries
 
 constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
 
+/// What the StorageImpl says of itself.
+HeldStorage storage_at(Address storage, Mirror& memory, const TorchLayout& torch) {
+  HeldStorage held;
+  held.storage = storage;
+  held.data = memory.word(storage + torch.storage_data);
+  held.bytes = memory.word(storage + torch.storage_bytes);
+  held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
+  return held;
+}
+
 /// What holders are named with.
 struct Naming {
   const Graph& graph;
@@ -115,12 +125,7 @@ void add_native_holders(const CensusOptions& options, Naming& naming, Mirror& me
   }
   NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
   for (const Address storage : search.unseen_storages(options.smallest)) {
-    HeldStorage held;
-    held.storage = storage;
-    held.data = memory.word(storage + types.torch.storage_data);
-    held.bytes = memory.word(storage + types.torch.storage_bytes);
-    held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
-    census.storages.push_back(std::move(held));
+    census.storages.push_back(storage_at(storage, memory, types.torch));
     unnamed.push_back(storage);
   }
   search.search(unnamed);
@@ -224,14 +229,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                 ContainerSearch(graph, types.names)};
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : owners.storages()) {
-    const Address storage = graph.nodes()[node].address;
-    HeldStorage held;
-    held.storage = storage;
-    held.data = memory.word(storage + types.torch.storage_data);
-    held.bytes = memory.word(storage + types.torch.storage_bytes);
+    HeldStorage held = storage_at(graph.nodes()[node].address, memory, types.torch);
     // A storage without data keeps no memory: those of fake tensors claim gigabytes.
     if (held.bytes < options.smallest || held.data == 0) continue;
-    held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
     const StorageOwners found = owners.of(node);
     held.role = found.role;
     held.holders = name_holders(found.owners, options.paths, held.bytes, naming);

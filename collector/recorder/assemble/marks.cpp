@@ -1,14 +1,12 @@
 #include "collector/recorder/assemble/marks.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "collector/recorder/decode/dtypes.h"
 #include "collector/recorder/keep/saturating_sum.h"
+#include "trace/base/demangled.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -196,10 +194,8 @@ Status Marks::point(const wire::MarkRecord& record) {
 Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
   const std::string text(dictionary_.text(wire));
   if (!text.starts_with("_Z")) return dictionary_.string(wire);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 ? journal_.writer.intern(name.get()) : dictionary_.string(wire);
+  const std::optional<std::string> name = demangled(text);
+  return name ? journal_.writer.intern(*name) : dictionary_.string(wire);
 }
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "collector/scan/process/interpreters.h"
+
 namespace dcmt::scan {
 namespace {
 
@@ -13,7 +15,6 @@ constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kTh
 /// An inner frame lives shorter, so a path through it goes stale sooner: each level costs one more, up to this many.
 constexpr std::size_t kDeepestFrame = 12;
 
-constexpr int kMostThreads = 4096;
 constexpr int kMostFrames = 5000;
 constexpr int kMostHandled = 100;
 constexpr std::size_t kMostCollected = 50'000'000;
@@ -27,10 +28,7 @@ class NamedRoots {
       : graph_(graph), memory_(memory), types_(types), layout_(types.python), text_(text), own_(own) {}
 
   void add_interpreter(Address interpreter) {
-    Address thread = memory_.word(interpreter + layout_.interpreter_threads);
-    for (int i = 0; thread != 0 && i < kMostThreads; ++i, thread = memory_.word(thread + layout_.thread_next)) {
-      add_thread(thread);
-    }
+    each_thread(memory_, layout_, interpreter, [this](Address thread) { add_thread(thread); });
     add_modules(memory_.word(interpreter + layout_.interpreter_modules));
     if (own_ != nullptr) return;
     graph_.add_root(memory_.word(interpreter + layout_.interpreter_sysdict), Kind::kDict, "sys.__dict__", kThreadState);
@@ -93,11 +91,7 @@ class NamedRoots {
 };
 
 void add_roots(NamedRoots& roots, Mirror& memory, const ProcessTypes& types, Address runtime) {
-  Address interpreter = memory.word(runtime + types.python.runtime_interpreters);
-  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
-    roots.add_interpreter(interpreter);
-    interpreter = memory.word(interpreter + types.python.interpreter_next);
-  }
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { roots.add_interpreter(interpreter); });
 }
 
 }  // namespace
@@ -116,8 +110,7 @@ void add_variables(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText
 bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
   const PythonLayout& layout = types.python;
   bool collecting = false;
-  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
-  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
+  each_interpreter(memory, layout, runtime, [&](Address interpreter) {
     const Address collector = interpreter + layout.interpreter_gc;
     collecting |= memory.value<int>(collector + layout.gc_collecting) != 0;
     for (int list = 0; list <= kGenerations; ++list) {
@@ -132,8 +125,7 @@ bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Ad
         link = memory.word(link) & ~kCollectorFlags;
       }
     }
-    interpreter = memory.word(interpreter + layout.interpreter_next);
-  }
+  });
   return collecting;
 }
 

@@ -1,24 +1,13 @@
 #include "collector/scan/native/library_data.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
+
+#include "trace/base/demangled.h"
 
 namespace dcmt::scan {
-namespace {
-
-std::string readable(const std::string& symbol) {
-  int status = 0;
-  char* name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string text = status == 0 && name != nullptr ? name : symbol;
-  std::free(name);  // NOLINT(cppcoreguidelines-no-malloc): __cxa_demangle allocates so
-  return text;
-}
-
-}  // namespace
-
 const Region* LibraryData::region_of(Address address) const {
   const std::vector<Region>& regions = source_.regions();
   auto region = std::ranges::upper_bound(regions, address, {}, &Region::begin);
@@ -39,9 +28,9 @@ std::string LibraryData::name_of(Address address) {
   if (file == nullptr) file = std::make_unique<ElfFile>(source_.host_path(path));
   const auto first = std::ranges::find(source_.regions(), path, &Region::path);
   const Address place = address - first->begin + file->first_page();
-  const std::optional<ElfSymbol> symbol = file->variable_at(place);
+  const std::optional<std::string> symbol = file->variable_at(place);
   const std::string library = path.substr(path.rfind('/') + 1);
-  return symbol ? fmt::format("{}: {}", library, readable(symbol->name))
+  return symbol ? fmt::format("{}: {}", library, demangled(*symbol).value_or(*symbol))
                 : fmt::format("{}: static data+{:#x}", library, place);
 }
 

@@ -1,7 +1,6 @@
 // Every word of the memory in which a process keeps its objects, one block after the other.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <span>
 #include <vector>

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "collector/scan/process/interpreters.h"
+
 namespace dcmt::scan {
 namespace {
 
@@ -13,21 +15,17 @@ constexpr Address kEntry = 16;
 constexpr Address kMostModules = 4096;
 /// The variables of what is loaded with the program lie right before the control block.
 constexpr Address kMostBefore = 64 << 10;
-constexpr int kMostThreads = 4096;
 
 }  // namespace
 
 ThreadLocals::ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime) {
-  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
-  for (int i = 0; interpreter != 0 && i < kMostThreads; ++i) {
-    Address thread = memory.word(interpreter + layout.interpreter_threads);
-    for (int j = 0; thread != 0 && j < kMostThreads; ++j, thread = memory.word(thread + layout.thread_next)) {
+  each_interpreter(memory, layout, runtime, [&](Address interpreter) {
+    each_thread(memory, layout, interpreter, [&](Address thread) {
       // pthread_self() stands before the kernel's number; with glibc it is the address of the control block.
       const Address id = thread + layout.thread_native_id;
       add(memory, memory.word(id - 8), memory.word(id));
-    }
-    interpreter = memory.word(interpreter + layout.interpreter_next);
-  }
+    });
+  });
 }
 
 void ThreadLocals::add(Mirror& memory, Address control, std::uint64_t id) {

@@ -11,7 +11,7 @@
 namespace dcmt::scan {
 
 /// Reads what glibc keeps of each thread on x86-64: its control block, the table of its modules' variables behind it.
-/// Threads without a Python thread state are not known here. Not thread-safe.
+/// Threads without a Python thread state are left out. Not thread-safe.
 class ThreadLocals {
  public:
   ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime);

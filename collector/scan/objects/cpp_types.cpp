@@ -1,9 +1,9 @@
 #include "collector/scan/objects/cpp_types.h"
 
-#include <cxxabi.h>
-
 #include <cctype>
-#include <cstdlib>
+#include <optional>
+
+#include "trace/base/demangled.h"
 
 namespace dcmt::scan {
 namespace {
@@ -46,12 +46,10 @@ std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
   std::string mangled = memory.text(memory.word(information + 8), kLongestName);
   if (mangled.starts_with('*')) mangled.erase(0, 1);
   if (mangled.empty() || !begins_mangled_name(mangled[0])) return nullptr;
-  int status = 0;
-  char* name = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  if (status != 0 || name == nullptr) return nullptr;
+  std::optional<std::string> name = demangled(mangled);
+  if (!name) return nullptr;
   auto type = std::make_unique<CppType>();
-  type->name = name;
-  std::free(name);  // NOLINT(cppcoreguidelines-no-malloc): __cxa_demangle allocates so
+  type->name = *std::move(name);
   const std::size_t scope = type->name.find('<') == std::string::npos ? type->name.rfind("::") : std::string::npos;
   type->short_name = scope == std::string::npos ? type->name : type->name.substr(scope + 2);
   // Single inheritance keeps the information of the base at +16.

@@ -44,15 +44,15 @@ std::optional<Address> ElfFile::exported(const char* symbol) const {
   return value;
 }
 
-std::optional<ElfSymbol> ElfFile::variable_at(Address value) const {
-  std::optional<ElfSymbol> variable;
+std::optional<std::string> ElfFile::variable_at(Address value) const {
+  std::optional<std::string> variable;
   for (const unsigned table : {SHT_SYMTAB, SHT_DYNSYM}) {
     each_symbol(elf_, table, [&](const GElf_Sym& found, const char* name) {
       if (GELF_ST_TYPE(found.st_info) != STT_OBJECT || value < found.st_value ||
           value - found.st_value >= found.st_size) {
         return false;
       }
-      variable = ElfSymbol{name, found.st_value};
+      variable = name;
       return true;
     });
     if (variable) break;

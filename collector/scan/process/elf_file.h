@@ -11,11 +11,6 @@
 
 namespace dcmt::scan {
 
-struct ElfSymbol {
-  std::string name;  ///< as the compiler has mangled it
-  Address value = 0;
-};
-
 /// Empty where the file cannot be read or is none. Not thread-safe.
 class ElfFile {
  public:
@@ -26,8 +21,8 @@ class ElfFile {
 
   /// The value of an exported symbol, as the file states it.
   [[nodiscard]] std::optional<Address> exported(const char* symbol) const;
-  /// The variable that covers `value`, exported or not.
-  [[nodiscard]] std::optional<ElfSymbol> variable_at(Address value) const;
+  /// The name of the variable that covers `value`, exported or not, as the compiler has mangled it.
+  [[nodiscard]] std::optional<std::string> variable_at(Address value) const;
   /// The page at which the file's first segment wants to lie: 0 for what is loaded anywhere.
   [[nodiscard]] Address first_page() const;
 

@@ -1,0 +1,32 @@
+// The interpreters of a CPython process and their threads, as the interpreter lists them.
+#pragma once
+
+#include "collector/scan/layout/python_layout.h"
+#include "collector/scan/memory/mirror.h"
+
+namespace dcmt::scan {
+
+/// A list that is longer was changed while it was read.
+inline constexpr int kMostListed = 4096;
+
+/// Calls `visit(interpreter)` with the address of each PyInterpreterState; `runtime` is that of _PyRuntime.
+template <class Visit>
+void each_interpreter(Mirror& memory, const PythonLayout& layout, Address runtime, Visit visit) {
+  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
+  for (int i = 0; interpreter != 0 && i < kMostListed; ++i) {
+    visit(interpreter);
+    interpreter = memory.word(interpreter + layout.interpreter_next);
+  }
+}
+
+/// Calls `visit(thread)` with the address of each PyThreadState of an interpreter.
+template <class Visit>
+void each_thread(Mirror& memory, const PythonLayout& layout, Address interpreter, Visit visit) {
+  Address thread = memory.word(interpreter + layout.interpreter_threads);
+  for (int i = 0; thread != 0 && i < kMostListed; ++i) {
+    visit(thread);
+    thread = memory.word(thread + layout.thread_next);
+  }
+}
+
+}  // namespace dcmt::scan
