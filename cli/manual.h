@@ -12,7 +12,7 @@ class App;
 namespace dcmt::cli {
 
 /// Writes below `folder`, a "share" folder: man/man1/dc-memtrace.1 and one page for each command, and the completion of
-/// bash and zsh where these look for it.
+/// bash and zsh in their folders.
 Status write_manual(const CLI::App& app, const std::string& folder);
 
 }  // namespace dcmt::cli

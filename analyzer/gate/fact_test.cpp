@@ -29,7 +29,7 @@ TEST(Recording, BytesAreOfTheRankThatHasMostAndCountsAreSums) {
   EXPECT_EQ(recording.ranks, 2);
   EXPECT_EQ(recording.fact("peak.forward")->value, 130);
   EXPECT_EQ(recording.fact("peak.forward")->rank, 1);
-  EXPECT_EQ(recording.fact("peak.cpu"), nullptr);  // it had no highest moment
+  EXPECT_EQ(recording.fact("peak.cpu"), nullptr);  // it had no peak
   EXPECT_EQ(recording.fact("gathers")->value, 6);
 }
 

@@ -89,7 +89,7 @@ void load_torch_provider(const char* libraries, const char* prepared) noexcept {
              version.major, version.minor, kPrepareProvider);
     refuse(text);
   } else if (!load(path, why)) {
-    // It lacks a symbol: the version alone did not tell that this is another torch.
+    // It lacks a symbol: this is another torch, though its version is the same.
     snprintf(text, sizeof text,
              "%s was not built for the torch %u.%u that runs here: nothing is recorded in this process. %s. "
              "It does not load: %s",

@@ -3,7 +3,7 @@
     PYTHON prepare_provider.py --check
     PYTHON prepare_provider.py OUT AGENT
 
-The first only looks whether the second can begin. OUT is an existing folder; it gets libdcmt_torch.so and torch.layout. AGENT is the installed libdcmt_agent.so. Needs g++ 11
+The first only checks whether the second can begin. OUT is an existing folder; it gets libdcmt_torch.so and torch.layout. AGENT is the installed libdcmt_agent.so. Needs g++ 11
 or newer (CXX names another compiler) and the headers in torch's own wheel; those of CPython are in `cpython` beside the
 sources. A failure is one line on standard error and exit code 1; what the compiler said is in OUT/build.log.
 

@@ -16,7 +16,7 @@ mkdir -p "$dcmt_root/build"
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
 
 dcmt_packages=(
-  g++ cmake ninja-build ccache
+  g++ cmake ninja-build ccache git
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev libelf-dev pkg-config
   libgtest-dev libbenchmark-dev
   python3-venv python3-dev

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 
 class Probe:
-    """Keeps a layer's output, to look for dead units later."""
+    """Keeps a layer's output, to count dead units later."""
 
     def __init__(self):
         self.seen = []

@@ -1,4 +1,4 @@
-// The build id of an ELF object: what its linker made of its content, by which one build is told from another.
+// The build id of an ELF object: what its linker made of its content, different for each build.
 #pragma once
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-// Keeps one tensor by each kind of C++ holder that Python knows nothing of; a Python program loads it with ctypes.
+// Keeps one tensor by each kind of C++ holder that no Python object leads to; a Python program loads it with ctypes.
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/ones.h>
 
