@@ -41,18 +41,7 @@ mount -t tmpfs -o size=512m tmpfs "$root/dev/shm"
 grep -q '^user:' "$root/etc/passwd" || chroot "$root" useradd -m user
 rm -rf "$root"/home/user/* "$root"/home/user/.[a-z]*
 cp "$wheel" "$root/home/user/"
-cat >"$root/home/user/train.py" <<'PROGRAM'
-import torch
-
-model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-losses = []
-for step in range(40):
-    optimizer.zero_grad()
-    model(torch.randn(256, 256)).square().mean().backward()
-    optimizer.step()
-    losses.append(model(torch.randn(256, 256)).square())
-PROGRAM
+cp "$(dirname "${BASH_SOURCE[0]}")/../../samples/growing_list/train.py" "$root/home/user/"
 
 # as_user WORD...: as the user, who has no home but this and no compiler but what was installed.
 as_user() { chroot --userspec=user:user "$root" env -i HOME=/home/user PATH="$path" PIP_DISABLE_PIP_VERSION_CHECK=1 "$@"; }
