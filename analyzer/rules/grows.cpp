@@ -15,6 +15,9 @@
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
+#include "trace/base/detail.h"
+#include "trace/base/followed_bytes.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -33,10 +36,35 @@ struct Living {
   Bytes bytes;
 };
 
+/// The round from which on storages of a size are in the trace: the first of the run, but for small ones that are
+/// followed since they became more (docs/adr/0034).
+class FollowedSince {
+ public:
+  FollowedSince(const TraceData& data, const Rounds& rounds) {
+    if (data.meta_text(meta::kDetail) != text_of(Detail::kLifetimes)) return;
+    for (const Storage& storage : data.storages) {
+      const std::size_t round = rounds.at(storage.span.from_seq);
+      if (!is_small(storage.bytes) || round >= rounds.size() || is_gathered(data, storage.id)) continue;
+      const auto [since, is_new] = small_.try_emplace(size_class_of(storage.bytes.value), round);
+      if (!is_new) since->second = std::min(since->second, round);
+    }
+  }
+  [[nodiscard]] std::size_t round_of(Bytes bytes) const {
+    if (!is_small(bytes)) return 0;
+    const auto since = small_.find(size_class_of(bytes.value));
+    return since != small_.end() ? since->second : 0;
+  }
+
+ private:
+  static bool is_small(Bytes bytes) { return bytes.value > 0 && bytes.value < kFollowedBytes; }
+
+  std::map<std::size_t, std::size_t> small_;  ///< by class of sizes
+};
+
 /// Storages of one place in the program that outlived the round in which they were made.
 struct Site {
   std::vector<Living> living;  ///< at the end of the last round
-  double made = 0, gone = 0;   ///< bytes, after round 0
+  double made = 0, gone = 0;   ///< bytes, after the round from which on they are followed
   std::array<double, 3> added{};
   std::set<std::size_t> adding;
 
@@ -49,6 +77,7 @@ struct Site {
 
 std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
   const Sequence last = rounds.end(rounds.size() - 1);
+  const FollowedSince followed(data, rounds);
   std::map<StackId, Site> sites;
   for (const Storage& storage : data.storages) {
     const std::size_t round = rounds.at(storage.span.from_seq);
@@ -57,16 +86,18 @@ std::map<StackId, Site> sites_of(const TraceData& data, const Rounds& rounds) {
     if (is_gathered(data, storage.id)) continue;  // the rules of releases judge it
     Site& site = sites[storage.birth.stack];
     const auto bytes = static_cast<double>(storage.bytes.value);
-    if (round > 0) site.made += bytes;
+    const std::size_t since = followed.round_of(storage.bytes);
+    const bool counts = round > since && rounds.steps_after(since) >= kFewestRounds - 1;
+    if (counts) site.made += bytes;
     if (!storage.span.covers(last)) {
-      if (round > 0) site.gone += bytes;
+      if (counts) site.gone += bytes;
       continue;
     }
     const Bytes now = bytes_at(data, storage, last);
     if (now.value == 0) continue;
     site.living.push_back({&storage, round, now});
-    if (round == 0) continue;
-    site.added[rounds.third(round)] += bytes;
+    if (!counts) continue;
+    site.added[rounds.third(round, since)] += bytes;
     site.adding.insert(round);
   }
   std::erase_if(sites, [](const auto& each) { return !each.second.grows(); });

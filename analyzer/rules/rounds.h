@@ -24,10 +24,12 @@ class Rounds {
   }
   /// Steps before this round.
   [[nodiscard]] std::int64_t steps_before(std::size_t round) const { return round == 0 ? 0 : until_[round - 1]; }
-  /// 0 to 2.
-  [[nodiscard]] std::size_t third(std::size_t round) const {
-    const std::int64_t before = steps_before(round) - steps_before(1);
-    return static_cast<std::size_t>(before * 3 / std::max<std::int64_t>(1, steps_ - steps_before(1)));
+  /// Steps after this round.
+  [[nodiscard]] std::int64_t steps_after(std::size_t round) const { return steps_ - steps_before(round + 1); }
+  /// In which third of what comes after the round `from` a later one lies, 0 to 2.
+  [[nodiscard]] std::size_t third(std::size_t round, std::size_t from) const {
+    const std::int64_t before = steps_before(round) - steps_before(from + 1);
+    return static_cast<std::size_t>(before * 3 / std::max<std::int64_t>(1, steps_after(from)));
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "collector/agent/api.h"
 #include "trace/base/detail.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::agent {
 
@@ -21,6 +22,10 @@ struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> gate;             ///< GateState
   std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
   Detail detail;                               ///< set before the gate opens
+  /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes are
+  /// followed.
+  std::atomic<std::uint64_t> smallest_followed;
+  std::atomic<std::uint64_t> followed_sizes[kSizeClasses / 64];  ///< a bit for each class that is
 };
 
 /// False if the kernel cannot wipe the page on fork. Called once, before open_gate().
@@ -30,6 +35,9 @@ void close_gate() noexcept;
 
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern DCMT_AGENT_API HotPage g_hot;
+
+/// As the recorder has asked for, of sizes below kFollowedBytes.
+DCMT_AGENT_API bool follows_small_size(std::uint64_t bytes) noexcept;
 
 /// True once in a forked child, the first time it is asked there.
 bool take_wiped_gate() noexcept;

@@ -50,6 +50,11 @@ DCMT_AGENT_API void note_objects_changed() noexcept;
 /// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
+/// Follows what the recorder has asked for since the last call. Cheap if that is nothing.
+DCMT_AGENT_API void take_followed_sizes() noexcept;
+/// Tells the recorder where the sizes of small blocks are (trace/spool/small_sizes.h): tables that stay for ever.
+DCMT_AGENT_API void show_small_blocks(const void* cpu_blocks, const void* gpu_regions) noexcept;
+
 /// Memory that is watched, by address: that of released storages which are still alive. A storage has one range; where
 /// ranges overlap, the one that begins nearest before an address counts. Any thread may call these at any time. A range
 /// is not added if the table is full, and neither added nor removed if other threads are at it for a bounded time:

@@ -70,6 +70,7 @@ void start() noexcept {
   if (folder == nullptr || libraries == nullptr || is_compile_worker() || another_agent_is_here()) return;
   const char* detail = getenv(kEnvDetail);
   g_hot.detail = detail_of(detail != nullptr ? detail : "").value_or(Detail::kLifetimes);
+  g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);
 
   set_exit_wait(integer(getenv(kEnvExitWait), kDefaultExitWait));
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));

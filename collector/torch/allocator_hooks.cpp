@@ -109,12 +109,15 @@ void write_end(std::uint32_t device, const void* address, std::uint64_t flags, b
 
 bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
 
+/// Whether a block that begins counts for the curve only.
+bool is_for_sums(std::size_t bytes) noexcept { return !agent::full_detail() && !agent::follows_size(bytes); }
+
 void* on_alloc_cpu(std::size_t bytes) {
   void* address = g_alloc_cpu(bytes);
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     if (!add_small_block(wire::kCpuDevice, address, bytes)) {
-      write_begin(wire::kCpuDevice, address, bytes, is_small(bytes));
+      write_begin(wire::kCpuDevice, address, bytes, is_for_sums(bytes));
     }
   } else {
     agent::note_unrecorded_allocation();
@@ -242,7 +245,7 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
   const TorchThread* thread = torch_thread();
   const bool has_owner = thread != nullptr && thread->block_owner != nullptr;
   if (!has_owner && add_small_block(number, address, bytes)) return;
-  write_begin(number, address, bytes, is_small(bytes));
+  write_begin(number, address, bytes, is_for_sums(bytes));
   if (thread == nullptr) return;
   if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
   if (has_owner) write_owner(number, at, thread->block_owner);

@@ -3,6 +3,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/block_bucket.h"
 #include "trace/base/followed_bytes.h"
+#include "trace/spool/small_sizes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -21,7 +22,8 @@ constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
 constexpr unsigned kAddressBits = 47;
 static_assert(kAddressBits - kAlignBits + kBytesBits <= 64);
-static_assert(kFollowedBytes == 1 << kBytesBits);
+static_assert(kFollowedBytes == 1 << kBytesBits && kBytesBits == spool::kCpuBytesBits);
+static_assert((sizeof(BlockBucket) << kBucketBits) == spool::kCpuBlocks * sizeof(std::uint64_t));
 
 constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes) noexcept {
   return address >> kAlignBits << kBytesBits | bytes;
@@ -88,6 +90,8 @@ bool make_block_table() noexcept {
   g_recent = static_cast<RecentBlocks*>(agent::arena(sizeof(RecentBlocks) * kThreads));
   return g_buckets != nullptr && g_recent != nullptr;
 }
+
+const void* block_table() noexcept { return g_buckets; }
 
 bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept {
   if (!can_pack(address, bytes)) return false;

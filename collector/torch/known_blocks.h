@@ -21,6 +21,8 @@ struct alignas(64) RecentBlocks {
 static_assert(sizeof(RecentBlocks) == 64);
 
 bool make_block_table() noexcept;
+/// The table, as trace/spool/small_sizes.h describes it.
+const void* block_table() noexcept;
 
 /// False if it cannot be known: too large, not aligned to 64 bytes, or there is no room.
 /// @param recent  the calling thread's, nullptr at first

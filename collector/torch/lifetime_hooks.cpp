@@ -83,7 +83,7 @@ EngineExecute g_engine_execute;
 
 /// Whether what begins on this storage is recorded.
 bool follow_begin(const void* storage) noexcept {
-  return agent::full_detail() || layout::bytes_of(storage) >= kFollowedBytes || storage_is_watched(storage);
+  return agent::full_detail() || is_followed_by_size(storage) || storage_is_watched(storage);
 }
 
 /// Whether what ends on this storage is recorded: also where the bytes are gone, since they may have been many. The
@@ -159,7 +159,7 @@ void tensor_born(const void* tensor) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage == nullptr) return born_without_storage(tensor);
   const bool told =
-      agent::full_detail() || (layout::bytes_of(storage) >= kFollowedBytes && is_first(storage, torch_thread()));
+      agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.

@@ -20,6 +20,7 @@
 #include "collector/torch/self_check.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "collector/torch/version_gate.h"
 #include "trace/base/followed_bytes.h"
@@ -121,6 +122,7 @@ void start() {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
     return;
   }
+  agent::show_small_blocks(block_table(), small_cuda_regions());
   if (!prepare_census()) {
     agent::refuse("this torch does not export the table of its views: nothing is recorded in this process");
     return;

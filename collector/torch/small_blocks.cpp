@@ -10,7 +10,7 @@
 #include "collector/torch/pinned_blocks.h"
 #include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
-#include "trace/base/followed_bytes.h"
+#include "trace/spool/small_sizes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -104,8 +104,14 @@ std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
 
 }  // namespace
 
+bool is_small_but_followed(const void* storage) noexcept {
+  std::uint64_t bytes = layout::bytes_of(storage);
+  if (layout::is_on_gpu(storage)) bytes = (bytes + spool::kGpuUnitBytes - 1) / spool::kGpuUnitBytes * spool::kGpuUnitBytes;
+  return agent::follows_small_size(bytes);
+}
+
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
-  if (agent::full_detail() || bytes >= kFollowedBytes || device >= kDevices) return false;
+  if (agent::full_detail() || agent::follows_size(bytes) || device >= kDevices) return false;
   const std::optional<std::int64_t> grows = know(device, reinterpret_cast<std::uint64_t>(address), bytes);
   if (grows) grow(device, *grows);
   return grows.has_value();
@@ -149,6 +155,7 @@ void write_small_sum_before_free(std::uint32_t device) noexcept {
 }
 
 void write_small_sums() noexcept {
+  agent::take_followed_sizes();
   const std::uint32_t devices = g_devices.load(std::memory_order_relaxed);
   for (std::uint32_t device = 0; device < devices; ++device) {
     write_small_sum_before_alloc(device);

@@ -4,7 +4,14 @@
 
 #include <cstdint>
 
+#include "collector/agent/hot_path.h"
+#include "collector/torch/layout.h"
+#include "trace/base/followed_bytes.h"
+
 namespace dcmt::torch_provider {
+
+/// Of a storage below kFollowedBytes: whether its size is among those that are followed nevertheless.
+bool is_small_but_followed(const void* storage) noexcept;
 
 /// Takes a new block into its device's sum. False if it is to be told like any other: it is not small, the detail is
 /// higher, or there is no room. Of a CUDA block, call this and remove_small_block() under its allocator's lock.
@@ -13,6 +20,13 @@ bool add_small_block(std::uint32_t device, const void* address, std::uint64_t by
 
 /// Before the block is given back: takes it out of its sum. False if it is in none.
 bool remove_small_block(std::uint32_t device, const void* address) noexcept;
+
+/// Whether the storage has records of its own for its size, in `lifetimes`.
+inline bool is_followed_by_size(const void* storage) noexcept {
+  const std::uint64_t bytes = layout::bytes_of(storage);
+  if (bytes < agent::g_hot.smallest_followed.load(std::memory_order_relaxed)) return false;
+  return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || is_small_but_followed(storage);
+}
 
 /// The storage is followed although it is small: its block leaves the sum and is told.
 void tell_block_of(const void* storage) noexcept;

@@ -5,6 +5,7 @@
 
 #include "collector/agent/provider.h"
 #include "trace/base/followed_bytes.h"
+#include "trace/spool/small_sizes.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -25,6 +26,10 @@ struct Region {
 constexpr unsigned kTableBits = 13;  // 16 GiB, whatever else lies there
 constexpr std::uint32_t kProbes = 16;
 constinit Region g_regions[1u << kTableBits] = {};
+static_assert(sizeof g_regions == spool::kGpuRegions * sizeof(spool::GpuRegion));
+static_assert(offsetof(Region, number) == offsetof(spool::GpuRegion, number) &&
+              offsetof(Region, sizes) == offsetof(spool::GpuRegion, sizes));
+static_assert(kUnit == spool::kGpuUnitBytes && kUnits == spool::kGpuUnits);
 
 /// Where the size of a block at the address stands; nullptr: nowhere.
 Size* size_at(std::uint64_t address, bool make) noexcept {
@@ -54,6 +59,8 @@ Size* size_at(std::uint64_t address, bool make) noexcept {
 }
 
 }  // namespace
+
+const void* small_cuda_regions() noexcept { return g_regions; }
 
 std::optional<std::uint64_t> know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
   if ((address | bytes) % kUnit != 0) return std::nullopt;

@@ -10,6 +10,9 @@
 
 namespace dcmt::torch_provider {
 
+/// The tables, as trace/spool/small_sizes.h describes them.
+const void* small_cuda_regions() noexcept;
+
 /// Call under the lock of the block's allocator. Takes 4 KiB at the first block of each 2 MiB.
 /// @param bytes  below kFollowedBytes
 /// @return the bytes of a block that was known there, whose end was not seen, else 0; nothing if this one cannot be

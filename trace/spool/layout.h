@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/spool/small_sizes.h"
+
 namespace dcmt::spool {
 
 inline constexpr char kMagic[8] = {'D', 'C', 'M', 'T', 'S', 'P', 'L', '1'};
@@ -62,6 +64,7 @@ struct Header {
   std::atomic<std::uint32_t> forked_children;
   std::atomic<std::uint32_t> taken_over;     ///< 1 once a recorder has opened the spool to drain it
   std::atomic<std::uint32_t> asked_reading;  ///< AskedReading
+  SmallSizes small_sizes;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

@@ -132,6 +132,17 @@ void SpoolReader::answer(AskedReading answer) {
   syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
+SpoolReader::SmallBlockTables SpoolReader::small_block_tables() const {
+  const SmallSizes& sizes = header().small_sizes;
+  return {sizes.cpu_blocks.load(std::memory_order_acquire), sizes.gpu_regions.load(std::memory_order_acquire)};
+}
+
+void SpoolReader::follow_size_class(std::size_t size_class) {
+  SmallSizes& sizes = header().small_sizes;
+  sizes.wanted[size_class / 64].fetch_or(std::uint64_t{1} << size_class % 64, std::memory_order_relaxed);
+  sizes.version.fetch_add(1, std::memory_order_release);
+}
+
 std::uint32_t SpoolReader::forked_children() const { return header().forked_children.load(std::memory_order_relaxed); }
 std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 

@@ -68,6 +68,13 @@ class SpoolReader {
   [[nodiscard]] AskedReading asked_reading() const;
   /// Answers a process that waits, or will: kUnderWay, kDone or kNotRead.
   void answer(AskedReading answer);
+  /// Where the process keeps the sizes of small blocks; its own addresses, 0 for none.
+  struct SmallBlockTables {
+    std::uint64_t cpu_blocks = 0, gpu_regions = 0;
+  };
+  [[nodiscard]] SmallBlockTables small_block_tables() const;
+  /// Asks the process to follow a class of sizes from now on (trace/base/followed_bytes.h); below kSizeClasses.
+  void follow_size_class(std::size_t size_class);
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
   /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().

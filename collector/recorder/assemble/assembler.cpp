@@ -99,6 +99,9 @@ class Assembler::Impl {
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
+  [[nodiscard]] SmallBlocksThen small_blocks() const { return small_blocks_; }
+  void size_is_followed(std::size_t size_class) { lifetimes_.size_is_followed(size_class); }
+  [[nodiscard]] std::int64_t smallest_followed() const { return lifetimes_.smallest_followed(); }
   [[nodiscard]] bool keeps_anything() const {
     const auto [from, to] = step_ends_.outlived();
     const std::int64_t latest = step_ends_.latest();
@@ -139,6 +142,10 @@ class Assembler::Impl {
   Status write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since);
   Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
+  void round_ended() {
+    growth_.round();
+    small_blocks_ = {small_blocks_.rounds + 1, lifetimes_.small_bytes()};
+  }
   Status write_open_rows();
   Status save();
 
@@ -170,6 +177,7 @@ class Assembler::Impl {
   GrowthWatch growth_;
   StepEnds step_ends_;
   std::int64_t rounds_ = 0;  ///< steps that growth_ has seen end
+  SmallBlocksThen small_blocks_;
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
@@ -254,7 +262,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
-    growth_.round();
+    round_ended();
     step_ends_.ended(seq);
   }
   return journal_.rows.check_volume(journal_.now);
@@ -562,7 +570,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
+  if (phases_.steps() == 0) round_ended();  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());
@@ -620,6 +628,9 @@ Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_ow
 Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
 GrowingBytes Assembler::growing() const { return impl_->growing(); }
+SmallBlocksThen Assembler::small_blocks() const { return impl_->small_blocks(); }
+void Assembler::size_is_followed(std::size_t size_class) { impl_->size_is_followed(size_class); }
+std::int64_t Assembler::smallest_followed() const { return impl_->smallest_followed(); }
 bool Assembler::keeps_anything() const { return impl_->keeps_anything(); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
 void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }

@@ -15,6 +15,7 @@
 
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/owner_book.h"
+#include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "trace/base/status.h"
@@ -84,6 +85,12 @@ class Assembler {
 
   /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
   [[nodiscard]] GrowingBytes growing() const;
+  /// What is in blocks that are not followed, at the end of the latest round.
+  [[nodiscard]] SmallBlocksThen small_blocks() const;
+  /// The process was asked to follow this class of sizes, too.
+  void size_is_followed(std::size_t size_class);
+  /// Bytes of the smallest storage that is followed for its size.
+  [[nodiscard]] std::int64_t smallest_followed() const;
   /// Something is alive that was made after the first step: not just by the latest one.
   [[nodiscard]] bool keeps_anything() const;
   /// Something outlived its step that no reading has found, or of which one found nobody who holds it.

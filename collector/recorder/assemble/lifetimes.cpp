@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "collector/recorder/keep/interval_sums.h"
-#include "trace/base/followed_bytes.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -335,10 +334,14 @@ std::unordered_map<std::uint64_t, RowId> Lifetimes::living_storages() const {
   return living;
 }
 
+void Lifetimes::size_is_followed(std::size_t size_class) {
+  smallest_followed_ = std::min(smallest_followed_, static_cast<std::int64_t>(size_class) * kSizeClassBytes + 1);
+}
+
 bool Lifetimes::lives_since(std::int64_t from, std::int64_t to) const {
   bool lives = false;
   storages_.each([&](const StorageRow& row) {
-    lives = lives || (row.bytes >= kFollowedBytes && row.span.from.seq > from && row.span.from.seq <= to);
+    lives = lives || (row.bytes >= smallest_followed_ && row.span.from.seq > from && row.span.from.seq <= to);
   });
   return lives;
 }
@@ -468,6 +471,7 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
     row.span.from = journal_.now;
     blocks_.begin(key, row);
   }
+  small_bytes_ += more;
   peak_ = std::max(peak_, journal_.rows.sums().change(*device, more, journal_.now));
   return more > 0;
 }

@@ -17,6 +17,7 @@
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/device.h"
 #include "collector/recorder/keep/journal.h"
+#include "trace/base/followed_bytes.h"
 #include "trace/base/status.h"
 #include "trace/wire/records.h"
 
@@ -71,7 +72,14 @@ class Lifetimes {
   /// The rows of all storages that are alive, by their addresses.
   [[nodiscard]] std::unordered_map<std::uint64_t, RowId> living_storages() const;
 
-  /// Whether a storage of at least followed size is alive that began after the record `from`, and not after `to`.
+  /// Bytes of small blocks, of all devices.
+  [[nodiscard]] std::int64_t small_bytes() const { return small_bytes_; }
+  /// The process was asked to follow this class of sizes, too.
+  void size_is_followed(std::size_t size_class);
+  /// Bytes of the smallest storage that is followed for its size.
+  [[nodiscard]] std::int64_t smallest_followed() const { return smallest_followed_; }
+
+  /// Whether a storage of followed size is alive that began after the record `from`, and not after `to`.
   [[nodiscard]] bool lives_since(std::int64_t from, std::int64_t to) const;
 
   Status commit();
@@ -135,6 +143,8 @@ class Lifetimes {
   std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
   std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same
+  std::int64_t small_bytes_ = 0;
+  std::int64_t smallest_followed_ = kFollowedBytes;
   std::int64_t unseen_births_ = 0;
   std::int64_t unseen_changes_ = 0;
   std::int64_t lost_deaths_ = 0;

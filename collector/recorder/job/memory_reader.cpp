@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "collector/agent/clock.h"
-#include "trace/base/followed_bytes.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -49,7 +48,7 @@ bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
 }
 
-Expected<MemoryReading> MemoryReader::read() {
+Expected<MemoryReading> MemoryReader::read(std::int64_t smallest) {
   const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
@@ -59,16 +58,16 @@ Expected<MemoryReading> MemoryReader::read() {
   reading.scope = scope_;
   reading.from_ns = now_ns();
   DCMT_ASSIGN_OR_RETURN(reading.found,
-                        censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(kFollowedBytes)}));
+                        censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(smallest)}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
-void MemoryReader::start() {
+void MemoryReader::start(std::int64_t smallest) {
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
-    result_ = std::async(std::launch::async, [this] { return read(); });
+    result_ = std::async(std::launch::async, [this, smallest] { return read(smallest); });
   } catch (const std::exception& error) {  // no thread
     std::promise<Expected<MemoryReading>> failed;
     failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});

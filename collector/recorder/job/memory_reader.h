@@ -30,13 +30,14 @@ class MemoryReader {
   /// Whether one may begin now: it fits, and there is one of everything at a time in a recorder. One of variables is
   /// small.
   [[nodiscard]] bool may_start() const;
-  /// Begins a reading. Where the machine gives no thread, that is the result.
-  void start();
+  /// Begins a reading of storages that have so many bytes or more. Where the machine gives no thread, that is the
+  /// result.
+  void start(std::int64_t smallest);
   /// The reading if it is over; with `wait`, when it is.
   std::optional<Expected<MemoryReading>> take(bool wait);
 
  private:
-  Expected<MemoryReading> read();
+  Expected<MemoryReading> read(std::int64_t smallest);
 
   const pid_t pid_;
   const scan::LayoutFolders layouts_;

@@ -8,6 +8,7 @@
 
 #include "collector/recorder/job/own_clock.h"
 #include "collector/recorder/job/process_table.h"
+#include "collector/recorder/job/small_block_sizes.h"
 #include "collector/recorder/job/version.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -191,6 +192,19 @@ Status ProcessRecorder::read_memory() {
   return is_asked(reader_.asked_reading()) ? serve_asked_reading() : Status{};
 }
 
+void ProcessRecorder::follow_small_growth() {
+  if (memory_ == nullptr || !first_record_) return;
+  const double now = since_first_record();
+  const SmallBlocksThen then = assembler_->small_blocks();
+  if (!small_growth_.is_due(now, then)) return;
+  const std::optional<BytesBySize> live = read_small_block_sizes(pid_, reader_.small_block_tables());
+  if (!live) return small_growth_.give_up();
+  for (const std::size_t size_class : small_growth_.looked(now, then, *live)) {
+    reader_.follow_size_class(size_class);
+    assembler_->size_is_followed(size_class);
+  }
+}
+
 Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
@@ -245,7 +259,7 @@ void ProcessRecorder::serve_end() {
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
   reading_began_[static_cast<std::size_t>(scope)] = since_first_record();
   assembler_->reading_begins(scope);
-  reader.start();
+  reader.start(assembler_->smallest_followed());
 }
 
 double ProcessRecorder::since_first_record() const {
@@ -281,6 +295,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
   DCMT_RETURN_IF_ERROR(read_memory());
+  follow_small_growth();
   const bool pressed = reader_.used() > kPressure;
   if (pressed && reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(wait_or_skip_gap());
   if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/job/memory_reader.h"
 #include "collector/recorder/job/scan_schedule.h"
 #include "trace/base/status.h"
@@ -39,6 +40,7 @@ class ProcessRecorder {
   /// @param pid  in the recorder's namespace
   /// @param layouts  where the layouts of torch are
   void read_memory_of(pid_t pid, const scan::LayoutFolders& layouts) {
+    pid_ = pid;
     variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
     memory_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
   }
@@ -79,6 +81,8 @@ class ProcessRecorder {
   Status commit();
   Status write_start_meta(const RunFacts& run);
   Status read_memory();
+  /// Has the sizes of small blocks followed of which the program keeps more and more.
+  void follow_small_growth();
   /// The process waits for an answer: its program has ended, or wants a reading.
   Status serve_asked_reading();
   /// Reads the memory of a program that has ended if there is more to learn, then lets it go.
@@ -95,6 +99,8 @@ class ProcessRecorder {
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
   std::unique_ptr<MemoryReader> variables_, memory_;  ///< none: owners are not asked for, or cannot be read
+  pid_t pid_ = 0;  ///< as in read_memory_of()
+  SmallGrowth small_growth_;
   bool reading_failed_ = false;
   bool begins_readings_ = true;
   int last_readings_ = 0;             ///< of everything, begun because the program had ended

@@ -1,0 +1,47 @@
+#include "collector/recorder/assemble/small_growth.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace dcmt::recorder {
+namespace {
+
+/// Before that, a program makes what it keeps for good.
+constexpr std::int64_t kFirstRound = 2;
+/// Between two looks the small blocks become so much more, in bytes and as a part of what they have.
+constexpr std::int64_t kMore = 64 * 1024, kMorePart = 16;
+/// A size of which the program keeps more has more at so many looks in a row, by such a part of kMore each time.
+constexpr std::int64_t kRises = 4, kRisePart = 16;
+/// What is followed costs records.
+constexpr std::size_t kMostFollowed = 8;
+/// Numbers that torch wraps: most blocks of a program, and no memory.
+constexpr std::size_t kNumbers = size_class_of(1);
+/// Time between looks, seconds and as a share of the run.
+constexpr double kBetween = 0.02, kBetweenShare = 1.0 / 32;
+
+}  // namespace
+
+bool SmallGrowth::is_due(double now, const SmallBlocksThen& then) const {
+  if (gave_up_ || followed_ == kMostFollowed || then.rounds < kFirstRound || now < next_) return false;
+  return !looked_ || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
+}
+
+std::vector<std::size_t> SmallGrowth::looked(double now, const SmallBlocksThen& then, const BytesBySize& live) {
+  std::vector<std::size_t> grown;
+  for (std::size_t i = 0; i < kSizeClasses; ++i) {
+    Size& size = sizes_[i];
+    size.rises = looked_ && live[i] >= size.last + kMore / kRisePart ? size.rises + 1 : 0;
+    size.last = live[i];
+    if (size.rises >= kRises && !size.followed && i != kNumbers) grown.push_back(i);
+  }
+  std::ranges::sort(grown, std::greater(), [&](std::size_t i) { return live[i]; });
+  grown.resize(std::min(grown.size(), kMostFollowed - followed_));
+  for (const std::size_t i : grown) sizes_[i].followed = true;
+  followed_ += grown.size();
+  looked_ = true;
+  last_bytes_ = then.bytes;
+  next_ = now + std::max(kBetween, kBetweenShare * now);
+  return grown;
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,86 @@
+#include "collector/recorder/assemble/small_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr std::size_t kLeak = size_class_of(4096), kOther = size_class_of(8192);
+
+/// Steps of a program, a tenth of a second each. Returns the classes that were followed, and the step of the first.
+struct Followed {
+  std::vector<std::size_t> classes;
+  int step = 0;
+  int looks = 0;
+};
+Followed run(int steps, const std::function<void(int step, BytesBySize& live)>& each) {
+  SmallGrowth growth;
+  BytesBySize live{};
+  Followed followed;
+  for (int step = 1; step <= steps; ++step) {
+    each(step, live);
+    std::int64_t sum = 0;
+    for (const std::int64_t bytes : live) sum += bytes;
+    const SmallBlocksThen then{step, sum};
+    if (!growth.is_due(0.1 * step, then)) continue;
+    ++followed.looks;
+    const std::vector<std::size_t> more = growth.looked(0.1 * step, then, live);
+    if (!more.empty() && followed.step == 0) followed.step = step;
+    followed.classes.insert(followed.classes.end(), more.begin(), more.end());
+  }
+  return followed;
+}
+
+TEST(SmallGrowthTest, ASizeOfWhichEachStepKeepsOneIsFollowedOnce) {
+  const Followed followed = run(1000, [](int, BytesBySize& live) { live[kLeak] += 4096; });
+  EXPECT_EQ(followed.classes, std::vector<std::size_t>{kLeak});
+  EXPECT_LE(followed.step, 80) << "4 times 64 KiB";
+}
+
+TEST(SmallGrowthTest, WhatStaysOrComesAndGoesIsNotFollowed) {
+  const Followed followed = run(1000, [](int step, BytesBySize& live) {
+    live[kOther] = step % 3 * 100'000;
+    live[kLeak] = std::min(step, 20) * 4096;  // a cache that is full
+  });
+  EXPECT_TRUE(followed.classes.empty());
+}
+
+TEST(SmallGrowthTest, ASizeThatGrowsIsFoundAmongOthersThatComeAndGo) {
+  const Followed followed = run(1000, [](int step, BytesBySize& live) {
+    live[kOther] = step % 3 * 8192;
+    live[kLeak] += 4096;
+  });
+  EXPECT_EQ(followed.classes, std::vector<std::size_t>{kLeak});
+}
+
+TEST(SmallGrowthTest, NumbersAreNotFollowed) {
+  EXPECT_TRUE(run(10'000, [](int, BytesBySize& live) { live[size_class_of(4)] += 64 * 20; }).classes.empty());
+}
+
+TEST(SmallGrowthTest, AtMostEightSizesAreFollowedThoseThatHaveMost) {
+  const Followed followed = run(10'000, [](int, BytesBySize& live) {
+    for (std::size_t i = 1; i <= 10; ++i) live[i * 20] += static_cast<std::int64_t>(i) * 10'000;
+  });
+  EXPECT_EQ(followed.classes, (std::vector<std::size_t>{200, 180, 160, 140, 120, 100, 80, 60}));
+}
+
+TEST(SmallGrowthTest, LooksAreFewWhereNothingGrowsAndRarerAsTimePasses) {
+  EXPECT_EQ(run(10'000, [](int, BytesBySize&) {}).looks, 1);
+  // 1 MiB more in each of 10,000 steps, of sizes that take turns.
+  const Followed followed = run(10'000, [](int step, BytesBySize& live) {
+    live[static_cast<std::size_t>(step) % kSizeClasses] += 1 << 20;
+  });
+  EXPECT_LT(followed.looks, 300);
+}
+
+TEST(SmallGrowthTest, WithoutTheRightToReadThereIsNoOtherLook) {
+  SmallGrowth growth;
+  EXPECT_TRUE(growth.is_due(1, {3, 1 << 20}));
+  growth.give_up();
+  EXPECT_FALSE(growth.is_due(1, {3, 1 << 20}));
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

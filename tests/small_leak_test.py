@@ -1,0 +1,59 @@
+"""A leak of tensors below the size that is followed is found by default options, with its line and its holder."""
+
+from __future__ import annotations
+
+import pytest
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "small_leak.py"
+STEPS, BATCH = 40_000, 4096
+SMALL = "under 64 KiB, not followed"
+
+
+def line_of(text: str) -> int:
+    lines = PROGRAM.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.fixture(scope="module")
+def leak(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("leak") / "out"
+    recorded.record(folder, PROGRAM, STEPS)
+    (trace,) = recorded.traces(folder)
+    return trace, recorded.report(trace)[0]
+
+
+def test_line_and_holder_are_named(leak):
+    _, report = leak
+    (finding,) = report["findings"]
+    assert finding["rule"] == "grows"
+    growth = finding["growth"]
+    assert growth["holder"] == "main: history" and growth["type"] == "list"
+    assert [site["site"] for site in growth["sites"]] == [f"programs/small_leak.py:{line_of('torch.randn')} main"]
+    assert growth["per_step_bytes"] == BATCH
+    assert growth["alone_bytes"] == finding["bytes"]
+
+
+def test_most_of_what_was_kept_is_counted_and_nothing_twice(leak):
+    """What was kept before the size was followed is in the sum of small blocks, and only there."""
+    trace, report = leak
+    (finding,) = report["findings"]
+    assert 0.75 * STEPS * BATCH < finding["bytes"] < STEPS * BATCH
+    groups = {group["name"]: group["bytes"] for group in report["peak"]["by_holder"]}
+    of_list = sum(size for name, size in groups.items() if name.startswith("main: history"))
+    kept = of_list + groups[SMALL]
+    # Parameters, gradients and what one step has are there, too.
+    assert STEPS * BATCH <= kept <= STEPS * BATCH + 128 * 1024
+    assert kept <= report["peak"]["bytes"]
+
+
+def test_the_trace_stays_small(leak):
+    trace, _ = leak
+    assert trace.stat().st_size < 100 << 20
+
+
+@pytest.mark.parametrize("kind", ["fixed", "ring"])
+def test_what_keeps_numbers_or_the_latest_has_no_finding(tmp_path, kind):
+    recorded.record(tmp_path / "out", PROGRAM, 6000, kind)
+    (report,) = recorded.report(tmp_path / "out")
+    assert report["findings"] == [] and report["remarks"] == []
