@@ -12,6 +12,7 @@
 #include "collector/recorder/job/interrupted_run.h"
 #include "collector/recorder/job/run_folder.h"
 #endif
+#include "convert/snapshot/snapshot_trace.h"
 #include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -21,7 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A trace of what the memory snapshot says, for as long as it is read.
+Expected<OpenedTrace> open_snapshot(const std::string& path) {
+  const LongWork work(printable(path));
+  auto scratch = std::make_shared<ScratchFolder>();
+  if (scratch->path().empty()) return Error{ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
+  DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot snapshot, convert::read_snapshot(path));
+  const std::string trace = (scratch->path() / "snapshot.dcmt").string();
+  DCMT_RETURN_IF_ERROR(convert::write_snapshot_trace(snapshot, trace, work.watch()));
+  DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace));
+  return OpenedTrace{printable(path), -1, std::move(database), std::move(scratch)};
+}
+
 Expected<OpenedTrace> open(const std::string& path) {
+  if (convert::is_pickle(path)) return open_snapshot(path);
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
   DCMT_ASSIGN_OR_RETURN(Statement query,
                         database.prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'"));
@@ -29,7 +43,7 @@ Expected<OpenedTrace> open(const std::string& path) {
   DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
   const std::int64_t rank = row ? query.integer(0) : -1;
   query.reset();
-  return OpenedTrace{printable(path), rank, std::move(database)};
+  return OpenedTrace{printable(path), rank, std::move(database), {}};
 }
 
 #ifdef DCMT_HAVE_RUN
@@ -113,6 +127,7 @@ Expected<LoadedTrace> load_trace(OpenedTrace trace) {
   const LongWork work(trace.path);
   DCMT_ASSIGN_OR_RETURN(analyzer::TraceData data, analyzer::TraceData::load(trace.database, work.watch().part(0, 0.7)));
   auto kept = std::make_unique<analyzer::TraceData>(std::move(data));
+  kept->path = trace.path;
   DCMT_ASSIGN_OR_RETURN(analyzer::Analysis analysis, analyzer::analyze(*kept, work.watch().part(0.7, 1)));
   return LoadedTrace{std::move(trace.path), std::move(kept), std::move(analysis)};
 }

@@ -4,6 +4,7 @@
 
 #include "cli/finding_text.h"
 #include "cli/footer_text.h"
+#include "cli/groups_text.h"
 #include "cli/growth_text.h"
 #include "cli/peak_text.h"
 
@@ -16,6 +17,7 @@ using model::Report;
 using model::Summary;
 
 constexpr std::size_t kNumbers = 16;  // columns of byte counts
+constexpr std::size_t kMostSites = 10;
 
 /// How often memory ran out, and whether it had to.
 std::string out_of_memory_sentence(const Summary& summary) {
@@ -97,6 +99,22 @@ std::string clean_line(const Report& report) {
   return text + ".";
 }
 
+/// A memory snapshot of torch has nothing that a finding could be of, but for errors.
+std::string snapshot_line(const Report& report) {
+  const DevicePeak& peak = report.peak;
+  if (!peak.at) return "The snapshot has no blocks.";
+  return fmt::format("Peak {} ({}) on {}", exact_bytes(peak.bytes.value), rounded_bytes(peak.bytes.value),
+                     where_of_peak(peak)) +
+         ", as far as the snapshot goes back.";
+}
+
+/// Where the blocks at its peak were allocated: what a snapshot says of them.
+std::string sites_of_snapshot(const Report& report, const Style& style) {
+  if (!report.peak.at) return {};
+  return "\nalive at the peak\n" +
+         group_table(report.peak.live.by(analyzer::GroupBy::kSite), analyzer::GroupBy::kSite, kMostSites, style);
+}
+
 std::string survivor_line(const model::Outliving& outliving) {
   return fmt::format("survivors {} born in step {} outlive step {} too: {}, most from {}\n",
                      right(exact_bytes(outliving.bytes.value), kNumbers), outliving.born_in, outliving.outlive,
@@ -105,11 +123,15 @@ std::string survivor_line(const model::Outliving& outliving) {
 
 std::string body(const Report& report, const Style& style) {
   const bool clean = report.findings.empty();
-  std::string text = clean ? style.good(clean_line(report)) + "\n" : style.bold(headline(report)) + "\n\n";
+  const bool snapshot = report.facts.of_snapshot();
+  std::string text = !clean     ? style.bold(headline(report)) + "\n\n"
+                     : snapshot ? style.bold(snapshot_line(report)) + "\n"
+                                : style.good(clean_line(report)) + "\n";
   for (const DevicePeak& device : report.devices) {
-    const bool said = clean && &device == &report.devices.front();
+    const bool said = clean && !snapshot && &device == &report.devices.front();
     if (!said) text += peak_lines(device, style);
   }
+  if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";
   for (const Finding& finding : report.findings) text += finding_text(report.path, finding, style) + "\n";
   if (report.outliving) text += survivor_line(*report.outliving) + "\n";

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cli/groups_text.h"
 #include "cli/peak_text.h"
 
 namespace dcmt::cli {
@@ -13,46 +14,9 @@ using analyzer::GroupBy;
 using analyzer::Verdict;
 using model::DevicePeak;
 using model::GoneWhen;
-using model::Group;
 using model::Release;
 
 constexpr std::size_t kMostGroups = 20;
-
-std::string_view name_of_group_column(GroupBy by) {
-  switch (by) {
-    case GroupBy::kSite:
-      return "allocated at";
-    case GroupBy::kOperator:
-      return "operator";
-    case GroupBy::kPhase:
-      return "phase";
-    case GroupBy::kOwner:
-      return "gathered for";
-    case GroupBy::kOrigin:
-      return "gathered by";
-    case GroupBy::kHolder:
-      return "held by";
-    case GroupBy::kKind:
-      break;
-  }
-  return "kind";
-}
-
-std::string group_table(const model::Groups& all, GroupBy by, const Style& style) {
-  const std::vector<Group>& groups = all.groups;
-  Table table({"bytes", "share", "blocks", std::string(name_of_group_column(by))}, {true, true, true, false});
-  for (std::size_t i = 0; i < groups.size() && i < kMostGroups; ++i) {
-    const std::string blocks = groups[i].blocks != 0 ? grouped(groups[i].blocks) : "-";
-    table.add({exact_bytes(groups[i].bytes.value), percent(groups[i].share, 1), blocks, groups[i].name});
-  }
-  std::string text = table.text(style, "  ");
-  if (groups.size() > kMostGroups) {
-    text += fmt::format("  and {} with {}; all of them: --json\n",
-                        counted(static_cast<std::int64_t>(groups.size() - kMostGroups), "more group"),
-                        exact_bytes(all.bytes_from(kMostGroups).value));
-  }
-  return text;
-}
 
 std::string flags_text(const Release& release) {
   std::vector<std::string> words;
@@ -114,7 +78,7 @@ std::string peak_text(const model::PeakView& view, GroupBy by, const Style& styl
                           exact_bytes(peak.predicted_last_use_bytes.value));
     }
   }
-  text += group_table(peak.live.by(by), by, style);
+  text += group_table(peak.live.by(by), by, kMostGroups, style);
   for (const DevicePeak& other : view.others) text += other_device_line(other.device.value_or(""), other.bytes);
   return text;
 }
@@ -127,7 +91,7 @@ std::string live_text(const model::LiveView& view, GroupBy by, const Style& styl
   if (view.step) text += fmt::format(" · step {}", *view.step);
   if (view.phase) text += fmt::format(" · {}", *view.phase);
   text += "\n";
-  return blocks == 0 ? text : text + group_table(view.live.by(by), by, style);
+  return blocks == 0 ? text : text + group_table(view.live.by(by), by, kMostGroups, style);
 }
 
 std::string releases_text(const model::ReleasesView& view, const Style& style) {

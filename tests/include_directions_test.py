@@ -11,12 +11,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-ROOMS = ("trace", "analyzer", "collector", "cli", "gui", "executor", "samples")
+ROOMS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
 
 # The most specific prefix of a file decides. A folder may always include itself; a room may include what is listed.
 ALLOWED = {
     "trace": (),
     "analyzer": ("trace",),
+    "convert": ("analyzer", "trace"),
     "collector": ("collector", "trace"),
     "collector/agent": ("collector/include", "trace"),
     "collector/elf": (),
@@ -25,7 +26,7 @@ ALLOWED = {
     "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
-    "cli": ("analyzer", "collector/recorder", "collector/scan", "trace"),
+    "cli": ("analyzer", "collector/recorder", "collector/scan", "convert", "trace"),
     "gui": ("analyzer", "trace"),
     "executor": ("collector/include",),
     "samples": ("collector/include",),
@@ -33,7 +34,7 @@ ALLOWED = {
 
 # These build and run without torch, CUDA and Python, so no header of theirs may appear.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
+    "trace", "analyzer", "convert", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
     "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
@@ -46,7 +47,7 @@ SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/genera
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
 # Rooms whose sub-folders depend on each other in one direction only.
-WITH_SUB_FOLDERS = ("analyzer", "collector/recorder", "collector/scan")
+WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
+#include "trace/base/detail.h"
 
 namespace dcmt::analyzer {
 
@@ -66,6 +67,9 @@ struct RunFacts {
   std::optional<double> seconds;              ///< from start to the last record
   std::optional<double> recorder_cores;       ///< the recorder's processor time by that
 
+  /// Made of a memory snapshot of torch, which has blocks and nothing of holders, reads and releases.
+  [[nodiscard]] bool of_snapshot() const { return detail == kSnapshotDetail; }
+
   static constexpr std::string_view kShape = "facts";
   static void describe(auto&& field) {
     field("state", &RunFacts::state, "\"recording\", \"finished\", \"recovered\"");
@@ -77,7 +81,7 @@ struct RunFacts {
         "first, \"unseen\" if nothing is known");
     field("torch", &RunFacts::torch, "");
     field("python", &RunFacts::python, "");
-    field("detail", &RunFacts::detail, "");
+    field("detail", &RunFacts::detail, "of `run`; \"snapshot\": the trace was made of a memory snapshot of torch");
     field("tool_version", &RunFacts::tool_version, "");
     field("pid", &RunFacts::pid, "");
     field("world_size", &RunFacts::world_size, "");

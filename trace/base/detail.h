@@ -13,6 +13,9 @@ enum class Detail : std::uint32_t {
   kOperators = 3,  ///< every operator by name
 };
 
+/// What stands for a detail where the trace was made of a memory snapshot of torch.
+inline constexpr char kSnapshotDetail[] = "snapshot";
+
 constexpr const char* text_of(Detail detail) {
   switch (detail) {
     case Detail::kLifetimes:

@@ -1,0 +1,52 @@
+#include "cli/new_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "trace/base/printable.h"
+
+namespace dcmt::cli {
+
+namespace fs = std::filesystem;
+
+NewFile::NewFile(std::string path) : path_(std::move(path)) {
+  const fs::path shown(path_);
+  part_ = (shown.parent_path() / ("." + shown.filename().string() + "." + std::to_string(getpid()) + ".part")).string();
+  std::error_code ignored;
+  fs::remove(part_, ignored);
+}
+
+NewFile::~NewFile() {
+  std::error_code ignored;
+  if (!kept_) fs::remove(part_, ignored);
+}
+
+Status NewFile::check(bool replace) const {
+  std::error_code error;
+  if (fs::is_directory(path_, error)) {
+    return {ErrorCode::kBadInput, printable(path_) + ": is a folder. Name a file with -o."};
+  }
+  if (!replace && fs::exists(fs::symlink_status(path_, error))) {
+    return {ErrorCode::kBadInput, printable(path_) + ": exists already. Choose another name, or replace it: --force."};
+  }
+  const fs::path folder = fs::path(path_).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    return {ErrorCode::kBadInput, printable(path_) + ": cannot be written: " + std::strerror(errno) + "."};
+  }
+  return {};
+}
+
+Status NewFile::keep() {
+  std::error_code error;
+  fs::rename(part_, path_, error);
+  if (error) return {ErrorCode::kIo, printable(path_) + ": cannot be written: " + error.message() + "."};
+  kept_ = true;
+  return {};
+}
+
+}  // namespace dcmt::cli

@@ -1,0 +1,86 @@
+// What a memory snapshot of torch says (torch.cuda.memory._snapshot), read from its pickle and checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/pickle/value.h"
+#include "trace/base/status.h"
+
+namespace dcmt::convert {
+
+enum class Action : std::uint8_t {
+  kAlloc,
+  kFreeRequested,
+  kFreeCompleted,
+  kSegmentAlloc,  ///< or a part of an expandable segment was mapped
+  kSegmentFree,   ///< or unmapped
+  kOutOfMemory,
+  kOther,
+};
+
+/// One entry of a device's history. Addresses are numbers, sizes bytes as requested.
+struct Entry {
+  Action action = Action::kOther;
+  std::int64_t address = 0;  ///< of an out-of-memory error: bytes that the device had left
+  std::int64_t size = 0;
+  std::int64_t stream = 0;   ///< CUDA's handle, 0: the default stream
+  std::int64_t time_us = 0;  ///< wall clock; 0: not known
+  std::optional<ValueId> frames;
+};
+
+enum class BlockState : std::uint8_t { kAllocated, kPendingFree };
+
+/// A block that is in use when the snapshot is made.
+struct SnapshotBlock {
+  std::int64_t address = 0;
+  std::int64_t bytes = 0;    ///< requested
+  std::int64_t rounded = 0;  ///< what the allocator took for it
+  BlockState state = BlockState::kAllocated;
+  std::int64_t stream = 0;
+  std::optional<ValueId> frames;
+};
+
+/// What the snapshot has of one device.
+struct SnapshotDevice {
+  std::vector<Entry> history;  ///< in order; the ring buffer may have dropped what came before
+  std::vector<SnapshotBlock> blocks;
+  std::int64_t segments = 0, reserved = 0;  ///< when it was made; bytes
+  [[nodiscard]] bool used() const { return !history.empty() || segments > 0; }
+};
+
+/// A range of the program, by RecordFunction.
+struct Annotation {
+  std::string_view name;
+  bool start = false;
+  std::int64_t time_us = 0;
+};
+
+struct SnapshotFrame {
+  std::string_view file, function;
+  std::int64_t line = 0;
+};
+
+struct MemorySnapshot {
+  PickleData data;  ///< the others point into it
+  std::vector<SnapshotDevice> devices;
+  std::vector<Annotation> annotations;
+
+  /// Innermost first. Frames of C++ are left out where there is one of Python.
+  [[nodiscard]] std::vector<SnapshotFrame> frames(ValueId frames) const;
+};
+
+/// Fails with kBadInput if the pickle has no snapshot, or one that makes no sense.
+/// @param name  of the file, as it is printed
+Expected<MemorySnapshot> snapshot_of(PickleData data, const std::string& name);
+
+/// Reads the file, too.
+Expected<MemorySnapshot> read_snapshot(const std::string& path);
+
+/// Whether a file begins as a pickle does; false if it cannot be read.
+[[nodiscard]] bool is_pickle(const std::string& path);
+
+}  // namespace dcmt::convert

@@ -1,0 +1,392 @@
+#include "convert/snapshot/snapshot_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "convert/snapshot/lifetimes.h"
+#include "trace/base/detail.h"
+#include "trace/sql/limits.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
+#include "trace/sql/trace_writer.h"
+
+namespace dcmt::convert {
+namespace {
+
+constexpr std::size_t kRowsBetweenLooks = 4096;  // at the watch
+constexpr std::string_view kProfilerStep = "ProfilerStep#";
+
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
+/// Allocated, active and reserved bytes of a device as its history goes on.
+struct Level {
+  std::int64_t now = 0, peak = 0;
+  Moment peak_at;
+  void add(std::int64_t bytes, const Moment& at) {
+    now += bytes;
+    if (now <= peak) return;
+    peak = now;
+    peak_at = at;
+  }
+};
+
+class Writer {
+ public:
+  Writer(const MemorySnapshot& snapshot, TraceWriter& trace, const analyzer::Watch& watch)
+      : snapshot_(snapshot), trace_(trace), watch_(watch) {}
+
+  Status write() {
+    DCMT_RETURN_IF_ERROR(trace_.begin());
+    order_entries();
+    for (std::size_t device = 0; device < snapshot_.devices.size(); ++device) {
+      DCMT_RETURN_IF_ERROR(write_device(device));
+      watch_.done(0.9 * static_cast<double>(device + 1) / static_cast<double>(snapshot_.devices.size()));
+    }
+    DCMT_RETURN_IF_ERROR(write_annotations());
+    DCMT_RETURN_IF_ERROR(write_interval());
+    DCMT_RETURN_IF_ERROR(write_meta());
+    return trace_.commit();
+  }
+
+ private:
+  struct Device {
+    DeviceLives lives;
+    std::vector<Moment> births_before, frees_before;  ///< of the blocks from before the history, in their order
+    std::vector<Moment> entries;                      ///< of its history
+    Moment begin;                                     ///< the history begins after it
+  };
+
+  Moment next(std::int64_t time_us) {
+    now_.ns = std::max(now_.ns, time_us * 1000);
+    return {++now_.seq, now_.ns};
+  }
+
+  /// One order for all devices: what was there before, then entries and annotations by their times.
+  void order_entries() {
+    devices_.resize(snapshot_.devices.size());
+    now_.ns = 1000 * std::max<std::int64_t>(1, earliest_us());
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      Device& device = devices_[i];
+      device.lives = lives_of(snapshot_.devices[i]);
+      for (const BlockLife& block : device.lives.blocks) {
+        if (block.born != kBefore) break;
+        device.births_before.push_back(next(0));
+        device.frees_before.push_back(block.freed == kBefore ? next(0) : Moment());
+      }
+      device.begin = now_;
+    }
+    begin_ = now_;
+    std::vector<std::size_t> at(devices_.size());
+    while (true) {
+      std::optional<std::size_t> first;
+      for (std::size_t i = 0; i < devices_.size(); ++i) {
+        const std::vector<Entry>& history = snapshot_.devices[i].history;
+        if (at[i] == history.size()) continue;
+        if (!first || history[at[i]].time_us < snapshot_.devices[*first].history[at[*first]].time_us) first = i;
+      }
+      const std::int64_t us = first ? snapshot_.devices[*first].history[at[*first]].time_us : kLargest / 1000;
+      for (; annotation_moments_.size() < snapshot_.annotations.size() &&
+             snapshot_.annotations[annotation_moments_.size()].time_us <= us;) {
+        annotation_moments_.push_back(next(snapshot_.annotations[annotation_moments_.size()].time_us));
+      }
+      if (!first) break;
+      devices_[*first].entries.push_back(next(us));
+      ++at[*first];
+    }
+    while (annotation_moments_.size() < snapshot_.annotations.size()) annotation_moments_.push_back(next(0));
+    end_ = next(0);  // the snapshot is made
+  }
+
+  [[nodiscard]] std::int64_t earliest_us() const {
+    std::int64_t earliest = 0;
+    for (const SnapshotDevice& device : snapshot_.devices) {
+      if (device.history.empty()) continue;
+      const std::int64_t us = device.history.front().time_us;
+      earliest = earliest == 0 ? us : std::min(earliest, us);
+    }
+    return earliest;
+  }
+
+  Expected<RowId> stack_of(const std::optional<ValueId>& frames) {
+    if (!frames) return RowId{0};
+    const auto [known, fresh] = stacks_.try_emplace(*frames, 0);
+    if (!fresh) return known->second;
+    std::vector<SnapshotFrame> all = snapshot_.frames(*frames);
+    RowId stack = 0;
+    for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
+      DCMT_ASSIGN_OR_RETURN(const RowId file, trace_.intern(frame->file));
+      DCMT_ASSIGN_OR_RETURN(const RowId function, trace_.intern(frame->function));
+      DCMT_ASSIGN_OR_RETURN(const RowId id, trace_.frame(file, function, frame->line));
+      DCMT_ASSIGN_OR_RETURN(stack, trace_.stack(stack, id));
+    }
+    return stacks_[*frames] = stack;
+  }
+
+  std::int64_t stream_of(std::int64_t handle) {
+    if (handle == 0) return 0;
+    return streams_.try_emplace(handle, static_cast<std::int64_t>(streams_.size()) + 1).first->second;
+  }
+
+  [[nodiscard]] Moment moment(const Device& device, std::int64_t entry) const {
+    const auto at = static_cast<std::size_t>(entry);
+    return at < device.entries.size() ? device.entries[at] : end_;
+  }
+
+  Status write_device(std::size_t number) {
+    const Device& device = devices_[number];
+    std::vector<std::pair<Moment, std::int64_t>> active;
+    std::int64_t late_births = 0;
+    for (std::size_t i = 0; i < device.lives.blocks.size(); ++i) {
+      if (i % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
+      const BlockLife& block = device.lives.blocks[i];
+      BlockRow row;
+      row.address = block.address;
+      row.bytes = block.bytes;
+      row.gpu = static_cast<std::int64_t>(number);
+      row.stream = stream_of(block.stream);
+      if (block.born == kBefore) {
+        row.span.from = device.births_before[i];
+      } else if (static_cast<std::size_t>(block.born) == device.entries.size()) {
+        // After the last entry; each needs a sequence of its own.
+        row.span.from = {end_.seq + ++late_births + late_, end_.ns};
+      } else {
+        row.span.from = moment(device, block.born);
+      }
+      row.id = row.span.from.seq;
+      DCMT_ASSIGN_OR_RETURN(row.birth.stack, stack_of(block.frames));
+      if (block.freed != kNever) {
+        row.span.to = block.freed == kBefore ? device.frees_before[i] : moment(device, block.freed);
+        if (static_cast<std::size_t>(block.freed) == device.entries.size()) row.span.to = row.span.from;
+        DCMT_ASSIGN_OR_RETURN(row.free.stack, stack_of(block.free_frames));
+        // As a rule the next entry is the end of what was asked for: nothing waited.
+        row.waits = block.done != block.freed && block.done != block.freed + 1;
+        if (row.waits && block.done != kNever) row.done = moment(device, block.done);
+      }
+      DCMT_RETURN_IF_ERROR(trace_.write(row));
+      active.emplace_back(row.span.from, block.bytes);
+      if (block.freed != kNever && block.done != kNever) active.emplace_back(moment(device, block.done), -block.bytes);
+    }
+    late_ += late_births;
+    std::ranges::stable_sort(active, {}, [](const auto& each) { return each.first.seq; });
+    Level level;
+    for (const auto& [at, bytes] : active) level.add(bytes, at);
+    active_.push_back(level);
+    reserved_.push_back(reserved_of(number));
+    DCMT_RETURN_IF_ERROR(write_errors(number));
+    return say_of(number);
+  }
+
+  [[nodiscard]] Level reserved_of(std::size_t number) const {
+    const SnapshotDevice& device = snapshot_.devices[number];
+    std::int64_t change = 0;
+    for (const Entry& entry : device.history) change += change_of_reserved(entry);
+    Level level;
+    level.add(std::max<std::int64_t>(0, device.reserved - change), devices_[number].begin);
+    for (std::size_t i = 0; i < device.history.size(); ++i) {
+      level.add(change_of_reserved(device.history[i]), devices_[number].entries[i]);
+    }
+    return level;
+  }
+  static std::int64_t change_of_reserved(const Entry& entry) {
+    if (entry.action == Action::kSegmentAlloc) return entry.size;
+    return entry.action == Action::kSegmentFree ? -entry.size : 0;
+  }
+
+  Status write_errors(std::size_t number) {
+    const SnapshotDevice& device = snapshot_.devices[number];
+    for (std::size_t i = 0; i < device.history.size(); ++i) {
+      const Entry& entry = device.history[i];
+      if (entry.action != Action::kOutOfMemory) continue;
+      const Moment at = devices_[number].entries[i];
+      OutOfMemoryRow row;
+      row.id = at.seq;
+      row.ns = at.ns;
+      row.gpu = static_cast<std::int64_t>(number);
+      row.requested = entry.size;
+      if (entry.address >= 0 && entry.address <= kLargestCount) row.free = entry.address;
+      DCMT_ASSIGN_OR_RETURN(row.where.stack, stack_of(entry.frames));
+      DCMT_RETURN_IF_ERROR(trace_.write(row));
+    }
+    return {};
+  }
+
+  Status say(const std::string& text) {
+    DiagnosticRow row;
+    row.id = ++diagnostics_;
+    row.at = end_;
+    row.code = "snapshot";
+    DCMT_ASSIGN_OR_RETURN(row.text, trace_.intern(text));
+    return trace_.write(row);
+  }
+
+  Status say_of(std::size_t number) {
+    const SnapshotDevice& device = snapshot_.devices[number];
+    if (!device.used()) return {};
+    const DeviceLives& lives = devices_[number].lives;
+    const std::string name = "cuda:" + std::to_string(number) + ": ";
+    std::int64_t allocated = 0, rounded = 0, pending = 0;
+    for (const SnapshotBlock& block : device.blocks) {
+      (block.state == BlockState::kAllocated ? allocated : pending) += block.bytes;
+      if (block.state == BlockState::kAllocated) rounded += block.rounded;
+    }
+    DCMT_RETURN_IF_ERROR(say(name + "when the snapshot was made, " + grouped(allocated) + " B were allocated (" +
+                             grouped(rounded) + " B as the allocator rounds), " + grouped(pending) +
+                             " B waited for a stream, " + grouped(device.reserved) + " B were reserved in " +
+                             grouped(device.segments) + (device.segments == 1 ? " segment" : " segments")));
+    if (device.history.empty()) {
+      return say(name +
+                 "the snapshot has no history: the peak is not known, what stands as the peak is what was allocated "
+                 "when the snapshot was made");
+    }
+    if (lives.from_before > 0) {
+      DCMT_RETURN_IF_ERROR(say(name + "the history begins when " + grouped(lives.bytes_from_before) + " B in " +
+                               grouped(lives.from_before) + (lives.from_before == 1 ? " block was" : " blocks were") +
+                               " allocated already: peaks before it are not known. A larger max_entries, or "
+                               "recording from the start, has more"));
+    }
+    if (lives.contradictions > 0) {
+      DCMT_RETURN_IF_ERROR(
+          say(name + grouped(lives.contradictions) +
+              " times the history and the blocks do not agree, as where actions were skipped: bytes may "
+              "be wrong"));
+    }
+    return {};
+  }
+
+  /// Ranges of the program are phases, those of torch's profiler steps.
+  Status write_annotations() {
+    std::map<std::string_view, std::vector<std::size_t>> open;
+    for (std::size_t i = 0; i < snapshot_.annotations.size(); ++i) {
+      const Annotation& annotation = snapshot_.annotations[i];
+      std::vector<std::size_t>& begun = open[annotation.name];
+      if (annotation.start) {
+        begun.push_back(i);
+        continue;
+      }
+      if (begun.empty()) continue;
+      MarkRow row;
+      row.id = ++marks_;
+      row.span = {annotation_moments_[begun.back()], annotation_moments_[i]};
+      begun.pop_back();
+      row.kind = "phase";
+      if (const std::optional<std::int64_t> step = step_of(annotation.name)) {
+        row.kind = "step";
+        row.value = *step;
+      }
+      DCMT_ASSIGN_OR_RETURN(row.name, trace_.intern(annotation.name));
+      DCMT_RETURN_IF_ERROR(trace_.write(row));
+    }
+    return {};
+  }
+  static std::optional<std::int64_t> step_of(std::string_view name) {
+    if (!name.starts_with(kProfilerStep)) return std::nullopt;
+    name.remove_prefix(kProfilerStep.size());
+    std::int32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size() || number < 0) return std::nullopt;
+    return number;
+  }
+
+  [[nodiscard]] std::int64_t last_seq() const { return end_.seq + late_; }
+
+  Status write_interval() {
+    IntervalRow interval;
+    interval.id = 1;
+    interval.kept = Kept::kAll;
+    interval.records = last_seq();
+    interval.span = {{0, 0}, {last_seq(), end_.ns}};
+    DCMT_RETURN_IF_ERROR(trace_.write(interval));
+    std::vector<std::string> names;
+    names.reserve(active_.size());
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      if (!snapshot_.devices[i].used()) continue;
+      IntervalCurveRow curve;
+      curve.interval = 1;
+      curve.device = names.emplace_back("cuda:" + std::to_string(i));
+      DCMT_RETURN_IF_ERROR(add_curve(i, curve));
+      curve.active_peak = active_[i].peak;
+      curve.active_end = active_[i].now;
+      curve.reserved_peak = reserved_[i].peak;
+      curve.reserved_end = reserved_[i].now;
+      DCMT_RETURN_IF_ERROR(trace_.write(curve));
+    }
+    return {};
+  }
+
+  Status add_curve(std::size_t number, IntervalCurveRow& curve) {
+    DCMT_ASSIGN_OR_RETURN(
+        Statement query,
+        trace_.database().prepare(
+            "SELECT seq, ns, delta FROM (SELECT from_seq AS seq, from_ns AS ns, bytes AS delta FROM block WHERE gpu = "
+            "?1"
+            " UNION ALL SELECT to_seq, to_ns, -bytes FROM block WHERE gpu = ?1 AND to_seq IS NOT NULL) ORDER BY seq"));
+    query.bind(1, static_cast<std::int64_t>(number));
+    Level level;
+    while (true) {
+      DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
+      if (!row) break;
+      const std::int64_t delta = query.integer(2);
+      level.add(delta, {query.integer(0), query.integer(1)});
+      ++(delta < 0 ? curve.frees : curve.allocs);
+      (delta < 0 ? curve.free_bytes : curve.alloc_bytes) += delta < 0 ? -delta : delta;
+    }
+    curve.peak_bytes = level.peak;
+    curve.peak_at = level.peak_at;
+    curve.end_bytes = level.now;
+    return {};
+  }
+
+  Status write_meta() {
+    DCMT_RETURN_IF_ERROR(say(
+        "made of a memory snapshot of torch: it has blocks of CUDA's caching allocator, with their stacks. Who holds "
+        "them, what reads them and what was released is not in it, nor is the CPU: dc-memtrace run records these"));
+    for (const auto& [key, value] : {std::pair(meta::kState, "finished"), std::pair(meta::kDetail, kSnapshotDetail),
+                                     std::pair(meta::kExit, "exit unseen"), std::pair(meta::kCommand, ""),
+                                     std::pair(meta::kTorch, ""), std::pair(meta::kPython, "")}) {
+      DCMT_RETURN_IF_ERROR(trace_.set_meta(key, std::string_view(value)));
+    }
+    for (const auto& [key, value] : {std::pair(meta::kPid, std::int64_t{0}), std::pair(meta::kRank, std::int64_t{-1}),
+                                     std::pair(meta::kWorldSize, std::int64_t{-1}),
+                                     std::pair(meta::kStartNs, begin_.ns), std::pair(meta::kStartRealNs, begin_.ns),
+                                     std::pair(meta::kEndNs, end_.ns), std::pair(meta::kRealOffsetNs, std::int64_t{0}),
+                                     std::pair(meta::kLastSeq, last_seq()), std::pair(meta::kRecords, last_seq())}) {
+      DCMT_RETURN_IF_ERROR(trace_.set_meta(key, value));
+    }
+    return {};
+  }
+
+  const MemorySnapshot& snapshot_;
+  TraceWriter& trace_;
+  const analyzer::Watch& watch_;
+  std::vector<Device> devices_;
+  std::vector<Moment> annotation_moments_;
+  Moment now_, begin_, end_;
+  std::int64_t late_ = 0;  ///< blocks that were born after the history
+  std::vector<Level> active_, reserved_;
+  std::unordered_map<ValueId, RowId> stacks_;
+  std::unordered_map<std::int64_t, std::int64_t> streams_;
+  RowId diagnostics_ = 0, marks_ = 0;
+};
+
+}  // namespace
+
+Status write_snapshot_trace(const MemorySnapshot& snapshot, const std::string& path, const analyzer::Watch& watch) {
+  DCMT_ASSIGN_OR_RETURN(Database database, create_trace(path));
+  DCMT_ASSIGN_OR_RETURN(TraceWriter trace, TraceWriter::create(std::move(database)));
+  DCMT_RETURN_IF_ERROR(Writer(snapshot, trace, watch).write());
+  DCMT_RETURN_IF_ERROR(watch.check());
+  return finish_trace(trace.database());
+}
+
+}  // namespace dcmt::convert

@@ -1,0 +1,245 @@
+"""`report` of torch's memory snapshots: peaks and curves are those that the allocator counted and torch's viewer draws."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import memory_snapshots
+import pytest
+import recorded
+from memory_snapshots import Allocator, as_the_viewer_draws_it, snapshot
+
+TESTDATA = recorded.ROOT / "tests" / "testdata"
+FIXTURES = sorted(TESTDATA.glob("snapshot_*.pickle"))
+
+
+def saved(path, data, protocol=4):
+    path.write_bytes(pickle.dumps(data, protocol=protocol))
+    return path
+
+
+def reported(path):
+    (trace,) = recorded.report(path)
+    return trace
+
+
+def as_trace(pickled, folder):
+    trace = folder / "snapshot.dcmt"
+    result = recorded.tool("convert", pickled, "--to", "trace", "-o", trace)
+    assert result.returncode == 0, result.stderr
+    return trace
+
+
+def curves(trace, device):
+    """Allocated and active bytes after each moment at which they change, from the rows."""
+    rows = recorded.query(
+        trace,
+        f"SELECT from_seq, bytes, to_seq, wait_seq_length, done_seq FROM block WHERE device = 'cuda:{device}'",
+    )
+    allocated, active = {}, {}
+    for born, size, freed, waits, done in rows:
+        # What waits for nothing is completed by the entry after the request.
+        ended = done if waits is not None else None if freed is None else freed + 1
+        for curve, end in ((allocated, freed), (active, ended)):
+            curve[born] = curve.get(born, 0) + size
+            if end is not None:
+                curve[end] = curve.get(end, 0) - size
+    sums = []
+    for curve in (allocated, active):
+        total, points = 0, {}
+        for seq in sorted(curve):
+            total += curve[seq]
+            points[seq] = total
+        sums.append(points)
+    return sums
+
+
+def notes(report):
+    return " ".join(fact["text"] for fact in report["facts"]["diagnostics"])
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_whole_history_has_the_peaks_that_the_allocator_counted(seed, protocol, tmp_path):
+    allocator = Allocator(seed).run(300)
+    (device,) = reported(saved(tmp_path / "s.pickle", snapshot(allocator), protocol))["devices"]
+    assert device["device"] == "cuda:0"
+    assert device["bytes"] == max(allocator.requested)
+    assert device["active_bytes"] == max(allocator.active)
+    assert device["reserved_bytes"] == max(allocator.reserved)
+
+
+@pytest.mark.parametrize("cut", [1, 40, 150, 299])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_left_of_a_ring_buffer_is_exact(seed, cut, tmp_path):
+    allocator = Allocator(seed).run(300)
+    data = snapshot(allocator, cut=cut)
+    report = reported(saved(tmp_path / "s.pickle", data))
+    (device,) = report["devices"]
+    before = allocator.requested[cut - 1]
+    assert device["bytes"] == max([before, *allocator.requested[cut:]])
+    assert device["active_bytes"] == max([allocator.active[cut - 1], *allocator.active[cut:]])
+    assert device["reserved_bytes"] == max([allocator.reserved[cut - 1], *allocator.reserved[cut:]])
+    assert as_the_viewer_draws_it(data, 0)[-1] <= device["active_bytes"]
+    assert ("peaks before it are not known" in notes(report)) == (before > 0)
+
+
+@pytest.mark.parametrize("cut", [0, 77])
+def test_every_point_is_one_that_the_viewer_draws(cut, tmp_path):
+    allocator = Allocator(5).run(400)
+    for block in allocator.pending[:]:  # the viewer does not draw what still waits at the end and began before
+        allocator.pending.remove(block)
+        allocator.complete(block)
+    data = snapshot(allocator, cut=cut)
+    trace = as_trace(saved(tmp_path / "s.pickle", data), tmp_path)
+    allocated, active = curves(trace, 0)
+    (first,) = recorded.query(trace, "SELECT last_seq.value - ? - 1 FROM meta AS last_seq WHERE key = 'last_seq'".replace(
+        "?", str(len(data["device_traces"][0]))))
+    drawn = as_the_viewer_draws_it(data, 0)
+    points = {first[0] + 1 + number: size for number, size in enumerate(drawn)}
+    for seq, size in active.items():
+        if seq in points:
+            assert size == points[seq], seq
+    assert len(set(active) & set(points)) > 100
+    expected = {first[0] + 1 + number: size for number, size in enumerate(allocator.requested[cut:])}
+    for seq, size in allocated.items():
+        if seq in expected:
+            assert size == expected[seq], seq
+
+
+def test_devices_have_peaks_of_their_own(tmp_path):
+    allocators = [Allocator(1, 0).run(200), Allocator(2, 1).run(100)]
+    report = reported(saved(tmp_path / "s.pickle", snapshot(*allocators)))
+    peaks = {device["device"]: device["bytes"] for device in report["devices"]}
+    assert peaks == {f"cuda:{i}": max(each.requested) for i, each in enumerate(allocators)}
+
+
+def test_the_report_says_what_it_knows_and_what_it_cannot(tmp_path):
+    allocator = Allocator(3, waits=0).run(200)
+    text = recorded.tool("report", saved(tmp_path / "s.pickle", snapshot(allocator))).stdout
+    assert f"{max(allocator.requested):,} B" in text
+    assert "train.py:1" in text and "layer1" in text  # its sites
+    assert "as far as the snapshot goes back" in text
+    assert "Who holds them, what reads them and what was released is not in it" in text
+    assert f"{sum(allocator.segments.values()):,} B were reserved in {len(allocator.segments)} segments" in text
+    assert "No finding" not in text
+    report = reported(tmp_path / "s.pickle")
+    at_peak = max(range(len(allocator.requested)), key=lambda i: allocator.requested[i])
+    assert report["peak"]["bytes"] == allocator.requested[at_peak]
+    assert sum(site["bytes"] for site in report["peak"]["by_site"]) == allocator.requested[at_peak]
+
+
+def test_a_snapshot_without_a_history_has_no_peak(tmp_path):
+    allocator = Allocator(4).run(100)
+    data = {**snapshot(allocator), "device_traces": [[]]}
+    report = reported(saved(tmp_path / "s.pickle", data))
+    assert report["peak"]["bytes"] == sum(block["size"] for block in allocator.live)
+    assert "no history: the peak is not known" in notes(report)
+
+
+def test_steps_of_the_profiler_and_errors_are_there(tmp_path):
+    allocator = Allocator(6)
+    annotations = []
+    for step in range(3):
+        annotations.append({"stage": "START", "name": f"ProfilerStep#{step}", "device": 0, "time_us": allocator.time})
+        allocator.time += 5
+        allocator.run(50)
+        allocator.time += 5
+        annotations.append({"stage": "END", "name": f"ProfilerStep#{step}", "device": 0, "time_us": allocator.time})
+        allocator.time += 5
+    allocator.entry("oom", 0, 1 << 50, device_free=12345)
+    report = reported(saved(tmp_path / "s.pickle", {**snapshot(allocator), "external_annotations": annotations}))
+    assert [step["step"] for step in report["steps"]] == [0, 1, 2]
+    (finding,) = report["findings"]
+    assert finding["rule"] == "out_of_memory"
+
+
+REFUSED = {
+    "runs_code": (b"\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x0atouch pwned\x94\x85\x94R\x94.", "STACK_GLOBAL"),
+    "old_protocol": (pickle.dumps({"segments": []}, protocol=1), "not a dc-memtrace trace"),
+    "no_snapshot": (pickle.dumps({"weights": [1, 2]}), "no memory snapshot of torch"),
+    "segments_only": (pickle.dumps([{"device": 0}]), "segments only"),
+    "negative": (pickle.dumps({"segments": [{"device": 0, "total_size": -1}]}), "no sensible value"),
+    "too_much": (pickle.dumps({"segments": [{"device": 0, "total_size": 1 << 48}] * (1 << 14)}), "add up to too much"),
+    "many_devices": (pickle.dumps({"segments": [{"device": 1 << 40}]}), "there is a device"),
+    "no_action": (pickle.dumps({"segments": [], "device_traces": [[{"size": 1}]]}), "has no action"),
+    "lists_for_entries": (pickle.dumps({"segments": [[]], "device_traces": []}), "has something else"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_snapshot_is_refused_in_one_line(name, tmp_path):
+    content, why = REFUSED[name]
+    path = tmp_path / "s.pickle"
+    path.write_bytes(content)
+    assert why in recorded.one_line(recorded.tool("report", path, cwd=tmp_path), 3)
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_each_truncated_snapshot_is_refused(tmp_path):
+    whole = pickle.dumps(snapshot(Allocator(7).run(20)))
+    for size in range(2, len(whole), len(whole) // 40):
+        path = tmp_path / "s.pickle"
+        path.write_bytes(whole[:size])
+        assert "cut short" in recorded.one_line(recorded.tool("report", path), 3)
+
+
+def bomb_of_shared_entries():
+    """10^9 entries in 100 kB."""
+    entry = {"action": "alloc", "addr": 1, "size": 1, "stream": 0, "frames": []}
+    trace = [entry] * 30_000
+    return pickle.dumps({"segments": [], "device_traces": [trace] * 100})
+
+
+def bomb_of_shared_lists():
+    inner: list = []
+    for _ in range(64):
+        inner = [inner, inner]
+    return pickle.dumps({"segments": [], "device_traces": inner})
+
+
+@pytest.mark.parametrize("bomb", [bomb_of_shared_entries(), bomb_of_shared_lists(), b"\x80\x04" + b"]" * (8 << 20),
+                                  b"\x80\x04" + b"]\x94" * 1000 + b"r\xff\xff\xff\x7f."],
+                         ids=["entries", "lists", "empty_lists", "memo"])
+def test_a_bomb_ends_in_one_line_with_little_memory(bomb, tmp_path):
+    path = tmp_path / "bomb.pickle"
+    path.write_bytes(bomb)
+    limited = f"ulimit -v {400 << 10}; exec '{recorded.TOOL}' report '{path}'"
+    result = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60)
+    recorded.one_line(result, 3)
+
+
+@pytest.mark.skipif(not FIXTURES, reason="tests/gpu/make_snapshot_fixture.py makes them on a GPU")
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_snapshots_of_torch_have_what_torch_counted(path, tmp_path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    data = pickle.loads(path.read_bytes())
+    report = reported(path)
+    (device,) = report["devices"]
+    counted = expected["after_operation"]
+    history = data["device_traces"][0] if data["device_traces"] else []
+    if "before it are not known" not in notes(report) and history:
+        assert device["active_bytes"] == expected["peaks"]["requested_bytes"]
+        assert device["reserved_bytes"] == expected["peaks"]["reserved_bytes"]
+    if not history:
+        assert "no history" in notes(report)
+        return
+    trace = as_trace(path, tmp_path)
+    _, active = curves(trace, 0)
+    ((last,),) = recorded.query(trace, "SELECT max(to_seq) FROM interval")
+    drawn = as_the_viewer_draws_it(data, 0)
+    assert list(active.values())[-1] == drawn[-1] == counted[-1]["requested_bytes"]
+    assert device["active_bytes"] >= max(drawn)
+    # The counters after each operation whose entries are there.
+    ends = {}
+    for number, entry in enumerate(history):
+        if entry["user_metadata"].startswith("op "):
+            ends[int(entry["user_metadata"].removeprefix("op "))] = number
+    assert ends
+    for operation, number in ends.items():
+        if operation < len(counted):
+            assert drawn[number] == counted[operation]["requested_bytes"], operation
