@@ -1,23 +1,101 @@
 #include <CLI/CLI.hpp>
 
-#include <iostream>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "cli/child_output.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/installation.h"
 #include "cli/long_work.h"
 #include "cli/new_file.h"
+#include "cli/text.h"
+#include "convert/perfetto/perfetto.h"
 #include "convert/snapshot/snapshot_trace.h"
+#include "convert/snapshot/write_snapshot.h"
+#include "convert/tables/csv.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
 
 struct Options {
-  std::string input, to, output;
+  std::string input, to, output, table = "lifetimes", python = "python3";
   bool force = false;
 };
+
+/// A trace that was read for its rows; findings are not looked for.
+struct Source {
+  OpenedTrace trace;
+  analyzer::TraceData data;
+};
+
+Expected<Source> read_source(const std::string& input, const analyzer::Watch& watch) {
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({input}, std::nullopt));
+  if (opened.size() != 1) {
+    return Error{ErrorCode::kUsage,
+                 printable(input) + ": has several traces. Name one of them, as " + opened[0].path + "."};
+  }
+  DCMT_ASSIGN_OR_RETURN(analyzer::TraceData data, analyzer::TraceData::load(opened[0].database, watch));
+  return Source{std::move(opened[0]), std::move(data)};
+}
+
+/// What is not in the file, on standard error.
+void say_what_is_missing(const analyzer::TraceData& data) {
+  if (!data.has_sums_only()) return;
+  print_note(
+      printable(data.path) +
+      ": of some steps the trace has sums only; their blocks are not written, but their peaks are in the curve.");
+}
+
+using Write = Status (*)(Source&, const Options&, std::ostream&, const analyzer::Watch&);
+
+Status snapshot(Source& source, const Options& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
+  return convert::write_snapshot(source.data, out, watch);
+}
+Status perfetto(Source& source, const Options& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
+  return convert::write_perfetto(source.data, source.trace.database, out, watch);
+}
+Status csv(Source& source, const Options& options, std::ostream& out, const analyzer::Watch& watch) {
+  return options.table == "curve" ? convert::write_curve_csv(source.data, out, watch)
+                                  : convert::write_lifetimes_csv(source.data, out, watch);
+}
+
+Status write_stream(const Options& options, const std::string& path, Write write) {
+  Expected<Source> source = [&] {
+    const LongWork work(printable(options.input));
+    return read_source(options.input, work.watch());
+  }();
+  if (!source.ok()) return source.error();
+  say_what_is_missing(source->data);
+  const LongWork work(printable(options.output), "writing");
+  std::ofstream out(path, std::ios::binary);
+  DCMT_RETURN_IF_ERROR(write(*source, options, out, work.watch()));
+  out.close();
+  if (!out) return {ErrorCode::kIo, printable(options.output) + ": cannot be written: is the disk full?"};
+  return {};
+}
+
+/// By a Python that has pyarrow, from the CSV. Nothing of the trace is run.
+Status write_parquet(const Options& options, const std::string& path) {
+  const ScratchFolder folder;
+  if (folder.path().empty()) return {ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
+  const std::string table = (folder.path() / "table.csv").string();
+  if (const auto failure = failure_of(options.python, {"-I", "-c", "import pyarrow.csv, pyarrow.parquet"})) {
+    return {ErrorCode::kCannotRecord, options.python + " has no pyarrow (" + printable(*failure) +
+                                          "). Install it there, name another Python with --python, or use --to csv."};
+  }
+  DCMT_RETURN_IF_ERROR(write_stream(options, table, csv));
+  const std::string script = (data_folder() / "csv_to_parquet.py").string();
+  if (const auto failure = failure_of(options.python, {"-I", script, table, path})) {
+    return {ErrorCode::kIo,
+            printable(options.output) + ": " + options.python + " cannot write it: " + printable(*failure)};
+  }
+  return {};
+}
 
 /// A trace of a memory snapshot.
 Status write_trace(const Options& options, const std::string& path) {
@@ -25,14 +103,20 @@ Status write_trace(const Options& options, const std::string& path) {
     return {ErrorCode::kUsage, printable(options.input) + ": only a memory snapshot of torch becomes a trace."};
   }
   const LongWork work(printable(options.input));
-  DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot snapshot, convert::read_snapshot(options.input));
-  return convert::write_snapshot_trace(snapshot, path, work.watch());
+  DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot read, convert::read_snapshot(options.input));
+  return convert::write_snapshot_trace(read, path, work.watch());
+}
+
+Status write_as_asked(const Options& options, const std::string& path) {
+  if (options.to == "trace") return write_trace(options, path);
+  if (options.to == "parquet") return write_parquet(options, path);
+  return write_stream(options, path, options.to == "csv" ? csv : options.to == "perfetto" ? perfetto : snapshot);
 }
 
 Status convert_file(const Options& options) {
   NewFile file(options.output);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
-  DCMT_RETURN_IF_ERROR(write_trace(options, file.part()));
+  DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part()));
   return file.keep();
 }
 
@@ -44,15 +128,27 @@ int run_convert(const Options& options) {
 }  // namespace
 
 void add_convert_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("convert", "Memory snapshots of torch as traces");
+  CLI::App* command = app.add_subcommand("convert", "Other formats: memory snapshots of torch, Perfetto, CSV, Parquet");
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->input, "A memory snapshot of torch (a pickle)")->required();
-  command->add_option("--to", options->to, "What to write: trace")->required()->check(CLI::IsMember({"trace"}));
+  command->add_option("FILE", options->input, "A trace (*.dcmt), or a memory snapshot of torch (a pickle)")->required();
+  command
+      ->add_option("--to", options->to,
+                   "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "
+                   "pyarrow), trace (of a memory snapshot)")
+      ->required()
+      ->check(CLI::IsMember({"snapshot", "perfetto", "csv", "parquet", "trace"}));
   command->add_option("-o,--output", options->output, "The file to write")->required();
+  command->add_option("--table", options->table, "Of csv and parquet: lifetimes (one row a block) or curve")
+      ->check(CLI::IsMember({"lifetimes", "curve"}))
+      ->capture_default_str();
+  command->add_option("--python", options->python, "Of parquet: a Python that has pyarrow")->capture_default_str();
   command->add_flag("--force", options->force, "Replace the file if it is there");
   command->footer(
       "Examples:\n"
-      "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt   what torch dumped, as a trace");
+      "  dc-memtrace convert out/rank0.dcmt --to snapshot -o rank0.pickle   for pytorch.org/memory_viz\n"
+      "  dc-memtrace convert out/rank0.dcmt --to perfetto -o rank0.json     for ui.perfetto.dev\n"
+      "  dc-memtrace convert out/rank0.dcmt --to csv -o lifetimes.csv       one row for each block\n"
+      "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt    what torch dumped, as a trace");
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }
 

@@ -21,7 +21,7 @@ void say(const std::string& text) { static_cast<void>(write(STDERR_FILENO, text.
 
 }  // namespace
 
-LongWork::LongWork(std::string what) : what_(std::move(what)) {
+LongWork::LongWork(std::string what, const char* doing) : what_(std::move(what)), doing_(doing) {
   interrupted = false;
   struct sigaction action {};
   action.sa_handler = interrupt;
@@ -42,7 +42,7 @@ void LongWork::show(double share) {
   const int percent = static_cast<int>(share * 100);
   if (percent == shown_ || std::chrono::steady_clock::now() - begin_ < kSoon) return;
   shown_ = percent;
-  say(fmt::format("{}reading {}  {} %", kClearLine, what_, percent));
+  say(fmt::format("{}{} {}  {} %", kClearLine, doing_, what_, percent));
 }
 
 }  // namespace dcmt::cli

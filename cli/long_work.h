@@ -13,8 +13,8 @@ namespace dcmt::cli {
 /// at a time.
 class LongWork {
  public:
-  /// `what`: the file that is read, as it is printed.
-  explicit LongWork(std::string what);
+  /// `what`: the file that is read or written, as it is printed; `doing`: static text.
+  explicit LongWork(std::string what, const char* doing = "reading");
   ~LongWork();
   LongWork(const LongWork&) = delete;
   LongWork& operator=(const LongWork&) = delete;
@@ -26,6 +26,7 @@ class LongWork {
   void show(double share);
 
   std::string what_;
+  const char* doing_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   int shown_ = -1;  ///< percent; below 0: nothing
   struct sigaction before_ {};
