@@ -14,6 +14,7 @@
 #include "cli/new_file.h"
 #include "cli/text.h"
 #include "convert/perfetto/perfetto.h"
+#include "convert/redact/redact.h"
 #include "convert/snapshot/snapshot_trace.h"
 #include "convert/snapshot/write_snapshot.h"
 #include "convert/tables/csv.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct Options {
   std::string input, to, output, table = "lifetimes", python = "python3";
-  bool force = false;
+  bool force = false, redact = false;
 };
 
 /// A trace that was read for its rows; findings are not looked for.
@@ -33,14 +34,19 @@ struct Source {
   analyzer::TraceData data;
 };
 
-Expected<Source> read_source(const std::string& input, const analyzer::Watch& watch) {
+Expected<OpenedTrace> open_one(const std::string& input) {
   DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({input}, std::nullopt));
   if (opened.size() != 1) {
     return Error{ErrorCode::kUsage,
                  printable(input) + ": has several traces. Name one of them, as " + opened[0].path + "."};
   }
-  DCMT_ASSIGN_OR_RETURN(analyzer::TraceData data, analyzer::TraceData::load(opened[0].database, watch));
-  return Source{std::move(opened[0]), std::move(data)};
+  return std::move(opened[0]);
+}
+
+Expected<Source> read_source(const std::string& input, const analyzer::Watch& watch) {
+  DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open_one(input));
+  DCMT_ASSIGN_OR_RETURN(analyzer::TraceData data, analyzer::TraceData::load(trace.database, watch));
+  return Source{std::move(trace), std::move(data)};
 }
 
 /// What is not in the file, on standard error.
@@ -97,10 +103,18 @@ Status write_parquet(const Options& options, const std::string& path) {
   return {};
 }
 
-/// A trace of a memory snapshot.
+/// A copy without names, or a trace of a memory snapshot.
 Status write_trace(const Options& options, const std::string& path) {
+  if (options.redact) {
+    DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open_one(options.input));
+    const LongWork work(printable(options.output), "writing");
+    return convert::write_redacted(trace.database, path, work.watch());
+  }
   if (!convert::is_pickle(options.input)) {
-    return {ErrorCode::kUsage, printable(options.input) + ": only a memory snapshot of torch becomes a trace."};
+    return {ErrorCode::kUsage,
+            printable(options.input) +
+                ": is no memory snapshot of torch, which can become a trace. A copy of a trace without "
+                "names: --redact."};
   }
   const LongWork work(printable(options.input));
   DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot read, convert::read_snapshot(options.input));
@@ -114,6 +128,10 @@ Status write_as_asked(const Options& options, const std::string& path) {
 }
 
 Status convert_file(const Options& options) {
+  if (options.redact && options.to != "trace") {
+    return {ErrorCode::kUsage,
+            "--redact makes a copy of a trace: use it with --to trace, and convert that copy further."};
+  }
   NewFile file(options.output);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
   DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part()));
@@ -134,7 +152,8 @@ void add_convert_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--to", options->to,
                    "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "
-                   "pyarrow), trace (of a memory snapshot)")
+                   "pyarrow), trace (of a memory "
+                   "snapshot, or with --redact)")
       ->required()
       ->check(CLI::IsMember({"snapshot", "perfetto", "csv", "parquet", "trace"}));
   command->add_option("-o,--output", options->output, "The file to write")->required();
@@ -142,13 +161,16 @@ void add_convert_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"lifetimes", "curve"}))
       ->capture_default_str();
   command->add_option("--python", options->python, "Of parquet: a Python that has pyarrow")->capture_default_str();
+  command->add_flag("--redact", options->redact,
+                    "Of --to trace: a copy without paths, names, source lines and arguments, for a public issue");
   command->add_flag("--force", options->force, "Replace the file if it is there");
   command->footer(
       "Examples:\n"
       "  dc-memtrace convert out/rank0.dcmt --to snapshot -o rank0.pickle   for pytorch.org/memory_viz\n"
       "  dc-memtrace convert out/rank0.dcmt --to perfetto -o rank0.json     for ui.perfetto.dev\n"
       "  dc-memtrace convert out/rank0.dcmt --to csv -o lifetimes.csv       one row for each block\n"
-      "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt    what torch dumped, as a trace");
+      "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt    what torch dumped, as a trace\n"
+      "  dc-memtrace convert out/rank0.dcmt --to trace --redact -o copy.dcmt   for a public issue");
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }
 

@@ -1,0 +1,189 @@
+#include "convert/redact/redact.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/row_cursor.h"
+#include "convert/redact/names.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::convert {
+namespace {
+
+// Files that were copied (table source) are not among them.
+constexpr const char* kTables[] = {"thread",  "frame",       "stack",     "operator",       "block",
+                                   "storage", "tensor",      "mark",      "launches",       "sample",
+                                   "edge",    "source_line", "loss",      "interval",       "interval_curve",
+                                   "key_sum", "oom",         "parameter", "operator_alias", "scan",
+                                   "owner",   "container",   "held",      "held_in",        "diagnostic"};
+
+// Texts of somebody's source, by the columns that name them.
+constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",
+                                        "SELECT model_text FROM edge WHERE model_text IS NOT NULL",
+                                        "SELECT model_text FROM source_line WHERE model_text IS NOT NULL",
+                                        "SELECT stack_text FROM source_line", "SELECT text FROM diagnostic"};
+
+constexpr std::string_view kNumbersOfMeta[] = {meta::kRank,       meta::kWorldSize,     meta::kStartNs,
+                                               meta::kEndNs,      meta::kClockErrorNs,  meta::kClockReadings,
+                                               meta::kLastSeq,    meta::kRecords,       meta::kUnseenBirths,
+                                               meta::kLostDeaths, meta::kUnseenChanges, meta::kRecorderCpuNs};
+constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
+                                             "full",      "operators", "snapshot"};
+
+constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
+
+/// "2.11.0" of "2.11.0+cu130", which may say more.
+std::string_view version_of(std::string_view text) {
+  return text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
+}
+
+bool is_exit(std::string_view text) {
+  for (const std::string_view known : {"exit unseen", "unknown", "exec", "still running", "unseen"}) {
+    if (text == known) return true;
+  }
+  const std::size_t space = text.find(' ');
+  const std::string_view word = text.substr(0, space);
+  return (word == "exit" || word == "signal") && text.size() < space + 5 &&
+         text.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
+}
+
+struct Column {
+  std::string name;
+  bool is_text = false;
+};
+
+class Redaction {
+ public:
+  Redaction(Database& source, Database& copy, const analyzer::Watch& watch)
+      : source_(source), copy_(copy), watch_(watch) {}
+
+  Status run() {
+    DCMT_RETURN_IF_ERROR(source_.execute("BEGIN"));
+    const Status copied = copy_all();
+    static_cast<void>(source_.execute("ROLLBACK"));
+    return copied;
+  }
+
+ private:
+  Status copy_all() {
+    DCMT_RETURN_IF_ERROR(copy_.execute("BEGIN"));
+    DCMT_RETURN_IF_ERROR(copy_meta());
+    DCMT_RETURN_IF_ERROR(copy_strings());
+    for (std::size_t i = 0; i < std::size(kTables); ++i) {
+      DCMT_RETURN_IF_ERROR(copy_table(kTables[i]));
+      watch_.done(static_cast<double>(i + 1) / static_cast<double>(std::size(kTables)));
+    }
+    return copy_.execute("COMMIT");
+  }
+
+  Status copy_meta() {
+    DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"));
+    const auto put = [&](std::string_view key, auto value) {
+      insert.bind(1, key);
+      insert.bind(2, value);
+      return insert.run();
+    };
+    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT key, value FROM meta"));
+    while (true) {
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) break;
+      const std::string key(row.text(0));
+      const std::string text(row.text(1));
+      if (std::ranges::find(kNumbersOfMeta, key) != std::end(kNumbersOfMeta)) {
+        DCMT_RETURN_IF_ERROR(put(key, row.integer(1)));
+      } else if (key == meta::kToolVersion || key == meta::kTorch || key == meta::kPython) {
+        DCMT_RETURN_IF_ERROR(put(key, version_of(text)));
+      } else if (std::ranges::find(kWordsOfMeta, text) != std::end(kWordsOfMeta) ||
+                 (key == meta::kExit && is_exit(text))) {
+        if (key == meta::kState || key == meta::kDetail || key == meta::kExit)
+          DCMT_RETURN_IF_ERROR(put(key, std::string_view(text)));
+      }
+    }
+    for (const char* gone : {meta::kPid, meta::kStartRealNs, meta::kRealOffsetNs}) {
+      DCMT_RETURN_IF_ERROR(put(gone, std::int64_t{0}));
+    }
+    return put(meta::kCommand, std::string_view());
+  }
+
+  Status copy_strings() {
+    std::unordered_set<std::int64_t> lines;
+    for (const char* sql : kSourceLines) {
+      DCMT_RETURN_IF_ERROR(each_row(source_, sql, [&](const Statement& row) { lines.insert(row.integer(0)); }));
+    }
+    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT id, text FROM string ORDER BY id"));
+    DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT INTO string(id, text) VALUES(?, ?)"));
+    while (true) {
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) return {};
+      const std::int64_t id = row.integer(0);
+      const std::string text(row.text(1));
+      insert.bind(1, id);
+      insert.bind(2, std::string_view(lines.contains(id) ? names_.replaced(text) : names_.without_names(text)));
+      DCMT_RETURN_IF_ERROR(insert.run());
+    }
+  }
+
+  /// Those that both have and that are stored; an older trace lacks some.
+  Expected<std::vector<Column>> columns_of(const std::string& table) {
+    std::vector<Column> columns;
+    DCMT_ASSIGN_OR_RETURN(Statement row,
+                          copy_.prepare("SELECT name, type FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0"));
+    while (true) {
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) return columns;
+      const Column column{std::string(row.text(0)), row.text(1) == "TEXT"};
+      DCMT_ASSIGN_OR_RETURN(const bool known, analyzer::has_column(source_, table, column.name));
+      if (known) columns.push_back(column);
+    }
+  }
+
+  Status copy_table(const std::string& table) {
+    DCMT_ASSIGN_OR_RETURN(const std::vector<Column> columns, columns_of(table));
+    if (columns.empty()) return {};
+    std::string names, marks;
+    for (const Column& column : columns) {
+      names += (names.empty() ? "" : ", ") + column.name;
+      marks += marks.empty() ? "?" : ", ?";
+    }
+    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT " + names + " FROM " + table));
+    DCMT_ASSIGN_OR_RETURN(Statement insert,
+                          copy_.prepare("INSERT INTO " + table + "(" + names + ") VALUES(" + marks + ")"));
+    for (std::size_t count = 0;; ++count) {
+      if (count % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) return {};
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const int at = static_cast<int>(i);
+        if (row.is_null(at)) {
+          insert.bind_null(at + 1);
+        } else if (columns[i].is_text) {
+          insert.bind(at + 1, is_word_of_traces(row.text(at)) ? row.text(at) : std::string_view("other"));
+        } else {
+          // A number, whatever the file has there: texts of other columns are no names of ours.
+          insert.bind(at + 1, columns[i].name == "tid" ? 0 : row.integer(at));
+        }
+      }
+      DCMT_RETURN_IF_ERROR(insert.run());
+    }
+  }
+
+  Database& source_;
+  Database& copy_;
+  const analyzer::Watch& watch_;
+  Names names_;
+};
+
+}  // namespace
+
+Status write_redacted(Database& source, const std::string& path, const analyzer::Watch& watch) {
+  DCMT_ASSIGN_OR_RETURN(Database copy, create_trace(path));
+  DCMT_RETURN_IF_ERROR(Redaction(source, copy, watch).run());
+  return finish_trace(copy);
+}
+
+}  // namespace dcmt::convert

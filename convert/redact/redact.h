@@ -1,0 +1,17 @@
+// A copy of a trace for people who may not see the program: sizes, shapes, times and structure stay; paths, names,
+// source lines, arguments, the command line and who ran it go.
+#pragma once
+
+#include <string>
+
+#include "analyzer/load/watch.h"
+#include "trace/base/status.h"
+#include "trace/sql/database.h"
+
+namespace dcmt::convert {
+
+/// Writes a new, finished trace, row by row, so that nothing of the old file is in it. `path` must not exist. Fails
+/// with kBadInput, kIo, with kStopped as `watch` says.
+Status write_redacted(Database& source, const std::string& path, const analyzer::Watch& watch = {});
+
+}  // namespace dcmt::convert
