@@ -180,6 +180,10 @@ void write_small_trace(TraceWriter& w) {
   interval.kept = Kept::kAll;
   interval.span = {{0, 0}, {9, 90}};
   ASSERT_TRUE(w.write(interval).ok());
+  IntervalCurveRow curve;
+  curve.interval = 1;
+  curve.device = "cpu";
+  ASSERT_TRUE(w.write(curve).ok());
   ASSERT_TRUE(w.write(SampleRow{1, 4, "tensor", 1, 1, 2, 1, 1}).ok());
   EdgeRow edge;
   edge.id = 1;
