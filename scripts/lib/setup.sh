@@ -20,7 +20,7 @@ dcmt_packages=(
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev libelf-dev pkg-config
   libgtest-dev libbenchmark-dev
   python3-venv python3-dev
-  libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind
+  libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind libxml2-utils
 )
 
 dcmt_say() { printf '%s\n' "$*" >&2; }
