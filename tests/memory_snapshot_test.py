@@ -239,7 +239,7 @@ def test_snapshots_of_torch_have_what_torch_counted(path, tmp_path):
     for number, entry in enumerate(history):
         if entry["user_metadata"].startswith("op "):
             ends[int(entry["user_metadata"].removeprefix("op "))] = number
-    assert ends
+    assert ends or len(history) == 1  # enabled="state" leaves the latest entry
     for operation, number in ends.items():
         if operation < len(counted):
             assert drawn[number] == counted[operation]["requested_bytes"], operation
