@@ -22,8 +22,8 @@ struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> gate;             ///< GateState
   std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
   Detail detail;                               ///< set before the gate opens
-  /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes are
-  /// followed.
+  /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes
+  /// are followed.
   std::atomic<std::uint64_t> smallest_followed;
   std::atomic<std::uint64_t> followed_sizes[kSizeClasses / 64];  ///< a bit for each class that is
 };

@@ -23,7 +23,8 @@ inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; 
 
 inline bool every_operator() noexcept { return g_hot.detail == Detail::kOperators; }
 
-/// Whether a block of so many bytes, or a storage in it, has records of its own for its size. Without meaning in `full`.
+/// Whether a block of so many bytes, or a storage in it, has records of its own for its size. Without meaning in
+/// `full`.
 inline bool follows_size(std::uint64_t bytes) noexcept {
   if (bytes < g_hot.smallest_followed.load(std::memory_order_relaxed)) return false;
   return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || follows_small_size(bytes);

@@ -158,8 +158,7 @@ void tensor_born(const void* tensor) noexcept {
   if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
   if (storage == nullptr) return born_without_storage(tensor);
-  const bool told =
-      agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
+  const bool told = agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
   // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
   sharing_add(tensor, storage, told);
   // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.

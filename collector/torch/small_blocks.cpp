@@ -106,7 +106,8 @@ std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
 
 bool is_small_but_followed(const void* storage) noexcept {
   std::uint64_t bytes = layout::bytes_of(storage);
-  if (layout::is_on_gpu(storage)) bytes = (bytes + spool::kGpuUnitBytes - 1) / spool::kGpuUnitBytes * spool::kGpuUnitBytes;
+  if (layout::is_on_gpu(storage))
+    bytes = (bytes + spool::kGpuUnitBytes - 1) / spool::kGpuUnitBytes * spool::kGpuUnitBytes;
   return agent::follows_small_size(bytes);
 }
 

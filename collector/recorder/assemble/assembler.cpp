@@ -142,10 +142,6 @@ class Assembler::Impl {
   Status write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since);
   Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
-  void round_ended() {
-    growth_.round();
-    small_blocks_ = {small_blocks_.rounds + 1, lifetimes_.small_bytes()};
-  }
   Status write_open_rows();
   Status save();
 
@@ -262,7 +258,8 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
-    round_ended();
+    growth_.round();
+    small_blocks_ = {rounds_, lifetimes_.small_bytes()};
     step_ends_.ended(seq);
   }
   return journal_.rows.check_volume(journal_.now);
@@ -570,7 +567,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) round_ended();  // without steps, the time between two commits stands for one
+  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());

@@ -85,7 +85,7 @@ class Assembler {
 
   /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
   [[nodiscard]] GrowingBytes growing() const;
-  /// What is in blocks that are not followed, at the end of the latest round.
+  /// What is in blocks that are not followed, at the end of the latest step.
   [[nodiscard]] SmallBlocksThen small_blocks() const;
   /// The process was asked to follow this class of sizes, too.
   void size_is_followed(std::size_t size_class);

@@ -309,13 +309,18 @@ TEST_F(AssemblerTest, WithoutStepsTheTimeBetweenTwoCommitsStandsForOne) {
   for (const bool has_steps : {false, true}) {
     TestStream s;
     Recording recording = start();
+    s.small_blocks(500);
     if (has_steps) s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
     for (std::uint64_t i = 0; i < 8; ++i) {
       s.birth(0xA00 + i, 0xB00 + i, 0, 1000);
+      s.small_blocks(1000 * (i + 1));
       recording.apply(s);
       check(recording.assembler->commit("x"));
     }
     EXPECT_EQ(recording.assembler->growing().goes_on, has_steps ? 0 : 8000);
+    const SmallBlocksThen small = recording.assembler->small_blocks();
+    EXPECT_EQ(small.rounds, has_steps ? 1 : 0) << "of small blocks, steps alone count";
+    EXPECT_EQ(small.bytes, has_steps ? 500 : 0);
   }
 }
 

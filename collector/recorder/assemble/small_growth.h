@@ -13,9 +13,9 @@
 
 namespace dcmt::recorder {
 
-/// What a process has in blocks that are not followed, as of the end of a round.
+/// What a process has in blocks that are not followed, as of the end of a step: without steps nothing is judged.
 struct SmallBlocksThen {
-  std::int64_t rounds = 0;  ///< that have ended
+  std::int64_t rounds = 0;  ///< steps that have ended
   std::int64_t bytes = 0;   ///< of all devices
 };
 

@@ -69,9 +69,8 @@ TEST(SmallGrowthTest, AtMostEightSizesAreFollowedThoseThatHaveMost) {
 TEST(SmallGrowthTest, LooksAreFewWhereNothingGrowsAndRarerAsTimePasses) {
   EXPECT_EQ(run(10'000, [](int, BytesBySize&) {}).looks, 1);
   // 1 MiB more in each of 10,000 steps, of sizes that take turns.
-  const Followed followed = run(10'000, [](int step, BytesBySize& live) {
-    live[static_cast<std::size_t>(step) % kSizeClasses] += 1 << 20;
-  });
+  const Followed followed =
+      run(10'000, [](int step, BytesBySize& live) { live[static_cast<std::size_t>(step) % kSizeClasses] += 1 << 20; });
   EXPECT_LT(followed.looks, 300);
 }
 

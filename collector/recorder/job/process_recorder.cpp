@@ -208,7 +208,8 @@ void ProcessRecorder::follow_small_growth() {
 Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
-  const bool is_due = schedule_.is_due(scope, since_first_record(), assembler_->growing());
+  const bool is_due =
+      schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0);
   if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
 }

@@ -99,7 +99,7 @@ class ProcessRecorder {
   TraceWriter writer_;
   std::unique_ptr<Assembler> assembler_;
   std::unique_ptr<MemoryReader> variables_, memory_;  ///< none: owners are not asked for, or cannot be read
-  pid_t pid_ = 0;  ///< as in read_memory_of()
+  pid_t pid_ = 0;                                     ///< as in read_memory_of()
   SmallGrowth small_growth_;
   bool reading_failed_ = false;
   bool begins_readings_ = true;

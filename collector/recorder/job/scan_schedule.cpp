@@ -15,6 +15,8 @@ constexpr double kFree = 1.2, kFreeNear = 0.3;
 constexpr double kGrownBy = 1.5;
 /// Time between readings of variables, seconds and as a share of the run, while the memory grows.
 constexpr double kBetween = 0.1, kBetweenShare = 0.125;
+/// Without growth the distance doubles, from this on.
+constexpr double kFirstQuiet = 0.5;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
 constexpr double kFirstOfAll = 1;
 
@@ -24,11 +26,14 @@ bool has_grown(std::int64_t growing, std::int64_t before, double by) {
 
 }  // namespace
 
-bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing) const {
+bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
   if (readings.spent + readings.latest > (near ? kFreeNear : kFree) + kShare * now) return false;
-  if (near) return now >= next_near_ && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
+  if (near) {
+    const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
+    return now >= next_near_ && (grows || (stepped && now >= next_quiet_));
+  }
   return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));
 }
 
@@ -41,6 +46,7 @@ void ScanSchedule::done(scan::Scope scope, double now, double took, const Growin
     next_ = std::max(2 * next_, 2 * now);
   } else {
     next_near_ = now + std::max(kBetween, kBetweenShare * now);
+    next_quiet_ = std::max(now + kFirstQuiet, 2 * now);
   }
 }
 

@@ -1,6 +1,6 @@
-// When the recorder reads the memory of a process: what variables lead to as soon as the memory grows and again as it
-// goes on, since that takes milliseconds; everything a little later, seldom, and never for more than a hundredth of the
-// run, after what the first readings cost.
+// When the recorder reads the memory of a process: what variables lead to after the first step, as soon as the memory
+// grows and again as it goes on, since that takes milliseconds; everything a little later, seldom, and never for more
+// than a hundredth of the run, after what the first readings cost.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ namespace dcmt::recorder {
 /// Times are seconds since the process made its first tensor. Thread-safety: none.
 class ScanSchedule {
  public:
-  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing) const;
+  /// @param stepped  a step has ended
+  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
   void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
 
@@ -29,6 +30,7 @@ class ScanSchedule {
   std::array<Readings, 2> readings_;  ///< by scope
   double next_ = 10;                  ///< of everything, without growth
   double next_near_ = 0;              ///< of variables
+  double next_quiet_ = 0;             ///< of variables, without growth
 };
 
 }  // namespace dcmt::recorder

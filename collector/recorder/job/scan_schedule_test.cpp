@@ -12,38 +12,58 @@ constexpr GrowingBytes kNothing{};
 
 TEST(ScanScheduleTest, APlainProgramIsReadAfterTenSecondsAndThenEverMoreSeldom) {
   ScanSchedule schedule;
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 9, kNothing)) << "most programs are over by then";
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 10, kNothing));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 9, kNothing, false)) << "most programs are over by then";
+  EXPECT_TRUE(schedule.is_due(Scope::kAll, 10, kNothing, false));
   schedule.done(Scope::kAll, 10, 0.4, kNothing);
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 19, kNothing));
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 20, kNothing));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 19, kNothing, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kAll, 20, kNothing, false));
   schedule.done(Scope::kAll, 100, 0.4, kNothing);
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 199, kNothing));
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 200, kNothing));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 199, kNothing, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kAll, 200, kNothing, false));
 }
 
 TEST(ScanScheduleTest, TheFirstSignOfGrowthIsReadAtOnceAndAgainWhenItHasGoneOn) {
   ScanSchedule schedule;
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, {1000, 1000}));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}));
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, {1000, 1000}, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}, false));
   schedule.done(Scope::kVariables, 0.1, 0.02, {kMiB, 0});
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.15, {2 * kMiB, kMiB})) << "so soon";
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.25, {kMiB, kMiB})) << "no change";
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.25, {kMiB + 1, kMiB}));
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.15, {2 * kMiB, kMiB}, false)) << "so soon";
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.25, {kMiB, kMiB}, false)) << "no change";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.25, {kMiB + 1, kMiB}, false));
   schedule.done(Scope::kVariables, 80, 0.02, {2 * kMiB, kMiB});
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 89, {3 * kMiB, kMiB}));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 90, {3 * kMiB, kMiB}));
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 89, {3 * kMiB, kMiB}, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 90, {3 * kMiB, kMiB}, false));
+}
+
+TEST(ScanScheduleTest, VariablesAreReadAfterTheFirstStepAndThenAtADistanceThatDoubles) {
+  ScanSchedule schedule;
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.05, kNothing, false))
+      << "imports, and what the program makes first";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.05, kNothing, true));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 0.05, kNothing, true));
+  schedule.done(Scope::kVariables, 0.05, 0.02, kNothing);
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.5, kNothing, true));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.5, {kMiB, 0}, true)) << "growth does not wait for it";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.55, kNothing, true));
+  int readings = 1;
+  for (double now = 0.55; now < 3600; now += 0.01) {
+    if (!schedule.is_due(Scope::kVariables, now, kNothing, true)) continue;
+    schedule.done(Scope::kVariables, now, 0.02, kNothing);
+    ++readings;
+  }
+  EXPECT_GE(readings, 10);
+  EXPECT_LE(readings, 16) << "of an hour";
 }
 
 TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
   ScanSchedule schedule;
   schedule.done(Scope::kVariables, 0.9, 0.02, {kMiB, kMiB});
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 0.95, {kMiB, kMiB}));
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 1.05, {kMiB, 0})) << "a sign is not enough";
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 1.05, {kMiB, kMiB}));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 0.95, {kMiB, kMiB}, false));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 1.05, {kMiB, 0}, false)) << "a sign is not enough";
+  EXPECT_TRUE(schedule.is_due(Scope::kAll, 1.05, {kMiB, kMiB}, false));
   schedule.done(Scope::kAll, 1.05, 0.4, {kMiB, kMiB});
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 2, {kMiB, kMiB}));
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 2.1, {2 * kMiB, 2 * kMiB}));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 2, {kMiB, kMiB}, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kAll, 2.1, {2 * kMiB, 2 * kMiB}, false));
 }
 
 TEST(ScanScheduleTest, ReadingsNeverTakeMoreThanAHundredthOfALongRun) {
@@ -52,7 +72,7 @@ TEST(ScanScheduleTest, ReadingsNeverTakeMoreThanAHundredthOfALongRun) {
   GrowingBytes growing{kMiB, kMiB};
   for (double now = 0; now < 100'000; now += 1, growing.signs += kMiB, growing.goes_on += kMiB) {
     for (const Scope scope : {Scope::kVariables, Scope::kAll}) {
-      if (!schedule.is_due(scope, now, growing)) continue;
+      if (!schedule.is_due(scope, now, growing, true)) continue;
       schedule.done(scope, now, 3, growing);
       spent += 3;
     }
