@@ -66,7 +66,7 @@ TEST_F(Process, UsageErrors) {
 
 TEST_F(Process, HelpHasExamples) {
   for (const std::string command : {"", "report ", "show ", "show curve ", "show peak ", "show releases ", "show live ",
-                                    "show storage ", "show ranks ", "doctor "}) {
+                                    "show storage ", "show holders ", "show saved ", "show ranks ", "doctor "}) {
     const Outcome outcome = run(command + "--help");
     EXPECT_EQ(outcome.exit, 0) << command;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
@@ -122,9 +122,11 @@ TEST_F(Process, PathsMayFollowDashes) {
 
 TEST_F(Process, EveryViewRunsAndWritesJson) {
   const std::string path = defect();
-  for (const std::string arguments : {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",
-                                      "show live --at step:1 --by kind ", "show storage "}) {
-    const std::string full = arguments + path + (arguments == "show storage " ? " 1" : "");
+  for (const std::string arguments :
+       {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",
+        "show live --at step:1 --by kind ", "show storage ", "show holders ", "show saved "}) {
+    const std::string full =
+        arguments + path + (arguments == "show storage " || arguments == "show holders " ? " 1" : "");
     const Outcome text = run(full);
     EXPECT_EQ(text.exit, 0) << text.err;
     EXPECT_NE(text.out, "");
@@ -144,6 +146,8 @@ TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
   expect_error("show live --device cuda:7 " + path, 2, "Devices of this trace: cpu.");
   EXPECT_EQ(run("show live --device cpu --at 20 " + path).out, run("show live --at 20 " + path).out);
   expect_error("show storage " + path + " 999", 2, "no storage 999");
+  expect_error("show saved --at nowhere " + path, 2, "no moment 'nowhere'");
+  expect_error("show holders " + path + " nowhere.py:3", 2, "no finding, storage or place 'nowhere.py:3'");
   expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
 }
 

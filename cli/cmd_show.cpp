@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "analyzer/model/curve_view.h"
+#include "analyzer/model/holders_view.h"
+#include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/time/curve_overview.h"
@@ -33,6 +35,7 @@ struct Options {
   std::string by = "site";
   std::string device;
   std::int64_t storage = 0;
+  std::string asked;
   analyzer::CurveQuestion curve;
 };
 
@@ -125,6 +128,19 @@ Status show_storage(const LoadedTrace& trace, const Options& options, const Styl
   return {};
 }
 
+Status show_holders(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+  DCMT_ASSIGN_OR_RETURN(const model::HoldersView holders,
+                        model::holders_view(trace.path, trace.analysis, options.asked));
+  shown.add(holders, [&](const auto& view) { return holders_text(view, style); });
+  return {};
+}
+
+Status show_saved(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+  DCMT_ASSIGN_OR_RETURN(const model::SavedView saved, model::saved_view(trace.path, trace.analysis, options.at));
+  shown.add(saved, [&](const auto& view) { return saved_text(view, style); });
+  return {};
+}
+
 Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::curve_view(trace.path, trace.rank, curve),
@@ -186,7 +202,8 @@ void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage, ranks");
+  CLI::App* command =
+      app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, ranks");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
@@ -196,6 +213,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show releases out/rank0.dcmt\n"
       "  dc-memtrace show live out/ --at step:3\n"
       "  dc-memtrace show storage out/rank0.dcmt 417\n"
+      "  dc-memtrace show holders out/ 1\n"
       "  dc-memtrace show ranks out/");
 
   auto curve = std::make_shared<Options>();
@@ -247,6 +265,33 @@ void add_show_command(CLI::App& app, int& exit_code) {
                   exit_code);
   view->add_option("ID", storage->storage, "Its id, as in `show releases`")->required();
   view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
+
+  auto holders = std::make_shared<Options>();
+  view = add_view(*command, "holders", "Who holds storages: of a finding, a storage, or a line of the program", holders,
+                  of_loaded(show_holders), exit_code);
+  view->add_option(
+          "WHAT", holders->asked,
+          "A finding's number, a storage's id, or a line (train.py:17); finding:1 and storage:1 tell them apart")
+      ->required();
+  view->footer(
+      "Each path has the first and the last reading of the program's memory that found it. Alone are the bytes that "
+      "go\n"
+      "if one container alone lets go of its entries.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show holders out/ 1\n"
+      "  dc-memtrace show holders out/rank0.dcmt storage:417\n"
+      "  dc-memtrace show holders out/ train.py:17 --json");
+
+  auto saved = std::make_shared<Options>();
+  saved->at = "peak";
+  view = add_view(*command, "saved", "What autograd nodes had saved for backward, by node and field", saved,
+                  of_loaded(show_saved), exit_code);
+  view->add_option("--at", saved->at, "Of what was alive then: as for `show live`")->capture_default_str();
+  view->footer(
+      "Shown is what readings of the program's memory found. Whether backward read it is not observed.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show saved out/\n"
+      "  dc-memtrace show saved out/rank0.dcmt --at step:3");
 
   add_ranks_view(*command, exit_code);
 }

@@ -13,8 +13,10 @@
 #include "analyzer/gate/verdict.h"
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
+#include "analyzer/model/holders_view.h"
 #include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
+#include "analyzer/model/saved_view.h"
 #include "analyzer/model/snapshot.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
@@ -217,6 +219,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   for (int step = 0; step < 8; ++step) {
     growing.stack = {{"train.py", "forward", 21}};
     growing.held(growing.allocate(100), {.containers = {"main: kept"}, .path = "main: kept[0]"});
+    growing.held(growing.allocate(50), {.path = "main: v.grad_fn MulBackward0._saved_self", .otherwise = true});
     growing.step(step);
   }
   growing.save();
@@ -238,6 +241,13 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     for (const std::int64_t storage : {1, 5}) {
       const auto view = model::storage_view(path, analysis, StorageId(storage));
       if (view.ok()) schema.check(json(*view), "show storage", "storage");
+    }
+    if (const auto saved = model::saved_view(path, analysis, "end"); saved.ok()) {
+      schema.check(json(*saved), "show saved", "saved");
+    }
+    for (const std::string asked : {"finding:1", "storage:1"}) {
+      const auto view = model::holders_view(path, analysis, asked);
+      if (view.ok()) schema.check(json(*view), "show holders", "holders of " + asked);
     }
   }
   for (const TestTrace* written : {&trace, &empty}) {
@@ -315,6 +325,8 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::PeakView>();
   model.add<model::LiveView>();
   model.add<model::StorageView>();
+  model.add<model::HoldersView>();
+  model.add<model::SavedView>();
   model.add<model::CurveView>();
   model.add<analyzer::RankComparison>();
   model.add<model::ReproduceView>();

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "analyzer/model/holders_view.h"
+#include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "cli/text.h"
 
@@ -11,6 +13,8 @@ namespace dcmt::cli {
 [[nodiscard]] std::string peak_text(const model::PeakView& view, analyzer::GroupBy by, const Style& style);
 [[nodiscard]] std::string live_text(const model::LiveView& view, analyzer::GroupBy by, const Style& style);
 [[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
+[[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
+[[nodiscard]] std::string saved_text(const model::SavedView& view, const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
 
 /// What `show peak` and `show curve` say of a device that they do not show.

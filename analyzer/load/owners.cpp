@@ -20,6 +20,13 @@ Expected<Owners> Owners::load(Database& database) {
   Owners owners;
   DCMT_ASSIGN_OR_RETURN(const bool known, has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'held_in'"));
   if (!known) return owners;  // from schema 7
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, from_seq, from_ns FROM scan ORDER BY id", [&](Cursor& in) {
+    Scan scan;
+    scan.id = in.id<ScanId>();
+    scan.from = in.id<Sequence>();
+    scan.ns = in.id<TimeNs>();
+    owners.scans.push_back(scan);
+  }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, path, place, type FROM container ORDER BY id", [&](Cursor& in) {
     Container container;
     container.id = in.id<ContainerId>();
@@ -29,11 +36,14 @@ Expected<Owners> Owners::load(Database& database) {
     owners.containers.push_back(container);
   }));
   DCMT_RETURN_IF_ERROR(read_rows(
-      database, "SELECT storage, path, place, confirmed FROM owner ORDER BY storage, position, id", [&](Cursor& in) {
+      database, "SELECT storage, path, place, scan, last_scan, confirmed FROM owner ORDER BY storage, position, id",
+      [&](Cursor& in) {
         OwnerPath path;
         path.storage = in.id<StorageId>();
         path.path = in.id<StringId>();
         path.place = in.id<StringId>();
+        path.scan = in.id<ScanId>();
+        path.last_scan = in.id<ScanId>();
         path.confirmed = in.integer() != 0;
         owners.paths.push_back(path);
       }));
@@ -62,6 +72,8 @@ Expected<Owners> Owners::load(Database& database) {
 const Held* Owners::of(StorageId storage) const { return find_in(held, storage, &Held::storage); }
 
 const Container* Owners::container(ContainerId id) const { return find_in(containers, id, &Container::id); }
+
+const Scan* Owners::scan(ScanId id) const { return find_in(scans, id, &Scan::id); }
 
 std::span<const OwnerPath> Owners::paths_to(StorageId storage) const {
   const auto found = std::ranges::equal_range(paths, storage, {}, &OwnerPath::storage);

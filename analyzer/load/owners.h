@@ -11,6 +11,7 @@
 namespace dcmt::analyzer {
 
 using ContainerId = TypedNumber<struct ContainerTag>;
+using ScanId = TypedNumber<struct ScanTag>;
 
 /// A list, dictionary or another object whose entries hold storages.
 struct Container {
@@ -20,10 +21,18 @@ struct Container {
   StringId type;   ///< "list"
 };
 
+/// One reading of the process's memory.
+struct Scan {
+  ScanId id;
+  Sequence from;  ///< the last record before it began
+  TimeNs ns;      ///< when it began
+};
+
 /// One path to a storage.
 struct OwnerPath {
   StorageId storage;
   StringId path, place;
+  ScanId scan, last_scan;  ///< the first and the last that found it; it was there in every one between
   bool confirmed = false;
 };
 
@@ -35,6 +44,7 @@ struct Held {
 };
 
 struct Owners {
+  std::vector<Scan> scans;            ///< ascending by id
   std::vector<Container> containers;  ///< ascending by id
   std::vector<OwnerPath> paths;       ///< ascending by storage; of one storage the path that reads best first
   std::vector<Held> held;             ///< ascending by storage
@@ -45,6 +55,7 @@ struct Owners {
   /// nullptr where no scan found it.
   [[nodiscard]] const Held* of(StorageId storage) const;
   [[nodiscard]] const Container* container(ContainerId id) const;
+  [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
   /// The confirmed path that reads best; nullptr where there is none.
   [[nodiscard]] const OwnerPath* path_to(StorageId storage) const;

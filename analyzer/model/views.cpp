@@ -45,8 +45,7 @@ PeakView peak_view(const std::string& path, const Analysis& analysis) {
   return view;
 }
 
-Expected<LiveView> live_view(const std::string& path, const Analysis& analysis, const std::string& at,
-                             bool any_device) {
+Expected<Sequence> moment_named(const std::string& path, const Analysis& analysis, const std::string& at) {
   const TraceData& data = *analysis.data;
   const auto seq = analyzer::find_moment(data, at, analysis.main().what_if.measured.seq);
   if (!seq) {
@@ -59,16 +58,23 @@ Expected<LiveView> live_view(const std::string& path, const Analysis& analysis, 
                                         "' was not kept, only sums of that part of the run." +
                                         nearest_windows(data, *interval)};
   }
-  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(data, *seq);
+  return *seq;
+}
+
+Expected<LiveView> live_view(const std::string& path, const Analysis& analysis, const std::string& at,
+                             bool any_device) {
+  const TraceData& data = *analysis.data;
+  DCMT_ASSIGN_OR_RETURN(const Sequence seq, moment_named(path, analysis, at));
+  const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(data, seq);
   const StringId device = oom != nullptr && any_device ? oom->device : analysis.main().device;
   LiveView view{path,
                 analysis.facts.rank,
                 text_of(data, device),
-                *seq,
-                LiveSet(&data, &analysis.phases, device, *seq),
-                number_of(analyzer::step_at(analysis.releases.steps, *seq)),
+                seq,
+                LiveSet(&data, &analysis.phases, device, seq),
+                number_of(analyzer::step_at(analysis.releases.steps, seq)),
                 {}};
-  if (const analyzer::Mark* phase = analysis.phases.at(*seq)) view.phase = data.text(phase->name);
+  if (const analyzer::Mark* phase = analysis.phases.at(seq)) view.phase = data.text(phase->name);
   return view;
 }
 

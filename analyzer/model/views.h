@@ -186,7 +186,10 @@ struct StorageView {
 
 [[nodiscard]] ReleasesView releases_view(const std::string& path, const analyzer::Analysis& analysis);
 [[nodiscard]] PeakView peak_view(const std::string& path, const analyzer::Analysis& analysis);
-/// What is alive at what `at` names (analyzer::find_moment). `any_device`: the report's first one, or the one that ran
+/// The moment that `at` names (analyzer::find_moment). kUsage if there is none, or what was alive then was not kept.
+[[nodiscard]] Expected<Sequence> moment_named(const std::string& path, const analyzer::Analysis& analysis,
+                                              const std::string& at);
+/// What is alive at what `at` names. `any_device`: the report's first one, or the one that ran
 /// out of memory then. kUsage if there is no such moment, or what was alive then was not kept.
 [[nodiscard]] Expected<LiveView> live_view(const std::string& path, const analyzer::Analysis& analysis,
                                            const std::string& at, bool any_device);
