@@ -35,18 +35,19 @@ Expected<Owners> Owners::load(Database& database) {
     container.type = in.id<StringId>();
     owners.containers.push_back(container);
   }));
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database, "SELECT storage, path, place, scan, last_scan, confirmed FROM owner ORDER BY storage, position, id",
-      [&](Cursor& in) {
-        OwnerPath path;
-        path.storage = in.id<StorageId>();
-        path.path = in.id<StringId>();
-        path.place = in.id<StringId>();
-        path.scan = in.id<ScanId>();
-        path.last_scan = in.id<ScanId>();
-        path.confirmed = in.integer() != 0;
-        owners.paths.push_back(path);
-      }));
+  DCMT_RETURN_IF_ERROR(read_rows(database,
+                                 "SELECT storage, path, place, scan, last_scan, confirmed FROM owner ORDER BY storage, "
+                                 "last_scan DESC, position, id",
+                                 [&](Cursor& in) {
+                                   OwnerPath path;
+                                   path.storage = in.id<StorageId>();
+                                   path.path = in.id<StringId>();
+                                   path.place = in.id<StringId>();
+                                   path.scan = in.id<ScanId>();
+                                   path.last_scan = in.id<ScanId>();
+                                   path.confirmed = in.integer() != 0;
+                                   owners.paths.push_back(path);
+                                 }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT storage, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
     Held held;
     held.storage = in.id<StorageId>();

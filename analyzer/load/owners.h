@@ -46,7 +46,7 @@ struct Held {
 struct Owners {
   std::vector<Scan> scans;            ///< ascending by id
   std::vector<Container> containers;  ///< ascending by id
-  std::vector<OwnerPath> paths;       ///< ascending by storage; of one storage the path that reads best first
+  std::vector<OwnerPath> paths;       ///< ascending by storage; of one those of the latest scan, the best first
   std::vector<Held> held;             ///< ascending by storage
 
   /// Of a trace before schema 7: nothing.
@@ -57,7 +57,7 @@ struct Owners {
   [[nodiscard]] const Container* container(ContainerId id) const;
   [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
-  /// The confirmed path that reads best; nullptr where there is none.
+  /// The latest confirmed one that reads best; nullptr where there is none.
   [[nodiscard]] const OwnerPath* path_to(StorageId storage) const;
 };
 

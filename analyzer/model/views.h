@@ -180,7 +180,8 @@ struct StorageView {
           "that were on it; with detail `lifetimes`, the first one and, from a gather on, all");
     field("releases", &StorageView::releases, "of it");
     field("censuses", &StorageView::censuses, "of it");
-    field("owners", &StorageView::owners, "of it, in all readings of the memory; the one that reads best first");
+    field("owners", &StorageView::owners,
+          "of it, in all readings of the memory; those of the latest first, of them the one that reads best");
   }
 };
 

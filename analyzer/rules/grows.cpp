@@ -178,10 +178,12 @@ struct Group {
   }
 };
 
-/// Two readings found no root that leads to it: it goes with the cycle.
+/// Two readings found no root that leads to it: it goes with the cycle. A variable that held it once does not count.
 bool only_cycles_hold(const TraceData& data, StorageId storage) {
-  return std::ranges::all_of(data.owners.paths_to(storage),
-                             [&](const OwnerPath& path) { return data.text(path.path).starts_with("cycle "); });
+  const auto paths = data.owners.paths_to(storage);
+  return std::ranges::all_of(paths, [&](const OwnerPath& path) {
+    return path.last_scan < paths.front().last_scan || data.text(path.path).starts_with("cycle ");
+  });
 }
 
 std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& rounds) {
