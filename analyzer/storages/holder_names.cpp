@@ -6,6 +6,12 @@
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
+namespace {
+
+/// Of the storages that a scan found at a place, so many are held alike where others are taken to be, too.
+constexpr double kAlike = 0.9;
+
+}  // namespace
 
 std::string_view holder_of(std::string_view path) {
   if (path.starts_with("cycle ")) {
@@ -21,8 +27,9 @@ HolderNames::HolderNames(const TraceData& data) : data_(data) {
     const Storage* storage = data.storages.find(held.storage);
     std::optional<std::string> name = seen(held.storage);
     if (storage == nullptr || !name) continue;
-    const auto [at, fresh] = alike_.try_emplace(storage->birth.stack, name);
-    if (!fresh && at->second != name) at->second.reset();
+    Found& found = found_[storage->birth.stack];
+    ++found.storages[*std::move(name)];
+    ++found.all;
   }
 }
 
@@ -49,9 +56,12 @@ std::optional<std::string> HolderNames::seen(StorageId storage) const {
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
   const Storage* row = data_.storages.find(storage);
-  const auto alike = row != nullptr ? alike_.find(row->birth.stack) : alike_.end();
-  if (alike == alike_.end() || !alike->second) return "not read";
-  return *alike->second + ", as others made there";
+  const auto found = row != nullptr ? found_.find(row->birth.stack) : found_.end();
+  if (found == found_.end()) return "not read";
+  const auto& [storages, all] = found->second;
+  const auto most = std::ranges::max_element(storages, {}, [](const auto& each) { return each.second; });
+  if (static_cast<double>(most->second) < kAlike * static_cast<double>(all)) return "not read";
+  return most->first + ", as others made there";
 }
 
 }  // namespace dcmt::analyzer

@@ -1,6 +1,7 @@
 // What holds a storage, by the scans of the memory, in the words of a person.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,15 +21,19 @@ class HolderNames {
   explicit HolderNames(const TraceData& data);
 
   /// "main: losses", "main: losses + main: probe.seen" of several containers, "parameter main: model.layers[*].weight",
-  /// "main: opt.state, as others made there" of one that no scan found where all that one found at its place are held
-  /// alike; else "not read".
+  /// "main: opt.state, as others made there" of one that no scan found where nine tenths of those that one found at its
+  /// place are held alike: the latest may not be where it belongs yet; else "not read".
   [[nodiscard]] std::string of(StorageId storage) const;
 
  private:
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
 
   const TraceData& data_;
-  std::map<StackId, std::optional<std::string>> alike_;  ///< nullopt: held in several ways
+  struct Found {
+    std::map<std::string, std::int64_t> storages;  ///< by what holds them
+    std::int64_t all = 0;
+  };
+  std::map<StackId, Found> found_;  ///< by where they were made
 };
 
 }  // namespace dcmt::analyzer
