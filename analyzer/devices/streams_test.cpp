@@ -211,6 +211,7 @@ TEST(ReservedBeyondActive, PoolsOfStreamsAreFound) {
   EXPECT_FALSE(finding.why.empty());
   EXPECT_FALSE(finding.fix.empty());
   EXPECT_EQ(finding.classes, (std::vector<std::string>{"D09"}));
+  EXPECT_EQ(finding.confidence, Confidence::kCertain) << "both are the allocator's own figures";
   EXPECT_EQ(finding.bytes, Bytes(7 * 256 * kMiB));
   ASSERT_TRUE(finding.pools);
   const StreamPools& pools = *finding.pools;

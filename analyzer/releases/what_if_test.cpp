@@ -73,6 +73,27 @@ TEST(WhatIfTest, AStorageThatIsGatheredAgainIsNeededAgain) {
   EXPECT_EQ(result.predicted.bytes, Bytes(150)) << "the buffer is kept for it by design";
 }
 
+TEST(WhatIfTest, AGapIsOpenFromItsBeginUntilItsEndWhileItsBlockLives) {
+  TestTrace trace;
+  const auto a = trace.allocate(100);
+  for (int i = 0; i < 4; ++i) trace.op("aten::add");
+  trace.drop(a);
+  trace.op("aten::add");
+  const TraceData data = trace.load();
+  const Block& block = *data.blocks.begin();
+  std::vector<Sequence> at;
+  for (const Operator& op : data.operators) at.push_back(op.span.from_seq);
+  ASSERT_EQ(at.size(), 5u);
+  const auto open = [&](const Gap& gap) {
+    std::vector<std::int64_t> bytes;
+    for (const Sequence moment : at) bytes.push_back(bytes_in_gaps({gap}, block.device, moment).value);
+    return bytes;
+  };
+  EXPECT_EQ(open({&block, at[1], at[3]}), (std::vector<std::int64_t>{0, 100, 100, 0, 0}));
+  EXPECT_EQ(open({&block, at[1], Sequence()}), (std::vector<std::int64_t>{0, 100, 100, 100, 0}));
+  EXPECT_EQ(bytes_in_gaps({{&block, at[1], at[3]}}, StringId(), at[2]), Bytes(0)) << "of another device";
+}
+
 /// A random program: gathers with some prefetch, uses, releases (some counted twice, some persistent), allocations
 /// around them. The test replays the program with plain numbers, releases that free, and compares the peaks.
 class RandomPlan {

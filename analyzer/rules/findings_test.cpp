@@ -191,6 +191,8 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   const FindingItem& item = finding.items.front();
   EXPECT_EQ(item.key, (Key{0, 5}));
   EXPECT_EQ(data.text(item.reads.front()->name), "aten::mm");
+  EXPECT_EQ(item.until, item.reads.front()->span.from_seq);
+  EXPECT_EQ(item.until_ns, item.reads.front()->span.from_ns);
   EXPECT_EQ(item.bytes, Bytes(0));
   EXPECT_NE(finding.why.find("when its data was gone"), std::string::npos) << finding.why;
   ASSERT_NE(item.gather, nullptr);

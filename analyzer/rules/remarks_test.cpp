@@ -41,6 +41,7 @@ TEST(Remarks, ARootThatOnlyBackwardsReleaseStaysGatheredAfterAnEvaluation) {
   ASSERT_EQ(analysis.remarks.size(), 1u);
   EXPECT_EQ(analysis.remarks[0].kind, RemarkKind::kStaysGathered);
   EXPECT_EQ(analysis.remarks[0].parameters, 1);
+  EXPECT_EQ(analysis.remarks[0].releases, 0) << "that is a pool's";
   EXPECT_EQ(analysis.remarks[0].bytes, Bytes(1000));
 }
 
@@ -87,6 +88,7 @@ TEST(Remarks, ADeclaredCountThatIsTooHighIsNamed) {
   ASSERT_EQ(analysis.remarks.size(), 1u);
   EXPECT_EQ(analysis.remarks[0].kind, RemarkKind::kUsesLeft);
   EXPECT_EQ(analysis.remarks[0].parameters, 1);
+  EXPECT_EQ(analysis.remarks[0].releases, 0) << "that is a pool's";
 }
 
 /// Releases of a verdict: three, of two parameters.
@@ -152,7 +154,7 @@ TEST(Remarks, UsesAreLeftOnlyWhereTheNextCycleBeganWithoutAFinalRelease) {
 
 /// Of FSDP2's root a backward is what releases it; of others it takes a cycle that shows it.
 TEST(Remarks, WhetherABackwardWouldHaveReleasedItDecides) {
-  const auto found = [](bool backward_before_release, bool released) {
+  const auto found = [](bool backward_before_release, bool released, bool backward_between = false) {
     TestTrace trace;
     if (released) {
       const Handle weight = forward(trace);
@@ -162,6 +164,7 @@ TEST(Remarks, WhetherABackwardWouldHaveReleasedItDecides) {
       trace.drop(weight);
       trace.step(1);
     }
+    if (backward_between) trace.op("autograd::engine::execute", {}, "backward");
     forward(trace);
     trace.op("aten::mm");
     trace.step(2);
@@ -171,6 +174,7 @@ TEST(Remarks, WhetherABackwardWouldHaveReleasedItDecides) {
   };
   EXPECT_EQ(found(true, true), std::pair(std::size_t{0}, std::size_t{1})) << "no backward ran this time";
   EXPECT_EQ(found(false, true), std::pair(std::size_t{1}, std::size_t{0})) << "its releases need no backward";
+  EXPECT_EQ(found(false, true, true), std::pair(std::size_t{1}, std::size_t{0})) << "that backward came after its release";
   EXPECT_EQ(found(false, false), std::pair(std::size_t{1}, std::size_t{0})) << "it was never seen to be released";
 }
 

@@ -25,7 +25,7 @@ using CensusBookTest = testing::CensusFixture;
 TEST_F(CensusBookTest, EquationsAndEdges) {
   const std::string file = write_source();
   TestStream s;
-  census(s, file, true);
+  census(s, file, Body::kBefore);
   Database db = record(s);
   EXPECT_EQ(rows(db,
                  "SELECT c.key, c.bytes, c.flags, c.trigger, p.kind FROM mark c JOIN mark p ON p.id = c.parent"
@@ -69,20 +69,22 @@ TEST_F(CensusBookTest, AViewKeepsItsBase) {
 TEST_F(CensusBookTest, TheBodyMayComeLater) {
   const std::string file = write_source();
   TestStream early;
-  census(early, file, true);
-  TestStream late;
-  census(late, file, false);
+  census(early, file, Body::kBefore);
   Database expected = record(early);
-  for (const bool commits : {false, true}) {
-    Database db = record(late, commits);
-    const char* sql = "SELECT name, function, line, assignment, delete_line, model_line FROM holder ORDER BY id";
-    EXPECT_EQ(rows(db, sql), rows(expected, sql));
+  for (const Body comes : {Body::kAround, Body::kAfter}) {
+    TestStream late;
+    census(late, file, comes);
+    for (const bool commits : {false, true}) {
+      Database db = record(late, commits);
+      const char* sql = "SELECT name, function, line, assignment, delete_line, model_line FROM holder ORDER BY id";
+      EXPECT_EQ(rows(db, sql), rows(expected, sql));
+    }
   }
 }
 
 TEST_F(CensusBookTest, EdgesEndWithWhatTheyHold) {
   TestStream s;
-  census(s, write_source(), true);
+  census(s, write_source(), Body::kBefore);
   const auto tensor = s.death(0xA0);
   const auto storage = s.storage_death(0xB0);
   for (const bool commits : {false, true}) {
@@ -94,13 +96,23 @@ TEST_F(CensusBookTest, EdgesEndWithWhatTheyHold) {
 
 TEST_F(CensusBookTest, EdgesEndWhereTheirTensorMoves) {
   TestStream s;
-  census(s, write_source(), true);
+  census(s, write_source(), Body::kBefore);
   const auto moved = s.repoint(0xA0, 0xB0, 0xB1);
   for (const bool commits : {false, true}) {
     Database db = record(s, commits);
     EXPECT_EQ(rows(db, "SELECT DISTINCT tensor, to_seq FROM edge ORDER BY tensor"),
               (Rows{"2|" + std::to_string(moved), "3|-"}));
   }
+}
+
+/// No record says that it moved: it ends on another storage.
+TEST_F(CensusBookTest, EdgesEndWhereTheirTensorIsFoundToHaveMoved) {
+  TestStream s;
+  census(s, write_source(), Body::kBefore);
+  const auto found = s.death(0xA0, 0xB1);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT DISTINCT tensor, to_seq FROM edge ORDER BY tensor"),
+            (Rows{"2|" + std::to_string(found), "3|-"}));
 }
 
 TEST_F(CensusBookTest, ACensusMakesNoStorageAndEndsNoDeath) {
@@ -280,7 +292,7 @@ TEST_F(CensusBookTest, TheModelsLineMayComeLater) {
   const std::string file = write_source();
   for (const bool commits : {false, true}) {
     TestStream s;
-    census(s, file, true);
+    census(s, file, Body::kBefore);
     s.source_line(file, 3, " File \"/home/u/model.py\", line 55, in forward\n    y = x\n");
     Database db = record(s, commits);
     EXPECT_EQ(

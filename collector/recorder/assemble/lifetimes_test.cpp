@@ -136,6 +136,19 @@ TEST_F(LifetimesTest, ReleaseEndsAndALaterDeathEndsNothing) {
   EXPECT_EQ(rows(db, "SELECT to_seq FROM storage"), (Rows{std::to_string(storage)}));
 }
 
+/// The record of the death has what the object's fields still say.
+TEST_F(LifetimesTest, ADeathAfterAReleaseMakesNoSecondStorage) {
+  TestStream s;
+  s.storage_birth(0xB0, 64);
+  wire::StorageRecord end{};
+  end.storage = 0xB0;
+  end.bytes = 64;
+  const auto released = s.add(RecordType::kStorageRelease, 0, end);
+  s.add(RecordType::kStorageDeath, 0, end);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT bytes, to_seq FROM storage"), (Rows{"64|" + std::to_string(released)}));
+}
+
 TEST_F(LifetimesTest, EndsOfTheUnknownAreIgnored) {
   TestStream s;
   s.death(0xA0);

@@ -94,6 +94,22 @@ TEST_F(PhasesTest, PhasesAreToldFromMemoryWhereNoOperatorIsObserved) {
                   phase("backward", next, next + 1)}));
 }
 
+TEST_F(PhasesTest, SmallBlocksBeginAForwardWhenTheyBecomeMore) {
+  TestStream s;
+  s.named_thread(100, "python");
+  s.small_blocks(100);
+  s.op("autograd::engine::execute", OpScope::kBackward);
+  s.op("Optimizer.step#SGD.step", OpScope::kUser);
+  s.small_blocks(50);
+  const auto forward = s.small_blocks(51);
+  s.op("autograd::engine::execute", OpScope::kBackward);
+  Database db = record(s);
+  EXPECT_EQ(rows(db,
+                 "SELECT from_seq FROM mark JOIN string ON string.id = name WHERE kind = 'phase' AND text = 'forward'"
+                 " ORDER BY from_seq DESC LIMIT 1"),
+            (Rows{std::to_string(forward)}));
+}
+
 TEST_F(PhasesTest, ForwardAgainAfterBackwardAndASecondOptimizer) {
   TestStream s;
   s.op("aten::addmm");

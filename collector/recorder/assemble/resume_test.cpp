@@ -84,6 +84,19 @@ void more_of_everything(TestStream& s) {
   s.small_blocks(0);
 }
 
+/// A holder whose line in the model is known, and which holds for a while.
+void held_by_a_line_of_the_model(TestStream& s, const std::string& file) {
+  s.birth(0xA8, 0xB8, 0, 4096);
+  s.code(0xC8, file, "Runner.call");
+  testing::CensusFixture::straight_body(s, 0xC8);
+  s.census(RecordType::kCensusBegin, 2, 0xB8, 1, 1);
+  s.census_tensor(2, 0xA8, 1, 0x98, 1);
+  s.census_local(2, 0x98, 0xC8, 0, 52, 4, "buf");
+  s.census(RecordType::kCensusEnd, 2, 0xB8, 1, 0);
+  s.op("aten::add");
+  s.death(0xA8);
+}
+
 /// A small stream with something of everything in it, and much of it unfinished at any moment.
 TestStream everything(const std::string& file) {
   TestStream s;
@@ -145,6 +158,7 @@ TestStream everything(const std::string& file) {
   s.out_of_memory(wire::cuda_device(0), 4096, 768, 8192, 1, 8192);
   s.reserved(4096, true);
   more_of_everything(s);
+  held_by_a_line_of_the_model(s, file);
   return s;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -11,7 +12,7 @@
 namespace dcmt::recorder::testing {
 
 class CensusFixture : public AssemblerFixture {
- protected:
+ public:
   static std::string from_hex(const std::string& hex) {
     std::string bytes;
     for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
@@ -21,22 +22,30 @@ class CensusFixture : public AssemblerFixture {
   }
 
   /// One of the code objects of the bytecode tests.
-  static void body(TestStream& s, std::uint64_t code, const std::string& function) {
+  /// @param before_last  what comes between the two pieces of the body's last part
+  static void body(TestStream& s, std::uint64_t code, const std::string& function,
+                   const std::function<void()>& before_last = [] {}) {
     std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/collector/recorder/testdata/bytecode_3.11.json");
     for (const auto& fixture : nlohmann::json::parse(file)) {
       if (fixture["name"] != function) continue;
-      s.body(code, wire::CodeBodyPart::kInstructions, from_hex(fixture["instructions"]));
       s.body(code, wire::CodeBodyPart::kLineTable, from_hex(fixture["line_table"]));
       s.body(code, wire::CodeBodyPart::kExceptionTable, from_hex(fixture["exception_table"]));
       std::string names;
       for (const std::string name : fixture["local_names"]) names += name + '\0';
       s.body(code, wire::CodeBodyPart::kLocalNames, names);
+      const std::string instructions = from_hex(fixture["instructions"]);
+      const std::size_t half = instructions.size() / 2;
+      s.body_piece(code, wire::CodeBodyPart::kInstructions, instructions, 0, half);
+      before_last();
+      s.body_piece(code, wire::CodeBodyPart::kInstructions, instructions, half, instructions.size());
     }
   }
 
   /// buf is assigned in line 2 and deleted in 5, alias is assigned in line 3 and never deleted, the return is in 6; the
   /// frame stands at offset 52.
   static void straight_body(TestStream& s, std::uint64_t code) { body(s, code, "straight"); }
+
+  enum class Body { kBefore, kAround, kAfter };  ///< the census's end
 
   std::string write_source() const {
     const std::string file = path("generated.py");
@@ -46,7 +55,7 @@ class CensusFixture : public AssemblerFixture {
   }
 
   /// A storage with two tensors, one of them named by two locals, released before.
-  static void census(TestStream& s, const std::string& file, bool body_first) {
+  static void census(TestStream& s, const std::string& file, Body comes) {
     using wire::RecordType;
     s.named_thread(100, "python");
     s.birth(0xA0, 0xB0, 0, 4096);
@@ -66,9 +75,11 @@ class CensusFixture : public AssemblerFixture {
     s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");
     s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");  // seen twice, one slot
     s.census_local(1, 0x90, 0xC0, 0, 52, 4, "", wire::LocalKind::kEvalStack);
-    if (body_first) straight_body(s, 0xC0);
-    s.census(RecordType::kCensusEnd, 1, 0xB0, 2, wire::kCensusOtherThreads, 0, 3);
-    if (!body_first) straight_body(s, 0xC0);
+    const auto end = [&s] { s.census(RecordType::kCensusEnd, 1, 0xB0, 2, wire::kCensusOtherThreads, 0, 3); };
+    if (comes == Body::kAround) return body(s, 0xC0, "straight", end);
+    if (comes == Body::kBefore) straight_body(s, 0xC0);
+    end();
+    if (comes == Body::kAfter) straight_body(s, 0xC0);
   }
 };
 

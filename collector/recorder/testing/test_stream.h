@@ -349,16 +349,19 @@ class TestStream {
   }
   /// One part of a code object in pieces of at most `piece` bytes.
   void body(std::uint64_t code, wire::CodeBodyPart part, const std::string& bytes, std::size_t piece = 64) {
-    for (std::size_t at = 0; at == 0 || at < bytes.size(); at += piece) {
-      wire::CodeBodyRecord record{};
-      record.code = code;
-      record.python = (3 << 8) | 11;
-      record.total = static_cast<std::uint32_t>(bytes.size());
-      record.offset = static_cast<std::uint32_t>(at);
-      const std::string_view data = std::string_view(bytes).substr(at, piece);
-      record.bytes = static_cast<std::uint32_t>(data.size());
-      add(wire::RecordType::kCodeBody, static_cast<std::uint32_t>(part), record, data);
-    }
+    for (std::size_t at = 0; at == 0 || at < bytes.size(); at += piece) body_piece(code, part, bytes, at, piece);
+  }
+  /// Of a part of a body, `bytes` as a whole, the piece at `at`.
+  void body_piece(std::uint64_t code, wire::CodeBodyPart part, const std::string& bytes, std::size_t at,
+                  std::size_t most) {
+    wire::CodeBodyRecord record{};
+    record.code = code;
+    record.python = (3 << 8) | 11;
+    record.total = static_cast<std::uint32_t>(bytes.size());
+    record.offset = static_cast<std::uint32_t>(at);
+    const std::string_view data = std::string_view(bytes).substr(at, most);
+    record.bytes = static_cast<std::uint32_t>(data.size());
+    add(wire::RecordType::kCodeBody, static_cast<std::uint32_t>(part), record, data);
   }
   std::uint64_t source_line(const std::string& file, std::uint32_t line, const std::string& stack_text) {
     wire::SourceLineRecord record{};

@@ -19,6 +19,7 @@ constexpr std::size_t kData = 2;          // StorageImpl
 constexpr std::size_t kBytes = 6;         // StorageImpl
 constexpr std::size_t kStorage = 2;       // TensorImpl
 constexpr std::size_t kLongestField = 7;  // words of an object that are read
+constexpr std::size_t kChunkHeader = 2;   // words before what malloc returns; the last has the chunk's size and flags
 constexpr std::size_t kAlignment = 2;     // words: malloc aligns to 16 bytes
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
@@ -69,14 +70,23 @@ bool has_references(std::uint64_t counts) {
   return strong > 0 && strong < kMost && weak > 0 && weak < kMost;
 }
 
+/// Torch makes each of its objects by a malloc of its own. Words that look like an object elsewhere are a copy of its
+/// fields: on a thread's stack, or inside of something larger.
+bool begins_a_chunk(std::uint64_t size_and_flags) {
+  constexpr std::uint64_t kFlags = 7;
+  constexpr std::uint64_t kLargestObject = 4096;
+  const std::uint64_t bytes = size_and_flags & ~kFlags;
+  return bytes % 16 == 0 && bytes >= kLongestField * sizeof(std::uint64_t) && bytes <= kLargestObject;
+}
+
 /// Memory that is freed is overwritten from the start on: else what ended there would still look alive.
 __attribute__((constructor)) void overwrite_freed_memory() { mallopt(M_PERTURB, 0x5a); }
 
 long write_objects(const std::uint64_t* words, std::size_t count, std::uintptr_t address, FILE* file) {
   long found = 0;
-  for (std::size_t i = 0; i + kLongestField <= count; i += kAlignment) {
+  for (std::size_t i = kChunkHeader; i + kLongestField <= count; i += kAlignment) {
     const std::uint64_t* object = words + i;
-    if (!has_references(object[kCounts])) continue;
+    if (!has_references(object[kCounts]) || !begins_a_chunk(object[-1])) continue;
     const unsigned long at = address + i * sizeof *words;
     if (contains(g_storage_classes, object[0])) {
       // Symbolic sizes are tagged in their upper bits.
@@ -108,7 +118,7 @@ long live_objects_write(const char* path) {
   auto* words = static_cast<std::uint64_t*>(mapped);
   long found = 0;
   for (const Range& range : heaps()) {
-    constexpr std::size_t kOverlap = kLongestField * sizeof *words / 16 * 16;
+    constexpr std::size_t kOverlap = (kChunkHeader + kLongestField) * sizeof *words / 16 * 16;
     for (std::uintptr_t at = range.begin; at < range.end;) {
       const std::size_t bytes = std::min<std::size_t>(kBufferBytes, range.end - at);
       if (copy(at, words, bytes)) found += write_objects(words, bytes / sizeof *words, at, file);
