@@ -158,6 +158,15 @@ def test_steps_of_the_profiler_and_errors_are_there(tmp_path):
     assert finding["rule"] == "out_of_memory"
 
 
+def test_a_snapshot_passes_no_gate(tmp_path):
+    """Its history may begin after the highest peak."""
+    path = saved(tmp_path / "s.pickle", snapshot(Allocator(9).run(100)))
+    baseline = tmp_path / "baseline.json"
+    result = recorded.tool("check", "--update", "--baseline", baseline, path)
+    assert result.returncode == 6 and "memory snapshot" in result.stdout + result.stderr
+    assert not baseline.exists()
+
+
 REFUSED = {
     "runs_code": (b"\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x0atouch pwned\x94\x85\x94R\x94.", "STACK_GLOBAL"),
     "old_protocol": (pickle.dumps({"segments": []}, protocol=1), "not a dc-memtrace trace"),

@@ -224,6 +224,8 @@ std::vector<std::string> unfit(const RunFacts& facts) {
     why.push_back(std::to_string(*facts.sequence_gaps) + " records are missing in its order");
   if (facts.state == "recording") why.emplace_back("it is still being recorded");
   if (facts.state == "recovered") why.emplace_back("its recorder died");
+  if (facts.of_snapshot())
+    why.emplace_back("it was made of a memory snapshot of torch, which does not say what came before its history");
   if (facts.exit.starts_with("signal ") ||
       (facts.exit.starts_with("exit ") && facts.exit != "exit 0" && facts.exit != "exit unseen"))
     why.push_back("its program failed (" + facts.exit + ")");
