@@ -84,7 +84,9 @@ std::span<const OwnerPath> Owners::paths_to(StorageId storage) const {
 const OwnerPath* Owners::path_to(StorageId storage) const {
   const std::span<const OwnerPath> to = paths_to(storage);
   const auto confirmed = std::ranges::find_if(to, &OwnerPath::confirmed);
-  return confirmed != to.end() ? &*confirmed : nullptr;
+  if (confirmed == to.end()) return nullptr;
+  // That no root led to it in a later scan is not proved, but then no variable of an earlier one holds it any more.
+  return confirmed->last_scan == to.front().last_scan || to.front().confirmed ? &*confirmed : nullptr;
 }
 
 }  // namespace dcmt::analyzer

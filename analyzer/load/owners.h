@@ -57,7 +57,8 @@ struct Owners {
   [[nodiscard]] const Container* container(ContainerId id) const;
   [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
-  /// The latest confirmed one that reads best; nullptr where there is none.
+  /// The latest confirmed one that reads best; nullptr where there is none, and where a later scan found others only,
+  /// none of them confirmed.
   [[nodiscard]] const OwnerPath* path_to(StorageId storage) const;
 };
 

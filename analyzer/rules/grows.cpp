@@ -186,6 +186,16 @@ bool only_cycles_hold(const TraceData& data, StorageId storage) {
   });
 }
 
+/// Whether the latest reading found the storage in a cycle, without proof yet: then it is not held as `by` says, if
+/// that is something else.
+bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId storage) {
+  const auto paths = data.owners.paths_to(storage);
+  if (paths.empty()) return false;
+  const std::string_view latest = data.text(paths.front().path);
+  if (!latest.starts_with("cycle ")) return false;
+  return by.path == nullptr || holder_of(data.text(by.path->path)) != holder_of(latest);
+}
+
 std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& rounds) {
   std::map<std::string, Group> groups;
   for (const auto& [stack, site] : sites_of(data, rounds)) {
@@ -196,7 +206,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
       const Held* held = data.owners.of(living.storage->id);
       HeldBy by = held != nullptr ? held_by(data, *held) : HeldBy();
       const bool seen = !by.containers.empty() || by.path != nullptr;
-      if (!seen) by = common;
+      if (!seen) by = is_in_another_cycle(data, common, living.storage->id) ? HeldBy() : common;
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
         Group& group = groups[std::string(data.text(container->path))];

@@ -129,6 +129,23 @@ TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
   EXPECT_EQ(findings.front().predicted_peak, Bytes(5000 + 700 + 100));
 }
 
+/// One reading found no root that leads to most of them, and a variable that still has the latest.
+TEST(Grows, WhatMayBeInACycleIsNotHeldByAVariableThatHadOne) {
+  TestTrace trace;
+  const HeldOf cycle{
+      .path = "cycle Kept.x → N._saved_result → Kept (through autograd nodes)", .otherwise = true, .confirmed = false};
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    trace.held(trace.allocate(100), step < 9 ? cycle : HeldOf{.path = "main: x", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  EXPECT_TRUE(analysis.findings.empty());
+  ASSERT_EQ(analysis.remarks.size(), 1u);
+  EXPECT_EQ(analysis.remarks.front().kind, RemarkKind::kGrows);
+  EXPECT_EQ(analysis.remarks.front().bytes, Bytes(900));
+}
+
 TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {
   TestTrace trace;
   program(trace, 12, [&](int step) {

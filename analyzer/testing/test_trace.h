@@ -43,6 +43,7 @@ struct HeldOf {
   std::string path = {};      ///< empty: no owner was found
   bool otherwise = false;     ///< something else leads to it, or may
   std::string type = "list";  ///< of the containers
+  bool confirmed = true;      ///< the path
 };
 
 /// An allocator gives up a request.
@@ -533,7 +534,7 @@ class TestTrace {
       const auto storage = static_cast<RowId>(handle) + 1;
       DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, 1, {}, of.otherwise}));
       if (!of.path.empty()) {
-        DCMT_RETURN_IF_ERROR(writer.write(OwnerRow{++owner, storage, 1, 1, 0, text(of.path), place, true}));
+        DCMT_RETURN_IF_ERROR(writer.write(OwnerRow{++owner, storage, 1, 1, 0, text(of.path), place, of.confirmed}));
       }
       for (const std::string& path : of.containers) {
         const auto [container, fresh] = containers.try_emplace(path, static_cast<RowId>(containers.size()) + 1);

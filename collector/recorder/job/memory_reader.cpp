@@ -1,5 +1,6 @@
 #include "collector/recorder/job/memory_reader.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +85,8 @@ std::optional<Expected<MemoryReading>> MemoryReader::take(bool wait) {
     Expected<MemoryReading> result = result_.get();
     // What was read is most of it: the rest is the graph of objects.
     if (result.ok()) needs_ = result->found.bytes_read + result->found.bytes_read / 3;
+    // The allocator keeps what the reading's thread gave back: with it, the next reading would not fit.
+    if (scope_ == scan::Scope::kAll) malloc_trim(0);
     return result;
   } catch (const std::exception& error) {  // no memory
     return Expected<MemoryReading>(Error{ErrorCode::kCannotRecord, error.what()});
