@@ -222,7 +222,6 @@ def test_a_bomb_ends_in_one_line_with_little_memory(bomb, tmp_path):
     recorded.one_line(result, 3)
 
 
-@pytest.mark.skipif(not FIXTURES, reason="tests/gpu/make_snapshot_fixture.py makes them on a GPU")
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_snapshots_of_torch_have_what_torch_counted(path, tmp_path):
     expected = json.loads(path.with_suffix(".json").read_text())
