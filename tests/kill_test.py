@@ -1,6 +1,6 @@
 """A job killed at any moment leaves a trace that opens, with nothing lost that was published.
 
-DCMT_KILL_RUNS says how often one is killed at any moment; six times without it. For each five of these one more is
+DCMT_KILL_RUNS says how often one is killed at any moment; four times without it. For each five of these one more is
 killed in backward, and one more while a thread changes chunks, at two points.
 """
 
@@ -22,7 +22,7 @@ import time
 import pytest
 import recorded
 
-RUNS = int(os.environ.get("DCMT_KILL_RUNS", "6"))
+RUNS = int(os.environ.get("DCMT_KILL_RUNS", "4"))
 FORCED_RUNS = (RUNS + 4) // 5
 RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "4"))
 PROGRAM = recorded.PROGRAMS / "endless_training.py"

@@ -164,7 +164,7 @@ gathered = torch.ops.cases.gather(weight, 0, 1)
 print(gathered.grad_fn.name())
 gathered.sum().backward()
 print(weight.grad.sum().item())
-""")
+""", "MulBackward0\n2000.0\n")
 
 
 def test_scopes_that_end_on_another_thread_do_not_hide_steps(run):

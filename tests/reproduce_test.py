@@ -370,7 +370,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", recorded.some(FUNCTIONS, 2))
 def test_parameters_that_functions_gather(tmp_path, name):
     program, findings = FUNCTIONS[name]
     (tmp_path / "sharding").mkdir()
@@ -386,7 +386,7 @@ def test_parameters_that_functions_gather(tmp_path, name):
     assert len(replay["findings"]) == findings
 
 
-@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 5))
 def test_every_finding_is_found_again(tmp_path, name):
     program, findings = PROGRAMS[name]
     trace = record(tmp_path / "out", program)

@@ -1,4 +1,4 @@
-"""Small programs that gather and release: recorded with detail `lifetimes`, and once without the tool."""
+"""Small programs that gather and release: recorded with detail `lifetimes`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ lib.define("release(Tensor(a) t, int graph, int id, int n) -> Tensor(a)")
 
 @pytest.fixture
 def run(tmp_path):
-    def run_program(text: str):
+    def run_program(text: str, output: str = ""):
         operators = tmp_path / "operators.toml"
         operators.write_text(OPERATORS)
         program = tmp_path / "program.py"
@@ -40,10 +40,9 @@ def run(tmp_path):
             "run", "-o", folder, "--operators", operators, "--", recorded.sys.executable, program
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
-        plain = recorded.python(program)
         # No case has an operator for every row of the table.
         errors = [line for line in result.stderr.splitlines() if "operators.toml:" not in line]
-        assert (plain.stdout, plain.stderr.splitlines()) == (result.stdout, errors), "the job's output changed"
+        assert (result.stdout, errors) == (output, []), "the job's output changed"
         (trace,) = recorded.traces(folder)
         (seen,) = recorded.report(folder)
         return trace, seen
