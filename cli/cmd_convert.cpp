@@ -1,15 +1,19 @@
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "cli/child_output.h"
 #include "cli/commands.h"
+#include "cli/converted.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
+#include "cli/json_writer.h"
 #include "cli/long_work.h"
 #include "cli/new_file.h"
 #include "cli/text.h"
@@ -25,7 +29,7 @@ namespace {
 
 struct Options {
   std::string input, to, output, table = "lifetimes", python = "python3";
-  bool force = false, redact = false;
+  bool force = false, redact = false, json = false;
 };
 
 /// A trace that was read for its rows; findings are not looked for.
@@ -49,9 +53,10 @@ Expected<Source> read_source(const std::string& input, const analyzer::Watch& wa
   return Source{std::move(trace), std::move(data)};
 }
 
-/// What is not in the file, on standard error.
-void say_what_is_missing(const analyzer::TraceData& data) {
-  if (!data.has_sums_only()) return;
+/// What is not in the file, on standard error too.
+void say_what_is_missing(const analyzer::TraceData& data, Converted& converted) {
+  converted.sums_only = data.has_sums_only();
+  if (!converted.sums_only) return;
   print_note(
       printable(data.path) +
       ": of some steps the trace has sums only; their blocks are not written, but their peaks are in the curve.");
@@ -70,13 +75,13 @@ Status csv(Source& source, const Options& options, std::ostream& out, const anal
                                   : convert::write_lifetimes_csv(source.data, out, watch);
 }
 
-Status write_stream(const Options& options, const std::string& path, Write write) {
+Status write_stream(const Options& options, const std::string& path, Write write, Converted& converted) {
   Expected<Source> source = [&] {
     const LongWork work(printable(options.input));
     return read_source(options.input, work.watch());
   }();
   if (!source.ok()) return source.error();
-  say_what_is_missing(source->data);
+  say_what_is_missing(source->data, converted);
   const LongWork work(printable(options.output), "writing");
   std::ofstream out(path, std::ios::binary);
   DCMT_RETURN_IF_ERROR(write(*source, options, out, work.watch()));
@@ -86,7 +91,7 @@ Status write_stream(const Options& options, const std::string& path, Write write
 }
 
 /// By a Python that has pyarrow, from the CSV. Nothing of the trace is run.
-Status write_parquet(const Options& options, const std::string& path) {
+Status write_parquet(const Options& options, const std::string& path, Converted& converted) {
   const ScratchFolder folder;
   if (folder.path().empty()) return {ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
   const std::string table = (folder.path() / "table.csv").string();
@@ -94,7 +99,7 @@ Status write_parquet(const Options& options, const std::string& path) {
     return {ErrorCode::kCannotRecord, options.python + " has no pyarrow (" + printable(*failure) +
                                           "). Install it there, name another Python with --python, or use --to csv."};
   }
-  DCMT_RETURN_IF_ERROR(write_stream(options, table, csv));
+  DCMT_RETURN_IF_ERROR(write_stream(options, table, csv, converted));
   const std::string script = (data_folder() / "csv_to_parquet.py").string();
   if (const auto failure = failure_of(options.python, {"-I", script, table, path})) {
     return {ErrorCode::kIo,
@@ -121,26 +126,32 @@ Status write_trace(const Options& options, const std::string& path) {
   return convert::write_snapshot_trace(read, path, work.watch());
 }
 
-Status write_as_asked(const Options& options, const std::string& path) {
+Status write_as_asked(const Options& options, const std::string& path, Converted& converted) {
   if (options.to == "trace") return write_trace(options, path);
-  if (options.to == "parquet") return write_parquet(options, path);
-  return write_stream(options, path, options.to == "csv" ? csv : options.to == "perfetto" ? perfetto : snapshot);
+  if (options.to == "parquet") return write_parquet(options, path, converted);
+  const Write write = options.to == "csv" ? csv : options.to == "perfetto" ? perfetto : snapshot;
+  return write_stream(options, path, write, converted);
 }
 
-Status convert_file(const Options& options) {
+Status convert_file(const Options& options, Converted& converted) {
   if (options.redact && options.to != "trace") {
     return {ErrorCode::kUsage,
             "--redact makes a copy of a trace: use it with --to trace, and convert that copy further."};
   }
   NewFile file(options.output);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
-  DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part()));
+  DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part(), converted));
+  std::error_code ignored;
+  converted.bytes = Bytes(static_cast<std::int64_t>(std::filesystem::file_size(file.part(), ignored)));
   return file.keep();
 }
 
 int run_convert(const Options& options) {
-  const Status done = convert_file(options);
-  return done.ok() ? kExitOk : print_error(done.error());
+  Converted converted{printable(options.input), printable(options.output), options.to, {}, options.redact};
+  if (options.to == "csv" || options.to == "parquet") converted.table = options.table;
+  if (const Status done = convert_file(options, converted); !done.ok()) return print_error(done.error());
+  if (options.json) std::cout << JsonDocument("convert").with(converted);
+  return kExitOk;
 }
 
 }  // namespace
@@ -164,6 +175,7 @@ void add_convert_command(CLI::App& app, int& exit_code) {
   command->add_flag("--redact", options->redact,
                     "Of --to trace: a copy without paths, names, source lines and arguments, for a public issue");
   command->add_flag("--force", options->force, "Replace the file if it is there");
+  command->add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
   command->footer(
       "Examples:\n"
       "  dc-memtrace convert out/rank0.dcmt --to snapshot -o rank0.pickle   for pytorch.org/memory_viz\n"

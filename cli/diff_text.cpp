@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "cli/check_text.h"
 
@@ -54,13 +55,14 @@ std::string place(const LineDifference& line) {
   return text;
 }
 
+/// What one line explains of a number.
 std::string line_text(const LineDifference& line) {
-  return fmt::format("    {}  {}  {}{}{}\n", right(percent(line.share, 0), 5), right(signed_bytes(line.change), 16),
-                     place(line), line.caller.empty() ? "" : ", called at " + line.caller,
-                     line.holder.empty() ? "" : ", held by " + line.holder);
+  return fmt::format("    {}  {}  {}{}", right(percent(line.share, 0), 5), right(signed_bytes(line.change), 16),
+                     place(line), line.caller.empty() ? "" : ", called at " + line.caller);
 }
 
-/// Only peaks and growth have lines; the first one that explains what the ones before it do not is shown with them.
+/// Only peaks and growth have lines. Those that explain a number before are not shown again; one line may have another
+/// holder at another peak.
 std::string numbers_text(const std::vector<NumberDifference>& numbers) {
   std::size_t names = 0;
   std::size_t widest = 0;
@@ -70,21 +72,24 @@ std::string numbers_text(const std::vector<NumberDifference>& numbers) {
     widest = std::max({widest, value(number.before).size(), value(number.after).size()});
   }
   std::string text;
-  std::string said;
+  std::set<std::string> said;
   for (const NumberDifference& number : numbers) {
+    const bool growth = number.name == "growth.step";
     const bool share = number.before.value_or(0) > 0;
     text += fmt::format("  {}  {} → {}  {}{}\n", left(number.name, names), right(value(number.before), widest),
                         right(value(number.after), widest), (number.change() > 0 ? "+" : "") + grouped(number.change()),
                         share ? fmt::format(" ({:+.1f} %)", 100.0 * static_cast<double>(number.change()) /
                                                                 static_cast<double>(*number.before))
                               : "");
-    std::string lines;
+    std::string lines, with_holders;
     for (const LineDifference& line : number.lines) {
       constexpr double kLeast = 0.02;
-      if (line.share >= kLeast) lines += line_text(line);
+      if (line.share < kLeast) continue;
+      lines += line_text(line);
+      with_holders += line_text(line) + (growth ? ", by all steps" : "") +
+                      (line.holder.empty() ? "" : ", held by " + line.holder) + "\n";
     }
-    if (lines != said) text += lines;
-    if (!lines.empty()) said = lines;
+    if (said.insert(lines).second) text += with_holders;
   }
   return text;
 }
@@ -93,8 +98,9 @@ std::string steps_text(const Difference& difference) {
   const std::int64_t common = std::min(difference.steps_before, difference.steps_after);
   std::string text;
   if (difference.steps_before != difference.steps_after) {
-    text += fmt::format("  steps       {} and {}; the first {} are compared\n", difference.steps_before,
-                        difference.steps_after, common);
+    text +=
+        fmt::format("  steps       {} and {}: each step of the first {} is compared, other numbers are of all steps\n",
+                    difference.steps_before, difference.steps_after, common);
   }
   if (difference.steps.empty()) return text;
   const StepDifference& first = difference.steps.front();
@@ -104,34 +110,49 @@ std::string steps_text(const Difference& difference) {
 }
 
 std::string finding_line(const FindingChange& finding) {
-  std::string text = fmt::format("  {}  {}", left(name_of(finding.became), 6), finding.title);
+  std::string text = fmt::format("  finding {}: {}", name_of(finding.became), finding.title);
   if (!finding.holder.empty()) text += fmt::format(", held by {}", finding.holder);
   if (!finding.file.empty()) text += fmt::format(", made at {}:{}", path_from_here(finding.file), finding.line);
   return text + fmt::format(": {} → {} B\n", grouped(finding.before.value), grouped(finding.after.value));
 }
 
+std::string runs_of(const Difference& difference) {
+  return fmt::format("{} → {}{}", difference.before, difference.after,
+                     difference.rank >= 0 ? fmt::format(", rank {}", difference.rank) : "");
+}
+
+/// What differs most.
 std::string headline(const Difference& difference) {
-  const std::string what = fmt::format("{} → {}{}", difference.before, difference.after,
-                                       difference.rank >= 0 ? fmt::format(", rank {}", difference.rank) : "");
-  if (difference.equal_runs()) return what + ": no difference";
-  if (difference.numbers.empty()) return what + ": the same bytes and counts";
+  if (difference.equal_runs()) return "no difference";
+  if (difference.numbers.empty()) return "the same bytes and counts";
   const NumberDifference& most = difference.numbers.front();
-  std::string text = fmt::format("{}: {} {}{}", what, most.name, most.change() > 0 ? "+" : "", grouped(most.change()));
+  std::string text = fmt::format("{} {}{}", most.name, most.change() > 0 ? "+" : "", grouped(most.change()));
   if (most.lines.empty()) return text;
   return text + fmt::format(", {} of it from {}", percent(most.lines.front().share, 0), place(most.lines.front()));
+}
+
+std::string details(const Difference& difference) {
+  std::string text = "  operators   " + order_sentence(difference.order) + "\n";
+  if (difference.equal_runs()) return text;
+  text += steps_text(difference) + numbers_text(difference.numbers);
+  for (const FindingChange& finding : difference.findings) text += finding_line(finding);
+  if (difference.equal > 0) text += fmt::format("  {} equal\n", counted(difference.equal, "other number"));
+  return text;
 }
 
 }  // namespace
 
 std::string diff_text(const analyzer::RunsDifference& runs, const Style& style) {
   std::string text = runs_table(runs.runs, style);
+  const Difference* shown = nullptr;
   for (const Difference& difference : runs.differences) {
-    text += "\n" + style.bold(headline(difference)) + "\n";
-    text += "  operators   " + order_sentence(difference.order) + "\n";
-    if (difference.equal_runs()) continue;
-    text += steps_text(difference) + numbers_text(difference.numbers);
-    for (const FindingChange& finding : difference.findings) text += finding_line(finding);
-    if (difference.equal > 0) text += fmt::format("  {} equal\n", counted(difference.equal, "other number"));
+    const bool of_one_run = shown != nullptr && shown->after == difference.after;
+    const bool alike = of_one_run && headline(*shown) == headline(difference) && details(*shown) == details(difference);
+    const std::string what = alike ? fmt::format("the same as rank {}", shown->rank) : headline(difference);
+    text += "\n" + style.bold(runs_of(difference) + ": " + what) + "\n";
+    if (alike) continue;
+    text += details(difference);
+    shown = &difference;
   }
   return text;
 }

@@ -22,6 +22,7 @@
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_views.h"
 #include "analyzer/testing/test_trace.h"
+#include "cli/converted.h"
 #include "cli/doctor.h"
 #include "cli/inputs.h"
 #include "cli/json_schema.h"
@@ -307,6 +308,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   snapshot.pid.reset();
   snapshot.core = "core.4711";
   schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a core file");
+  schema.check(Json::parse(JsonDocument("convert").with(Converted{"a.dcmt", "a.csv", "csv", "curve"})), "convert",
+               "convert");
   schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
                "doctor", "doctor");
   std::ostringstream without_traces;
@@ -336,10 +339,11 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<gate::Checks>();
   model.add<model::Snapshot>();
   model.add<Diagnosis>();
+  model.add<Converted>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor"}) {
+  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "convert"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

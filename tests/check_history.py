@@ -1,6 +1,7 @@
 """A replayed history of a small training repository under `check`: harmless commits pass, each bad one fails with its file
 and line. Long: run by scripts/soak. DCMT_HISTORY is the number of harmless commits (20); each bad one is on a branch of its
-own, off the history at that time."""
+own, off the history at that time. Of two ranks, every fourth of the harmless commits and each bad one are run. Commits take
+turns with instruction sets and numbers of threads other than the baseline's, as the machines of a CI do."""
 
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ import pytest
 import recorded
 
 HARMLESS = int(os.environ.get("DCMT_HISTORY", "20"))
+MACHINES = [
+    {}, {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"}, {"OMP_NUM_THREADS": "1"},
+    {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "3"},
+]  # fmt: skip
+COMMANDS = {1: [sys.executable], 2: [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]}
 
 MODEL = '''{comments}import torch
 from torch import nn
@@ -61,9 +67,14 @@ def main():
     model = {net}()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 #main
+    if "RANK" in os.environ:
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model)
     data = torch.randn(6, 512, 256)
     for {index} in range(6):
         {step}(model, optimizer, data[{index}].clone())
+    if "RANK" in os.environ:
+        torch.distributed.destroy_process_group()
 
 
 main()
@@ -144,7 +155,7 @@ class Bad:
 
 
 BAD = [
-    Bad("0.6 % in forward", "forward", "        spare = torch.zeros(17000)\n"),
+    Bad("0.6 % in forward", "forward", "        self.spare = torch.zeros(17000)\n"),
     Bad("50 % in forward", "forward", "        spare = torch.zeros(1400000)\n"),
     Bad("1 MiB through backward", "step", "    spare = torch.ones(262144)\n"),
     Bad("a buffer of the model", "init", '        self.register_buffer("table", torch.zeros(50000))\n'),
@@ -165,9 +176,11 @@ def write(folder: pathlib.Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-def check(folder: pathlib.Path, *options: str) -> tuple[int, dict, str]:
-    result = recorded.tool("check", "--json", "--recordings", "1", *options, "--baseline", "net.json", "--",
-                           sys.executable, "train.py", cwd=folder, timeout=600)
+def check(folder: pathlib.Path, ranks: int, machine: dict[str, str]) -> tuple[int, dict, str]:
+    """One rank is deterministic; of two, the threads of gloo free a few bytes earlier or later."""
+    once = ["--recordings", "1"] if ranks == 1 else []
+    result = recorded.tool("check", "--json", *once, "--baseline", "net.json", cwd=folder, timeout=600,
+                           env=recorded.environment(**machine))
     checks = json.loads(result.stdout)["checks"] if result.stdout.startswith("{") else [{}]
     return result.returncode, checks[0] if checks else {}, result.stdout + result.stderr
 
@@ -186,21 +199,37 @@ def history() -> list[tuple[str, Repository, Bad | None]]:
     return commits
 
 
+def cases():
+    """Each commit with the ranks that it runs with and the machine that it runs on."""
+    for place, (name, repository, bad) in enumerate(history()):
+        machine = MACHINES[place % len(MACHINES)]
+        yield pytest.param(1, machine, name, repository, bad, id=name)
+        if bad or place % 4 == 0:
+            machine = MACHINES[place // 4 % len(MACHINES)]
+            yield pytest.param(2, machine, name, repository, bad, id=f"{name}, 2 ranks")
+
+
 @pytest.fixture(scope="module")
-def workload(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("history")
-    write(folder, Repository().files())
-    result = recorded.tool("check", "--update", "--baseline", "net.json", "--", sys.executable, "train.py", cwd=folder,
-                           timeout=600)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return folder
+def workloads(tmp_path_factory):
+    """The folder of the repository's first commit with its baseline, by the number of ranks."""
+    folders = {}
+    for ranks, command in COMMANDS.items():
+        folder = folders[ranks] = tmp_path_factory.mktemp("history")
+        write(folder, Repository().files())
+        result = recorded.tool("check", "--update", "--baseline", "net.json", "--", *command, "train.py", cwd=folder,
+                               timeout=600)
+        assert result.returncode == 0, result.stdout + result.stderr
+        (section,) = (value for value in json.loads((folder / "net.json").read_text()).values() if isinstance(value, dict))
+        assert section["workload"]["ranks"] == ranks
+    return folders
 
 
-@pytest.mark.parametrize(("name", "repository", "bad"), [pytest.param(*each, id=each[0]) for each in history()])
-def test_commit(workload, name, repository, bad):
+@pytest.mark.parametrize(("ranks", "machine", "name", "repository", "bad"), cases())
+def test_commit(workloads, ranks, machine, name, repository, bad):
+    workload = workloads[ranks]
     files = repository.files({bad.place: bad.line} if bad else None)
     write(workload, files)
-    code, verdict, said = check(workload)
+    code, verdict, said = check(workload, ranks, machine)
     if bad is None:
         assert code == 0, f"{name}: a false failure\n{said}"
         return

@@ -212,5 +212,7 @@ def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
     assert (here / "dc-memtrace-check" / "net.json").exists()
     assert list((here / "dc-memtrace-check" / "net-1").glob("*.dcmt"))
     assert (here / "dc-memtrace.sarif").exists() and "## Memory" in (here / "summary.md").read_text()
+    (here / "train.py").write_text(PROGRAM.replace("ones(256, 256)", "ones(96, 256)"))
+    assert recorded.tool("check", "--recordings", "1", "--baseline", "memory").returncode == 5
     (here / "train.py").write_text("raise SystemExit(3)\n")
     assert recorded.tool("check", "--baseline", "memory").returncode == 7

@@ -51,6 +51,17 @@ def curve_of(trace, device):
     return recorded.query(trace, f"SELECT seq, ns, bytes FROM allocated WHERE device = '{device}' ORDER BY seq")
 
 
+@pytest.mark.parametrize(("to", "table"), [("csv", "curve"), ("perfetto", None)])
+def test_what_was_written_is_said_as_json(trace, tmp_path, to, table):
+    output = tmp_path / "written"
+    result = recorded.tool("convert", trace, "--to", to, "-o", output, "--json", *(["--table", table] if table else []))
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {
+        "version": 1, "command": "convert", "input": str(trace), "output": str(output), "to": to, "table": table,
+        "redacted": False, "sums_only": False, "bytes": output.stat().st_size,
+    }  # fmt: skip
+
+
 def test_torch_opens_the_snapshot_and_shows_who_holds_what(trace, tmp_path):
     path = converted(trace, "snapshot", tmp_path / "s.pickle")
     program = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 
@@ -162,6 +163,44 @@ def test_the_copy_says_the_same_in_bytes(both):
     before, after = essence(trace), essence(redacted)
     assert after == before
     assert before["findings"]
+
+
+def counts_of(trace, baseline):
+    result = recorded.tool("check", "--update", "--baseline", baseline, trace)
+    assert result.returncode == 0, result.stdout + result.stderr
+    sections = [value for value in json.loads(baseline.read_text()).values() if isinstance(value, dict)]
+    return {name: fact["count"] for name, fact in sections[0].items() if name.startswith("gathers")}
+
+
+def test_gathers_keep_their_origins(tmp_path):
+    """By frames of libraries, and by frames and operators of a table of the user's own, of which no name stays."""
+    trace = written_trace.Trace(tmp_path / "gathers.dcmt")
+    places = [("/home/me/lib/python3.11/site-packages/torch/fsdp/_state.py", "pre_forward", "dc::gather"),
+              ("/home/me/train.py", "hidden", "secret[1]::gather_all"), ("/home/me/clandestine/probe.py", "<lambda>", "dc::gather"),
+              ("/home/me/train.py", "hidden", "dc::gather")]  # fmt: skip
+    rows = ("hook\t\ttorch/fsdp/_state.py\tpre_*\t\ncovert stage\tsecret*::gather_*\t\t\t\n"
+            "profiling\t\tclandestine/probe.py\t\ttrial\n")  # fmt: skip
+    for key, (file, function, name) in enumerate(places):
+        frame = trace.moment()
+        trace.insert("frame", id=frame, file=trace.string(file), function=trace.string(function), line=7)
+        trace.insert("stack", id=frame, frame=frame)
+        trace.lifetime("storage", storage := trace.moment(), None, address=4096 * storage, bytes=1024, first_seen=0)
+        at = trace.moment()
+        trace.mark(at, at, "gather", name=trace.string(name), graph=0, key=key, storage=storage, bytes=1024, stack=frame)
+        release, settled = trace.moment(), trace.moment()
+        trace.release(release, key, storage, settled, 0)
+        trace.moment()
+    trace.save()
+    with sqlite3.connect(tmp_path / "gathers.dcmt") as database:
+        database.execute("INSERT OR REPLACE INTO meta VALUES('origins', ?)", [rows])
+    before = counts_of(tmp_path / "gathers.dcmt", tmp_path / "before.json")
+    assert before == {"gathers": 3, "gathers.hook": 1, "gathers.covert_stage": 1, "gathers.dc::gather": 1}
+    redacted = tmp_path / "redacted.dcmt"
+    assert recorded.tool("convert", tmp_path / "gathers.dcmt", "--to", "trace", "--redact", "-o", redacted).returncode == 0
+    after = counts_of(redacted, tmp_path / "after.json")
+    assert after["gathers.hook"] == 1 and sorted(after.values()) == sorted(before.values())
+    content = redacted.read_bytes()
+    assert not [word for word in (b"covert", b"secret", b"clandestine", b"hidden", b"pre_") if word in content]
 
 
 def test_equal_names_stay_equal(both):

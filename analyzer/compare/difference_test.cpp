@@ -96,6 +96,9 @@ TEST(MemoryFacts, WhatEachStepAddsIsGrowth) {
 TEST(MemoryFacts, SizesOfStepsAreNotThoseOfWeights) {
   EXPECT_EQ(Training{.planted = kMiB}.facts().sizes, (std::vector<Bytes>{Bytes(4 * kMiB), Bytes(kMiB)}));
   EXPECT_EQ(Training{.planted = 2 * kMiB}.facts().sizes, std::vector<Bytes>{Bytes(4 * kMiB)});
+  // What a leak keeps is no weight to those who look for what steps make.
+  EXPECT_EQ((Training{.planted = kMiB, .keeps = true}.facts().made),
+            (std::vector<Bytes>{Bytes(kMiB), Bytes(4 * kMiB)}));
 }
 
 TEST(Difference, EqualRunsDoNotDiffer) {

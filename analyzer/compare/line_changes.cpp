@@ -1,7 +1,10 @@
 #include "analyzer/compare/line_changes.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "trace/base/followed_bytes.h"
@@ -22,23 +25,46 @@ Numbers bytes_of(const LinesOfFunction& lines) {
   return bytes;
 }
 
-/// Pairs of positions with equal numbers, as many as can be in order.
-std::vector<std::pair<std::size_t, std::size_t>> in_common(const Numbers& a, const Numbers& b) {
+/// What it takes to make one sequence of numbers of another one: bytes first, and of ways with as many bytes the one
+/// that changes numbers least for their size.
+struct Cost {
+  std::int64_t bytes = 0;
+  double relative = 0;
+
+  [[nodiscard]] Cost plus(std::int64_t before, std::int64_t now) const {
+    const std::int64_t by = std::abs(now - before);
+    return {bytes + by,
+            relative + static_cast<double>(by) / static_cast<double>(std::max<std::int64_t>({1, before, now}))};
+  }
+  auto operator<=>(const Cost&) const = default;
+};
+
+/// Pairs of positions that stand for one line, in order, so that what is left changes least.
+std::vector<std::pair<std::size_t, std::size_t>> aligned(const Numbers& a, const Numbers& b) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
   // Functions have few lines that allocate.
-  constexpr std::size_t kMost = 2000;
-  if (a.size() > kMost || b.size() > kMost) return {};
-  std::vector<std::vector<std::uint16_t>> longest(a.size() + 1, std::vector<std::uint16_t>(b.size() + 1));
-  for (std::size_t i = a.size(); i-- > 0;) {
-    for (std::size_t j = b.size(); j-- > 0;) {
-      longest[i][j] = a[i] == b[j] ? static_cast<std::uint16_t>(longest[i + 1][j + 1] + 1)
-                                   : std::max(longest[i + 1][j], longest[i][j + 1]);
+  constexpr std::size_t kMost = 1000;
+  if (a.size() > kMost || b.size() > kMost) {
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) pairs.emplace_back(i, i);
+    return pairs;
+  }
+  std::vector<std::vector<Cost>> least(a.size() + 1, std::vector<Cost>(b.size() + 1));
+  for (std::size_t i = a.size() + 1; i-- > 0;) {
+    for (std::size_t j = b.size() + 1; j-- > 0;) {
+      const bool was = i < a.size();
+      const bool is = j < b.size();
+      if (was && is) {
+        least[i][j] = std::min(
+            {least[i + 1][j + 1].plus(a[i], b[j]), least[i + 1][j].plus(a[i], 0), least[i][j + 1].plus(0, b[j])});
+      } else if (was || is) {
+        least[i][j] = was ? least[i + 1][j].plus(a[i], 0) : least[i][j + 1].plus(0, b[j]);
+      }
     }
   }
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j]) {
+    if (least[i][j] == least[i + 1][j + 1].plus(a[i], b[j])) {
       pairs.emplace_back(i++, j++);
-    } else if (longest[i + 1][j] >= longest[i][j + 1]) {
+    } else if (least[i][j] == least[i + 1][j].plus(a[i], 0)) {
       ++i;
     } else {
       ++j;
@@ -47,24 +73,62 @@ std::vector<std::pair<std::size_t, std::size_t>> in_common(const Numbers& a, con
   return pairs;
 }
 
+/// A function before and now; one of the two may be empty.
+struct Function {
+  std::string name;
+  Numbers before;
+  LinesOfFunction now;
+};
+
+/// Numbers of `of` that `in` does not have, as often as it has them more.
+Numbers surplus(Numbers of, Numbers in) {
+  std::ranges::sort(of);
+  std::ranges::sort(in);
+  Numbers more;
+  std::ranges::set_difference(of, in, std::back_inserter(more));
+  return more;
+}
+
+void take_last(Numbers& numbers, std::int64_t number) {
+  numbers.erase(std::next(std::find(numbers.rbegin(), numbers.rend(), number)).base());
+}
+
+void take_last(LinesOfFunction& lines, std::int64_t bytes) {
+  const auto at =
+      std::find_if(lines.rbegin(), lines.rend(), [&](const auto* line) { return line->bytes.value == bytes; });
+  lines.erase(std::next(at).base());
+}
+
+/// Lines that a function that is new has of another one, or one that is gone left to another one, are no change.
+void take_out_moved(std::vector<Function>& functions) {
+  for (Function& to : functions) {
+    for (Function& from : functions) {
+      if (&to == &from || (!to.before.empty() && !from.now.empty())) continue;
+      Numbers more = surplus(bytes_of(to.now), to.before);
+      Numbers less = surplus(from.before, bytes_of(from.now));
+      Numbers moved;
+      std::ranges::set_intersection(more, less, std::back_inserter(moved));
+      for (const std::int64_t each : moved) {
+        take_last(from.before, each);
+        take_last(to.now, each);
+      }
+    }
+  }
+}
+
 class Changes {
  public:
-  void match(const std::string& function, const Numbers& before, const LinesOfFunction& now) {
-    std::vector<std::pair<std::size_t, std::size_t>> equal = in_common(before, bytes_of(now));
-    equal.emplace_back(before.size(), now.size());
+  void match(const Function& function) {
+    const Numbers& before = function.before;
+    const LinesOfFunction& now = function.now;
+    std::vector<std::pair<std::size_t, std::size_t>> same = aligned(before, bytes_of(now));
+    same.emplace_back(before.size(), now.size());
     std::size_t i = 0;
     std::size_t j = 0;
-    for (const auto& [to_before, to_now] : equal) {
-      // Between two lines that are equal, as many as there are of both are the same ones, changed.
-      for (; i < to_before || j < to_now; ++i, ++j) {
-        const bool was = i < to_before;
-        const bool is = j < to_now;
-        add(function, was ? before[i] : 0, is ? now[j] : nullptr);
-        if (!was) --i;
-        if (!is) --j;
-      }
-      i = to_before + 1;
-      j = to_now + 1;
+    for (const auto& [to_before, to_now] : same) {
+      for (; i < to_before; ++i) add(function.name, before[i], nullptr);
+      for (; j < to_now; ++j) add_new(now, j);
+      if (i < before.size() && j < now.size()) add(function.name, before[i++], now[j++]);
     }
   }
   void add(const std::string& function, std::int64_t before, const AllocationLine* now) {
@@ -84,6 +148,16 @@ class Changes {
   }
 
  private:
+  /// Which of neighbours with the same bytes is the new one, bytes do not say.
+  void add_new(const LinesOfFunction& lines, std::size_t at) {
+    const std::size_t had = changes_.size();
+    add("", 0, lines[at]);
+    if (changes_.size() == had) return;
+    const auto alike = [&](std::size_t other) { return lines[other]->bytes == lines[at]->bytes; };
+    for (std::size_t i = at; i > 0 && alike(i - 1); --i) changes_.back().or_lines.push_back(*lines[i - 1]);
+    for (std::size_t i = at + 1; i < lines.size() && alike(i); ++i) changes_.back().or_lines.push_back(*lines[i]);
+  }
+
   std::vector<LineChange> changes_;
 };
 
@@ -96,7 +170,7 @@ double likeness(const std::string& gone, const Numbers& before, const std::strin
   double alike = 0;
   double before_bytes = 0;
   double now_bytes = 0;
-  for (const auto& [i, j] : in_common(before, now)) alike += static_cast<double>(before[i]);
+  for (const auto& [i, j] : aligned(before, now)) alike += before[i] == now[j] ? static_cast<double>(before[i]) : 0;
   for (const std::int64_t each : before) before_bytes += static_cast<double>(each);
   for (const std::int64_t each : now) now_bytes += static_cast<double>(each);
   const double share = alike / std::max({1.0, before_bytes, now_bytes});
@@ -162,6 +236,7 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
     }
   }
   Changes changes;
+  std::vector<Function> matched;
   Composition gone = before;
   std::map<std::string, LinesOfFunction> fresh;
   for (const auto& [function, lines] : functions) {
@@ -170,7 +245,7 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
       fresh[function] = lines;
       continue;
     }
-    changes.match(function, same->second, lines);
+    matched.push_back({function, same->second, lines});
     gone.erase(same);
   }
   if (shortened) {
@@ -195,15 +270,36 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
     const auto was = gone.find(pair.gone);
     const auto is = fresh.find(pair.fresh);
     if (was == gone.end() || is == fresh.end()) continue;
-    changes.match(pair.fresh, was->second, is->second);
+    matched.push_back({pair.fresh, was->second, is->second});
     gone.erase(was);
     fresh.erase(is);
   }
-  for (const auto& [function, lines] : fresh) changes.match(function, {}, lines);
-  for (const auto& [function, bytes] : gone) {
-    for (const std::int64_t each : bytes) changes.add(function, each, nullptr);
-  }
+  for (const auto& [function, lines] : fresh) matched.push_back({function, {}, lines});
+  for (const auto& [function, bytes] : gone) matched.push_back({function, bytes, {}});
+  take_out_moved(matched);
+  for (const Function& each : matched) changes.match(each);
   return changes.take();
+}
+
+void settle_by_others(std::vector<std::vector<LineChange>>& facts) {
+  using Place = std::pair<std::string, std::int64_t>;
+  const auto place_of = [](const AllocationLine& line) { return Place(line.file, line.line); };
+  std::map<Place, int> named;
+  for (const std::vector<LineChange>& changes : facts) {
+    for (const LineChange& each : changes) {
+      if (each.change > 0 && each.or_lines.empty()) ++named[place_of(each.line)];
+    }
+  }
+  for (std::vector<LineChange>& changes : facts) {
+    for (LineChange& each : changes) {
+      int most = named[place_of(each.line)];
+      for (AllocationLine& other : each.or_lines) {
+        if (named[place_of(other)] <= most) continue;
+        most = named[place_of(other)];
+        std::swap(each.line, other);
+      }
+    }
+  }
 }
 
 std::vector<LineShare> shares_of(const std::vector<LineChange>& changes, std::int64_t change) {

@@ -25,12 +25,19 @@ struct LineChange {
   AllocationLine line;  ///< as it is now; of a line that is gone, its function alone
   Bytes before;
   std::int64_t change = 0;  ///< bytes now less bytes before
+  /// Of a new line: its neighbours with the same bytes. One of them may be the new one instead.
+  std::vector<AllocationLine> or_lines = {};
 };
 
-/// The lines whose bytes differ, most growth first. Lines of one function are matched in their order, those of a
-/// function that `before` does not have with those of the most similar one that is gone. If `before` has a "rest",
-/// lines smaller than each that it names count as such.
+/// The lines whose bytes differ, most growth first. Lines of one function are matched in their order, so that they
+/// change least; those of a function that `before` does not have with those of the most similar one that is gone. Lines
+/// that moved into a new function, or out of one that is gone, are no change. If `before` has a "rest", lines smaller
+/// than each that it names count as such.
 [[nodiscard]] std::vector<LineChange> line_changes(const Composition& before, const std::vector<AllocationLine>& now);
+
+/// Changes of several peaks of one run: where it is open which of several lines is new (`or_lines`), it is the one that
+/// most of the other peaks name.
+void settle_by_others(std::vector<std::vector<LineChange>>& facts);
 
 /// A line's part in a change of a sum.
 struct LineShare {

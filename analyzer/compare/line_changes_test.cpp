@@ -49,6 +49,59 @@ TEST(LineChanges, ARenamedFunctionWithANewLineIsTheOneThatItIsMostLike) {
   EXPECT_EQ(changes[0].line.line, 4);
 }
 
+TEST(LineChanges, LinesThatMovedIntoANewFunctionOrOutOfOneThatIsGoneAreNoChange) {
+  EXPECT_TRUE(line_changes({{"m.py step", {100, 200, 300}}},
+                           {line("m.py step", 11, 200), line("m.py step", 12, 300), line("m.py loss", 20, 100)})
+                  .empty());
+  EXPECT_TRUE(line_changes({{"m.py step", {200}}, {"m.py loss", {100}}},
+                           {line("m.py step", 11, 100), line("m.py step", 12, 200)})
+                  .empty());
+  const std::vector<LineChange> changes = line_changes(
+      {{"m.py step", {100, 200, 300}}},
+      {line("m.py step", 11, 60), line("m.py step", 12, 200), line("m.py step", 13, 300), line("m.py loss", 20, 100)});
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].line.line, 11);
+}
+
+TEST(LineChanges, AmongLinesThatBothStayedNothingHasMoved) {
+  const std::vector<LineChange> changes =
+      line_changes({{"m.py f", {100, 500}}, {"m.py g", {40}}},
+                   {line("m.py f", 1, 500), line("m.py g", 2, 40), line("m.py g", 3, 100)});
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].line.line, 3);
+  EXPECT_EQ(changes[1].change, -100);
+}
+
+TEST(LineChanges, OfTwoWaysToExplainTheOneThatChangesLessIsTaken) {
+  // The equal numbers alone would make line 2 a new one, and 500 gone.
+  const std::vector<LineChange> changes = line_changes(
+      {{"m.py f", {500, 1000, 3000}}}, {line("m.py f", 1, 1000), line("m.py f", 2, 1000), line("m.py f", 3, 3000)});
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].line.line, 1);
+  EXPECT_EQ(changes[0].change, 500);
+  // As many bytes either way: the number that is nearly the same is the same line.
+  const std::vector<LineChange> close =
+      line_changes({{"m.py f", {100}}}, {line("m.py f", 1, 300), line("m.py f", 2, 110)});
+  ASSERT_EQ(close.size(), 2u);
+  EXPECT_EQ(close[0].line.line, 1);
+  EXPECT_EQ(close[0].change, 300);
+}
+
+TEST(LineChanges, WhichOfEqualNeighboursIsNewIsSaidByAnotherPeak) {
+  const std::vector<AllocationLine> equal{line("m.py f", 1, 100), line("m.py f", 2, 100), line("m.py f", 3, 700)};
+  const Composition before{{"m.py f", {100, 700}}};
+  for (const std::int64_t fresh : {1, 2}) {
+    std::vector<std::vector<LineChange>> facts{
+        line_changes(before, equal),
+        line_changes({{"m.py f", {30}}}, {line("m.py f", fresh, 100), line("m.py f", 3 - fresh, 30)})};
+    ASSERT_EQ(facts[0].size(), 1u);
+    EXPECT_EQ(facts[0][0].or_lines.size(), 1u);
+    settle_by_others(facts);
+    EXPECT_EQ(facts[0][0].line.line, fresh);
+    EXPECT_EQ(facts[0][0].change, 100);
+  }
+}
+
 TEST(LineChanges, WhatIsGoneComesLast) {
   const std::vector<LineChange> changes = line_changes({{"m.py f", {100}}, {"n.py h", {80}}}, {line("m.py f", 1, 130)});
   ASSERT_EQ(changes.size(), 2u);

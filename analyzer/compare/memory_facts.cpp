@@ -232,25 +232,24 @@ std::vector<std::string> unfit(const RunFacts& facts) {
   return why;
 }
 
-std::vector<Bytes> sizes_of(const TraceData& data, const Steady& steady) {
+void add_sizes(const TraceData& data, const Steady& steady, MemoryFacts& facts) {
   constexpr std::size_t kMost = 6;
-  if (!steady.from.valid()) return {};
+  if (!steady.from.valid()) return;
   std::set<std::int64_t> kept, made;
   for (const Block& block : data.blocks) {
     if (block.bytes.value < kFollowedBytes || !block.storage.valid()) continue;
     const bool before = block.span.from_seq <= steady.from;
-    if (before && block.span.covers(steady.from)) {
+    if (before && block.span.covers(steady.from) && block.span.covers(steady.to)) {
       kept.insert(block.bytes.value);
     } else if (!before && block.span.from_seq <= steady.to) {
       made.insert(block.bytes.value);
     }
   }
-  std::vector<Bytes> sizes;
+  for (const std::int64_t each : made) facts.made.emplace_back(each);
   // What has the size of a weight is its gradient.
-  for (auto at = made.rbegin(); at != made.rend() && sizes.size() < kMost; ++at) {
-    if (!kept.contains(*at)) sizes.emplace_back(*at);
+  for (auto at = made.rbegin(); at != made.rend() && facts.sizes.size() < kMost; ++at) {
+    if (!kept.contains(*at)) facts.sizes.emplace_back(*at);
   }
-  return sizes;
 }
 
 std::vector<OperatorFact> operators_of(const Analysis& analysis) {
@@ -297,7 +296,7 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   facts.world_size = std::max<std::int64_t>(1, analysis.facts.world_size);
   facts.unfit = unfit(analysis.facts);
   facts.counts = counts_of(analysis, facts.residual);
-  facts.sizes = sizes_of(data, steady);
+  add_sizes(data, steady, facts);
   facts.operators = operators_of(analysis);
   if (data.has_sums_only()) {
     facts.rows_missing = "the rows of " + std::to_string(analysis.facts.steps - analysis.facts.steps_kept) +

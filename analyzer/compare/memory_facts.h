@@ -76,6 +76,7 @@ struct MemoryFacts {
   std::map<std::string, std::int64_t> counts;
   Bytes residual;                           ///< left by final releases, over the whole run
   std::vector<Bytes> sizes;                 ///< of the largest blocks that steps make and free, distinct, largest first
+  std::vector<Bytes> made;                  ///< of all large blocks that steps after the first one make, distinct
   std::vector<OperatorFact> operators;      ///< of the last step that ended, in order
   std::optional<std::string> rows_missing;  ///< why there are no peaks by phase
   std::vector<DeviceFacts> devices;         ///< as in a report

@@ -57,12 +57,18 @@ Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& b
   Recording nearest = recordings.front();
   const Section* section = baseline.section(nearest.section);
   if (section == nullptr) return nearest;
-  for (Fact& fact : nearest.facts) {
-    const BaselineFact* before = section->fact(fact.name);
-    if (before == nullptr) continue;
-    const std::vector<const Fact*> facts = in_order(recordings, fact.name);
-    fact = Fact(
-        **std::ranges::min_element(facts, {}, [&](const Fact* each) { return std::abs(each->value - before->value); }));
+  nearest.facts.clear();
+  for (const Recording& recording : recordings) {
+    for (const Fact& fact : recording.facts) {
+      if (nearest.fact(fact.name) != nullptr) continue;
+      const std::vector<const Fact*> facts = in_order(recordings, fact.name);
+      const BaselineFact* before = section->fact(fact.name);
+      // What the baseline does not have is nearest to it where it is missing, else where it is least.
+      if (before == nullptr && facts.size() < recordings.size()) continue;
+      const std::int64_t wanted = before != nullptr ? before->value : 0;
+      nearest.facts.push_back(
+          **std::ranges::min_element(facts, {}, [wanted](const Fact* each) { return std::abs(each->value - wanted); }));
+    }
   }
   return nearest;
 }

@@ -161,5 +161,29 @@ TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
   for (std::size_t at = 0; at < right.size(); at += 7) (void)parse_baseline("cut.json", right.substr(0, at));
 }
 
+TEST(Baseline, WhatOneRecordingLacksOrHasAloneIsNearestToTheBaselineInAnother) {
+  const Baseline baseline = full();
+  Recording recording;
+  recording.section = "cpu, torch 2.11";
+  for (const BaselineFact& fact : baseline.sections.front().facts) {
+    recording.facts.push_back({fact.name, fact.unit, fact.value + 1, -1, {}});
+  }
+  std::vector<Recording> recordings(3, recording);
+  std::erase_if(recordings[0].facts, [](const Fact& fact) { return fact.name == "peak.backward"; });
+  recordings[0].facts.push_back({"peak.evaluation", Unit::kBytes, 1 << 30, -1, {}});
+  recordings[2].facts[1].value -= 1;
+  const Recording nearest = nearest_of(recordings, baseline);
+  ASSERT_NE(nearest.fact("peak.backward"), nullptr);
+  EXPECT_EQ(nearest.fact("peak.backward")->value, recording.fact("peak.backward")->value);
+  EXPECT_EQ(nearest.fact("peak.evaluation"), nullptr);
+  EXPECT_EQ(nearest.fact("peak.forward")->value, recording.fact("peak.forward")->value - 1);
+  // In all of them it is no noise.
+  for (std::size_t i = 1; i < recordings.size(); ++i) {
+    recordings[i].facts.push_back({"peak.evaluation", Unit::kBytes, 1 << 20, -1, {}});
+  }
+  ASSERT_NE(nearest_of(recordings, baseline).fact("peak.evaluation"), nullptr);
+  EXPECT_EQ(nearest_of(recordings, baseline).fact("peak.evaluation")->value, 1 << 20);
+}
+
 }  // namespace
 }  // namespace dcmt::gate

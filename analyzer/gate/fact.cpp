@@ -108,6 +108,7 @@ Recording recording_of(std::vector<MemoryFacts> ranks) {
   recording.ranks = ranked ? static_cast<std::int64_t>(ranks.size()) : 1;
   recording.steps = main.steps;
   recording.sizes = main.sizes;
+  recording.made = main.made;
   recording.operators = static_cast<std::int64_t>(main.operators.size());
   recording.order = hash_of(main.operators);
   Facts facts(recording.facts);

@@ -26,7 +26,7 @@ struct Recording {
   std::string section;  ///< "cpu, torch 2.11": numbers of different sections are not compared
   std::string arguments;
   std::int64_t ranks = 1, steps = 0;
-  std::vector<Bytes> sizes;  ///< as of MemoryFacts
+  std::vector<Bytes> sizes, made;  ///< as of MemoryFacts
   std::int64_t operators = 0;
   std::string order;  ///< of these operators, a hash
   std::vector<std::string> unfit;

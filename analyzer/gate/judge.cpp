@@ -42,8 +42,8 @@ std::vector<std::string> not_comparable(const Baseline& baseline, const Recordin
   differs("ranks: ", std::to_string(section->ranks), std::to_string(recording.ranks));
   differs("steps: ", std::to_string(section->steps), std::to_string(recording.steps));
   std::size_t found = 0;
-  for (const Bytes size : section->sizes) found += static_cast<std::size_t>(std::ranges::count(recording.sizes, size));
-  if (2 * found < section->sizes.size() && !recording.sizes.empty()) {
+  for (const Bytes size : section->sizes) found += static_cast<std::size_t>(std::ranges::count(recording.made, size));
+  if (2 * found < section->sizes.size() && !recording.made.empty()) {
     why.push_back("of the " + counted(static_cast<std::int64_t>(section->sizes.size()), "largest size") +
                   " that a step allocates, " + std::to_string(found) +
                   " are as in the baseline: another batch, shape or type of numbers");
@@ -67,13 +67,9 @@ const FindingFact* finding_at(const Recording& recording, const analyzer::Alloca
   return nullptr;
 }
 
-std::vector<Cause> causes_of(const CheckedFact& checked, const Fact& fact, const BaselineFact* before,
-                             const Recording& recording) {
+std::vector<Cause> causes_of(std::int64_t change, const std::vector<LineChange>& changes, const Recording& recording) {
   constexpr std::size_t kMostCauses = 4;
   constexpr double kLeastShare = 0.02;
-  const std::int64_t change = checked.change();
-  const std::vector<LineChange> changes =
-      analyzer::line_changes(before != nullptr ? before->composition : analyzer::Composition(), fact.lines);
   std::vector<Cause> causes;
   for (const auto& [each, share] : analyzer::shares_of(changes, change)) {
     if (share < kLeastShare || causes.size() == kMostCauses) break;
@@ -101,6 +97,25 @@ std::vector<Cause> causes_of(const CheckedFact& checked, const Fact& fact, const
        std::min(1.0, static_cast<double>(finding.bytes.value) / static_cast<double>(std::max<std::int64_t>(1, change))),
        finding.number, finding.title, finding.fix});
   return causes;
+}
+
+/// Bytes that went up or down have causes.
+void add_causes(const Section& section, const Recording& recording, std::vector<CheckedFact>& facts) {
+  std::vector<CheckedFact*> explained;
+  std::vector<std::vector<LineChange>> changes;
+  for (CheckedFact& each : facts) {
+    const Fact* now = recording.fact(each.name);
+    const bool differs = each.failed || each.state == State::kGrew || each.state == State::kGained;
+    if (each.unit != Unit::kBytes || now == nullptr || !differs) continue;
+    const BaselineFact* before = section.fact(each.name);
+    explained.push_back(&each);
+    changes.push_back(
+        analyzer::line_changes(before != nullptr ? before->composition : analyzer::Composition(), now->lines));
+  }
+  analyzer::settle_by_others(changes);
+  for (std::size_t i = 0; i < explained.size(); ++i) {
+    explained[i]->causes = causes_of(explained[i]->change(), changes[i], recording);
+  }
 }
 
 void judge_bytes(CheckedFact& fact, std::int64_t expected, const Rules& rules) {
@@ -250,7 +265,6 @@ Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseli
     fact.rank = recording.ranks > 1 && now != nullptr ? now->rank : -1;
     if (before == nullptr) {
       judge_new(fact, *section, rules);
-      if (fact.failed && unit == Unit::kBytes) fact.causes = causes_of(fact, *now, nullptr, recording);
       return;
     }
     fact.baseline = before->value;
@@ -263,8 +277,6 @@ Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseli
     } else {
       unit == Unit::kBytes ? judge_bytes(fact, expected, rules) : judge_count(fact);
     }
-    const bool explained = unit == Unit::kBytes && (fact.state == State::kGrew || fact.state == State::kGained);
-    if (explained && now != nullptr) fact.causes = causes_of(fact, *now, before, recording);
   };
   for (const BaselineFact& before : section->facts) {
     add(&before, recording.fact(before.name), before.name, before.unit);
@@ -272,6 +284,7 @@ Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseli
   for (const Fact& now : recording.facts) {
     if (section->fact(now.name) == nullptr) add(nullptr, &now, now.name, now.unit);
   }
+  add_causes(*section, recording, verdict.facts);
   add_sentences(*section, recording, verdict);
   if (comparable && (!verdict.reasons.empty() || verdict.failed_facts() > 0)) verdict.outcome = Outcome::kFailed;
   return verdict;

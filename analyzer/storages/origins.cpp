@@ -18,17 +18,29 @@ bool matches(const std::string& pattern, std::string_view text) {
 
 }  // namespace
 
-Origins::Origins(const TraceData& data) : data_(data) {
-  std::istringstream lines(data.meta_text(meta::kOrigins));
+bool OriginRow::names_frame(std::string_view path, std::string_view function) const {
+  if (file.empty() || !ends_with_path(path, file)) return false;
+  return function_pattern.empty() || matches(function_pattern, function);
+}
+
+bool OriginRow::names_operator(std::string_view name) const {
+  return !operator_pattern.empty() && matches(operator_pattern, name);
+}
+
+std::vector<OriginRow> origin_rows(const std::string& text) {
+  std::vector<OriginRow> rows;
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
-    Row row;
+    OriginRow& row = rows.emplace_back();
     for (std::string* field : {&row.origin, &row.operator_pattern, &row.file, &row.function_pattern, &row.purpose}) {
       std::getline(fields, *field, '\t');
     }
-    rows_.push_back(std::move(row));
   }
+  return rows;
 }
+
+Origins::Origins(const TraceData& data) : data_(data), rows_(origin_rows(data.meta_text(meta::kOrigins))) {}
 
 const std::string& Origins::of(const Mark& gather) { return find(gather).name; }
 
@@ -41,16 +53,15 @@ const Origins::Origin& Origins::find(const Mark& mark) {
 }
 
 Origins::Origin Origins::look_up(const Mark& mark) const {
-  const auto origin_of = [](const Row& row) { return Origin{printable(row.origin), row.purpose == "trial"}; };
+  const auto origin_of = [](const OriginRow& row) { return Origin{printable(row.origin), row.purpose == "trial"}; };
   for (const FrameText& frame : frames_of(data_, mark.by.stack)) {
-    for (const Row& row : rows_) {
-      if (row.file.empty() || !ends_with_path(frame.file, row.file)) continue;
-      if (row.function_pattern.empty() || matches(row.function_pattern, frame.function)) return origin_of(row);
+    for (const OriginRow& row : rows_) {
+      if (row.names_frame(frame.file, frame.function)) return origin_of(row);
     }
   }
   const std::string_view by = data_.text(mark.name);
-  for (const Row& row : rows_) {
-    if (!row.operator_pattern.empty() && matches(row.operator_pattern, by)) return origin_of(row);
+  for (const OriginRow& row : rows_) {
+    if (row.names_operator(by)) return origin_of(row);
   }
   return {std::string(by), false};
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,21 @@
 namespace dcmt::analyzer {
 
 /// Belongs to one TraceData, which must outlive it.
+/// A row of the table of origins, which is about frames or about an operator.
+struct OriginRow {
+  std::string origin;
+  std::string operator_pattern;  ///< empty: the row is about frames
+  std::string file;              ///< how the path ends
+  std::string function_pattern;  ///< empty: any
+  std::string purpose;           ///< "trial", or empty
+
+  [[nodiscard]] bool names_frame(std::string_view path, std::string_view function) const;
+  [[nodiscard]] bool names_operator(std::string_view name) const;
+};
+
+/// The rows as a trace has them, see meta::kOrigins.
+[[nodiscard]] std::vector<OriginRow> origin_rows(const std::string& text);
+
 class Origins {
  public:
   explicit Origins(const TraceData& data);
@@ -30,19 +46,11 @@ class Origins {
     bool trial = false;
   };
 
-  struct Row {
-    std::string origin;
-    std::string operator_pattern;  ///< empty: the row is about frames
-    std::string file;              ///< how the path ends
-    std::string function_pattern;  ///< empty: any
-    std::string purpose;           ///< "trial", or empty
-  };
-
   const Origin& find(const Mark& mark);
   [[nodiscard]] Origin look_up(const Mark& mark) const;
 
   const TraceData& data_;
-  std::vector<Row> rows_;
+  std::vector<OriginRow> rows_;
   std::map<std::pair<StringId, StackId>, Origin> known_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/load/row_cursor.h"
+#include "analyzer/storages/origins.h"
 #include "convert/redact/names.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -35,6 +36,10 @@ constexpr std::string_view kNumbersOfMeta[] = {meta::kRank,       meta::kWorldSi
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
 
+// Of the table that comes with dc-memtrace; others are somebody's own words.
+constexpr std::string_view kShippedOrigins[] = {"profiling",      "compiled", "user context",
+                                                "eager fallback", "hook",     "optimizer step"};
+
 constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
 
 /// "2.11.0" of "2.11.0+cu130", which may say more.
@@ -50,6 +55,16 @@ bool is_exit(std::string_view text) {
   const std::string_view word = text.substr(0, space);
   return (word == "exit" || word == "signal") && text.size() < space + 5 &&
          text.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
+}
+
+/// A pattern that matches this text alone.
+std::string pattern_of(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
 }
 
 struct Column {
@@ -74,6 +89,7 @@ class Redaction {
     DCMT_RETURN_IF_ERROR(copy_.execute("BEGIN"));
     DCMT_RETURN_IF_ERROR(copy_meta());
     DCMT_RETURN_IF_ERROR(copy_strings());
+    DCMT_RETURN_IF_ERROR(copy_origins());
     for (std::size_t i = 0; i < std::size(kTables); ++i) {
       DCMT_RETURN_IF_ERROR(copy_table(kTables[i]));
       watch_.done(static_cast<double>(i + 1) / static_cast<double>(std::size(kTables)));
@@ -126,6 +142,42 @@ class Redaction {
       insert.bind(2, std::string_view(lines.contains(id) ? names_.replaced(text) : names_.without_names(text)));
       DCMT_RETURN_IF_ERROR(insert.run());
     }
+  }
+
+  /// The rows name files, functions and operators. The copy's name each frame and operator that they are about, as it
+  /// is called there.
+  Status copy_origins() {
+    std::vector<analyzer::OriginRow> rows;
+    const std::string key = meta::kOrigins;
+    DCMT_RETURN_IF_ERROR(
+        each_row(source_, "SELECT value FROM meta WHERE key = '" + key + "'",
+                 [&](const Statement& row) { rows = analyzer::origin_rows(std::string(row.text(0))); }));
+    std::string text;
+    const auto add = [&](const analyzer::OriginRow& row, const std::string& about) {
+      const bool shipped = std::ranges::find(kShippedOrigins, row.origin) != std::end(kShippedOrigins);
+      text += (shipped ? row.origin : names_.without_names(row.origin)) + "\t" + about + "\t" +
+              (row.purpose == "trial" ? row.purpose : "") + "\n";
+    };
+    constexpr char kFrames[] =
+        "SELECT DISTINCT path.text, name.text FROM frame JOIN string AS path ON path.id = frame.file"
+        " LEFT JOIN string AS name ON name.id = frame.function";
+    DCMT_RETURN_IF_ERROR(each_row(source_, kFrames, [&](const Statement& frame) {
+      const auto named = std::ranges::find_if(
+          rows, [&](const analyzer::OriginRow& row) { return row.names_frame(frame.text(0), frame.text(1)); });
+      if (named == rows.end()) return;
+      add(*named, "\t" + names_.without_names(frame.text(0)) + "\t" + pattern_of(names_.without_names(frame.text(1))));
+    }));
+    constexpr char kOperators[] = "SELECT DISTINCT text FROM mark JOIN string ON string.id = mark.name";
+    DCMT_RETURN_IF_ERROR(each_row(source_, kOperators, [&](const Statement& mark) {
+      const auto named =
+          std::ranges::find_if(rows, [&](const analyzer::OriginRow& row) { return row.names_operator(mark.text(0)); });
+      if (named != rows.end()) add(*named, pattern_of(names_.without_names(mark.text(0))) + "\t\t");
+    }));
+    if (text.empty()) return {};
+    DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"));
+    insert.bind(1, std::string_view(key));
+    insert.bind(2, std::string_view(text));
+    return insert.run();
   }
 
   /// Those that both have and that are stored; an older trace lacks some.

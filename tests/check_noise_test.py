@@ -1,0 +1,66 @@
+"""`check` on programs that are the same, recorded again and again. DCMT_CHECK_REPEATS: how often (1); scripts/soak: 20."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+import recorded
+
+REPEATS = int(os.environ.get("DCMT_CHECK_REPEATS", "1"))
+STEADY = [sys.executable, recorded.PROGRAMS / "resnet18.py", "--steps", "6"]
+NOISY = [sys.executable, recorded.PROGRAMS / "noisy_training.py"]
+
+
+def check(folder, *arguments, **environment):
+    result = recorded.tool("check", "--json", "--baseline", folder / "net.json", *arguments, cwd=folder, timeout=900,
+                           env=recorded.environment(**environment))
+    assert result.stdout.startswith("{"), result.stderr
+    (verdict,) = json.loads(result.stdout)["checks"]
+    return result.returncode, verdict, result.stdout + result.stderr
+
+
+def baseline_of(folder, command):
+    """The facts of a new baseline, each with its bytes and tolerance."""
+    result = recorded.tool("check", "--update", "--baseline", folder / "net.json", "--", *command, cwd=folder, timeout=900)
+    assert result.returncode == 0, result.stdout + result.stderr
+    document = json.loads((folder / "net.json").read_text())
+    (section,) = (value for value in document.values() if isinstance(value, dict))
+    return {name: fact for name, fact in section.items() if "bytes" in fact}
+
+
+def test_a_deterministic_program_is_the_same_to_the_byte(tmp_path):
+    facts = baseline_of(tmp_path, STEADY)
+    assert len(facts) > 4 and not any("tolerance" in fact for fact in facts.values())
+    for _ in range(REPEATS):
+        code, verdict, said = check(tmp_path, "--recordings", "1")
+        assert code == 0 and {fact["change"] for fact in verdict["facts"]} == {0}, said
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("noisy")
+    return folder, baseline_of(folder, NOISY)
+
+
+def test_noise_that_the_recordings_had_passes(noisy):
+    folder, facts = noisy
+    assert sum("tolerance" in fact for fact in facts.values()) > 2
+    failed = []
+    for _ in range(REPEATS):
+        code, _, said = check(folder)
+        if code:
+            failed.append(said)
+    assert not failed, f"{len(failed)} of {REPEATS}\n" + "\n".join(failed)
+
+
+def test_twice_the_noise_fails(noisy):
+    folder, facts = noisy
+    fact = facts["peak.forward"]
+    for _ in range(REPEATS):
+        code, verdict, said = check(folder, PLANTED_BYTES=str(2 * fact["tolerance"]))
+        assert code == 1, said
+        (forward,) = (each for each in verdict["facts"] if each["name"] == "peak.forward")
+        assert forward["failed"], said
