@@ -13,7 +13,7 @@ constexpr std::size_t kMostStorages = 20'000;
 }  // namespace
 
 void OwnerBook::begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive) {
-  under_way(scope) = {true, journal_.now.seq, std::move(alive), {}};
+  under_way(scope) = {true, journal_.now.seq, std::move(alive), {}, {}};
 }
 
 void OwnerBook::storage_ended(RowId storage) {
@@ -89,6 +89,12 @@ Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, const
   return {};
 }
 
+void OwnerBook::note_newer(const UnderWay& begun, RowId storage) {
+  for (UnderWay& other : under_way_) {
+    if (&other != &begun && other.reads && other.from_seq <= begun.from_seq) other.seen_since.insert(storage);
+  }
+}
+
 Status OwnerBook::end(const MemoryReading& reading) {
   ++scan_;
   const UnderWay& begun = under_way(reading.scope);
@@ -113,11 +119,17 @@ Status OwnerBook::end(const MemoryReading& reading) {
   std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading.found.containers));
-  for (const auto& [row, held] : known) DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
+  for (const auto& [row, held] : known) {
+    if (begun.seen_since.contains(row)) continue;
+    note_newer(begun, row);
+    DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
+  }
   // What a reading of variables did not find can have been there.
   if (reading.scope == scan::Scope::kAll) {
     unrooted_ = std::exchange(found_unrooted_, {});
-    std::erase_if(current_, [this](const auto& each) { return each.second.last_scan != scan_; });
+    std::erase_if(current_, [&](const auto& each) {
+      return each.second.last_scan != scan_ && !begun.seen_since.contains(each.first.first);
+    });
     read_until_ = begun.from_seq;
   }
   cancel(reading.scope);

@@ -52,6 +52,7 @@ class OwnerBook {
     std::int64_t from_seq = 0;
     std::unordered_map<std::uint64_t, RowId> alive;
     std::unordered_map<RowId, std::int64_t> ended;  ///< ns, of storages that ended since it began
+    std::set<RowId> seen_since;  ///< storages that a reading found that began after this one, and is over
 
     [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
   };
@@ -59,6 +60,8 @@ class OwnerBook {
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
   /// The row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const std::vector<scan::CommonContainer>& containers);
+  /// A longer reading that began before `begun` is older, though it ends later: it says nothing of this storage.
+  void note_newer(const UnderWay& begun, RowId storage);
   Status write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers);
 
   Journal& journal_;

@@ -41,8 +41,10 @@ class OwnerBookTest : public testing::TraceFixture {
   }
 
   /// A reading that lasts from `from_ns` until `to_ns`.
-  void end(std::int64_t from_ns, std::int64_t to_ns, std::vector<scan::HeldStorage> found) {
+  void end(std::int64_t from_ns, std::int64_t to_ns, std::vector<scan::HeldStorage> found,
+           scan::Scope scope = scan::Scope::kAll) {
     MemoryReading reading;
+    reading.scope = scope;
     reading.from_ns = from_ns;
     reading.to_ns = to_ns;
     reading.found.storages = std::move(found);
@@ -118,6 +120,21 @@ TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
             (Rows{"1|main: losses|7|1|2"}));
   EXPECT_EQ(rows("SELECT storage, '', container, scan, 0 FROM held_in"), (Rows{"1||1|2|0", "2||1|1|0"}));
   EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||2|0|0", "2||2|1|0"}));
+}
+
+TEST_F(OwnerBookTest, AReadingThatBeganEarlierIsOlderThoughItEndsLater) {
+  now(10, 100);
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
+  now(20, 200);
+  owners_->begin(scan::Scope::kVariables, {{0xA0, 1}});
+  end(200, 220, {held(0xA0, "main: a")}, scan::Scope::kVariables);
+  end(100, 300, {held(0xA0, "main: old"), held(0xB0, "main: b")});
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1", "2|main: b|2|2|1"}));
+  EXPECT_EQ(rows("SELECT storage, '', scan, 0, 0 FROM held"), (Rows{"1||1|0|0", "2||2|0|0"}));
+  now(30, 400);
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
+  end(400, 500, {held(0xA0, "main: a")});
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|3|1", "2|main: b|2|2|1"})) << "the owner goes on";
 }
 
 TEST_F(OwnerBookTest, WhatCameToNothingLeavesNothing) {

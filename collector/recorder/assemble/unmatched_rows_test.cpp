@@ -14,7 +14,9 @@ namespace {
 class UnmatchedRows : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = std::filesystem::temp_directory_path().string() + "/dcmt-unmatched-" + std::to_string(getpid()) + ".dcmt";
+    folder_ = std::filesystem::temp_directory_path() / ("dcmt-unmatched-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    path_ = folder_ / "trace.dcmt";
     Expected<Database> created = create_trace(path_);
     ASSERT_TRUE(created.ok());
     Expected<TraceWriter> writer = TraceWriter::create(std::move(*created));
@@ -25,7 +27,7 @@ class UnmatchedRows : public testing::Test {
     mark(*writer, 3, "user", "mylib::drop", std::nullopt);
     ASSERT_TRUE(writer->commit().ok());
   }
-  void TearDown() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }  // what SQLite leaves beside it, too
 
   static void mark(TraceWriter& writer, RowId id, const char* kind, const char* name,
                    std::optional<std::string> flags) {
@@ -43,6 +45,7 @@ class UnmatchedRows : public testing::Test {
     return lines.ok() ? *lines : std::vector<std::string>{lines.error().message};
   }
 
+  std::filesystem::path folder_;
   std::string path_;
 };
 

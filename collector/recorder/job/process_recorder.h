@@ -91,6 +91,8 @@ class ProcessRecorder {
   void serve_request();
   /// Ends a reading that is over, and begins one that is due.
   Status read(MemoryReader& reader, scan::Scope scope);
+  /// Whether the process has nearly as much allocated as it was ever seen to have.
+  bool is_high();
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
@@ -103,6 +105,7 @@ class ProcessRecorder {
   SmallGrowth small_growth_;
   bool reading_failed_ = false;
   bool begins_readings_ = true;
+  double highest_ = 0;                ///< bytes allocated at a poll
   int last_readings_ = 0;             ///< of everything, begun because the program had ended
   bool read_variables_last_ = false;  ///< one of variables was begun for this
   bool requested_ = false;            ///< the reading under way, by the program

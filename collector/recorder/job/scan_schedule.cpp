@@ -10,13 +10,13 @@ namespace {
 /// Of the time of a run, for readings of each scope.
 constexpr double kShare = 0.005;
 /// Beyond that share: a short program has its readings, too.
-constexpr double kFree = 1.2, kFreeNear = 0.3;
+constexpr double kFree = 1, kFreeNear = 0.5;
 /// Growth since the latest reading that is worth another one of everything.
 constexpr double kGrownBy = 1.5;
 /// Time between readings of variables, seconds and as a share of the run, while the memory grows.
 constexpr double kBetween = 0.1, kBetweenShare = 0.125;
-/// Without growth the distance doubles, from this on.
-constexpr double kFirstQuiet = 0.5;
+/// Without growth the distance doubles, from this on. Then so long is waited for a moment near the peak.
+constexpr double kFirstQuiet = 0.5, kPatience = 0.25, kPatienceShare = 0.25;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
 constexpr double kFirstOfAll = 1;
 
@@ -26,13 +26,17 @@ bool has_grown(std::int64_t growing, std::int64_t before, double by) {
 
 }  // namespace
 
-bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped) const {
+bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
+                          bool high) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
-  if (readings.spent + readings.latest > (near ? kFreeNear : kFree) + kShare * now) return false;
+  // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.
+  const double expected = near ? 0 : readings.latest;
+  if (readings.spent + expected > (near ? kFreeNear : kFree) + kShare * now) return false;
   if (near) {
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
-    return now >= next_near_ && (grows || (stepped && now >= next_quiet_));
+    const bool in_time = high || now >= next_quiet_ + std::max(kPatience, kPatienceShare * now);
+    return now >= next_near_ && (grows || (stepped && in_time && now >= next_quiet_));
   }
   return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));
 }

@@ -15,7 +15,9 @@ namespace dcmt::recorder {
 class ScanSchedule {
  public:
   /// @param stepped  a step has ended
-  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped) const;
+  /// @param high  the process has nearly as much as it ever had: what a step holds at its peak is seen only then
+  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
+                            bool high = true) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
   void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
 

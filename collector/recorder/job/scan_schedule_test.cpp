@@ -66,6 +66,26 @@ TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
   EXPECT_TRUE(schedule.is_due(Scope::kAll, 2.1, {2 * kMiB, 2 * kMiB}, false));
 }
 
+TEST(ScanScheduleTest, WithoutGrowthAMomentNearThePeakIsWaitedFor) {
+  ScanSchedule schedule;
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, true));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.3, kNothing, true, false)) << "there may be none";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}, true, false)) << "growth does not wait for it";
+  schedule.done(Scope::kVariables, 20, 0.02, kNothing);
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 45, kNothing, true, false));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 45, kNothing, true, true));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 54, kNothing, true, false));
+}
+
+TEST(ScanScheduleTest, AFirstReadingThatTookLongIsFollowedByOthers) {
+  ScanSchedule schedule;
+  schedule.done(Scope::kVariables, 0.1, 0.4, {kMiB, 0});
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.5, {2 * kMiB, 0}, true));
+  schedule.done(Scope::kVariables, 0.5, 0.4, {2 * kMiB, 0});
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 2, {3 * kMiB, 0}, true)) << "all of them do";
+}
+
 TEST(ScanScheduleTest, ReadingsNeverTakeMoreThanAHundredthOfALongRun) {
   ScanSchedule schedule;
   double spent = 0;
