@@ -114,9 +114,11 @@ void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonT
   }
 }
 
+using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
+
 /// Adds storages that no Python object leads to, and names what holds these in C++.
-void add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, Mirror& fresh,
-                        ProcessTypes& types, Address runtime, Census& census) {
+Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, const OpenSource& open,
+                          ProcessTypes& types, Address runtime, Census& census) {
   std::vector<Range> data;
   std::vector<Address> unnamed;
   for (const HeldStorage& held : census.storages) {
@@ -129,14 +131,20 @@ void add_native_holders(const CensusOptions& options, Naming& naming, Mirror& me
     unnamed.push_back(storage);
   }
   search.search(unnamed);
+  // The second reading of Python's objects was made before the search, so it is older than what the search has read.
+  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
+  Mirror fresh(*source);
+  SecondReading second(naming.graph, fresh, types);
   for (HeldStorage& held : census.storages) {
-    for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh)) {
+    for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh, second)) {
       Holder native;
       native.path = std::move(holder.path);
       native.confirmed = holder.confirmed;
       held.holders.push_back(std::move(native));
     }
   }
+  census.bytes_read += fresh.bytes_read();
+  return {};
 }
 
 template <class Source>
@@ -153,8 +161,6 @@ std::string Holder::readable() const {
              ? path
              : fmt::format("{} ({}){}", path.substr(0, function), place, path.substr(function));
 }
-
-using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
 struct Censuses::State {
   State(OpenSource open, RunningVersions running, const PythonLayout& python, TorchLayout torch)
@@ -243,10 +249,13 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   std::optional<Counts> counts;
   if (is_near) counts.emplace(graph, memory);
   add_containers(nodes, naming, text, counts ? &*counts : nullptr, census);
-  if (options.native) add_native_holders(options, naming, memory, fresh, types, state_->versions.runtime, census);
+  if (options.native) {
+    DCMT_RETURN_IF_ERROR(
+        add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));
+  }
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(state_->source().status());
-  census.bytes_read = memory.bytes_read() + fresh.bytes_read();
+  census.bytes_read += memory.bytes_read() + fresh.bytes_read();
   census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!is_near) state_->read_before = memory.ranges_read();
   return census;

@@ -206,10 +206,16 @@ bool NativeSearch::has_root(Address storage) const {
   return found;
 }
 
-std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh) {
+std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh,
+                                                    SecondReading& second) {
   std::vector<NativeHolder> holders;
   each_way(storage, [&](const Way& way) {
-    NativeHolder holder{root_at(way.steps.back().second->place), true};
+    const Address root = way.steps.back().second->place;
+    NativeHolder holder{root_at(root), true};
+    // Where an object was, another one can be by now: the word then is no reference of what had the name.
+    if (const NodeIndex node = python_object_at(root); node != kRootNode) {
+      holder.confirmed = second.confirms(paths_.way_to(node));
+    }
     for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
       const auto& [object, pointer] = *step;
       const Range& range = objects_[object].range;

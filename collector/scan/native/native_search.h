@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/scan/graph/confirm.h"
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/native/heap_chunks.h"
@@ -34,8 +35,10 @@ class NativeSearch {
   /// Looks for the holders of storages, after unseen_storages(): reads the memory again for each object between a
   /// storage and what holds it.
   void search(const std::vector<Address>& storages);
-  /// At most `limit` of a storage; `fresh` is what a second reading is made from.
-  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Mirror& fresh);
+  /// At most `limit` of a storage. `fresh` was not read from before the search was over; a way that ends in a Python
+  /// object is confirmed only if `second`, a reading of the same memory, still finds that object where it was.
+  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Mirror& fresh,
+                                                     SecondReading& second);
 
  private:
   using ObjectIndex = std::uint32_t;
