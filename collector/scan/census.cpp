@@ -136,10 +136,13 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   Mirror fresh(*source);
   SecondReading second(naming.graph, fresh, types);
   for (HeldStorage& held : census.storages) {
+    // At its address another one can have begun.
+    const HeldStorage now = storage_at(held.storage, fresh, types.torch);
+    const bool lives = now.data == held.data && now.bytes == held.bytes;
     for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh, second)) {
       Holder native;
       native.path = std::move(holder.path);
-      native.confirmed = holder.confirmed;
+      native.confirmed = holder.confirmed && lives;
       held.holders.push_back(std::move(native));
     }
   }

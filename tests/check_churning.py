@@ -1,6 +1,6 @@
 """Holders that are named while eight threads change what holds their tensors: none is ever false.
 
-A run takes some readings. With DCMT_SOAK_SECONDS, as in `scripts/soak`, it reads for so long.
+Four readings, or as many as DCMT_SOAK_SECONDS of time have room for; run by scripts/soak.
 """
 
 from __future__ import annotations
@@ -67,4 +67,4 @@ def test_no_holder_is_false(tmp_path):
     print(", ".join(f"{count} {name}" for name, count in counts.items()), f"{len(false)} false")
     assert false == []
     assert counts["kept"] == len(kept) * counts["readings"]
-    assert counts["confirmed"] > counts["kept"]
+    assert counts["storages"] > counts["kept"], "no reading met what the threads make"
