@@ -16,6 +16,11 @@
 #include <string>
 #include <vector>
 
+#ifdef __SANITIZE_ADDRESS__
+/// One test expects its process to die of SIGBUS. The sanitizer would catch the signal and exit.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() { return "handle_sigbus=0"; }
+#endif
+
 namespace dcmt::spool {
 namespace {
 
