@@ -219,8 +219,7 @@ def workloads(tmp_path_factory):
         result = recorded.tool("check", "--update", "--baseline", "net.json", "--", *command, "train.py", cwd=folder,
                                timeout=600)
         assert result.returncode == 0, result.stdout + result.stderr
-        (section,) = (value for value in json.loads((folder / "net.json").read_text()).values() if isinstance(value, dict))
-        assert section["workload"]["ranks"] == ranks
+        assert recorded.baseline_section(folder / "net.json")["workload"]["ranks"] == ranks
     return folders
 
 

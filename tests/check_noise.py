@@ -26,9 +26,7 @@ def baseline_of(folder, command):
     """The facts of a new baseline, each with its bytes and tolerance."""
     result = recorded.tool("check", "--update", "--baseline", folder / "net.json", "--", *command, cwd=folder, timeout=900)
     assert result.returncode == 0, result.stdout + result.stderr
-    document = json.loads((folder / "net.json").read_text())
-    (section,) = (value for value in document.values() if isinstance(value, dict))
-    return {name: fact for name, fact in section.items() if "bytes" in fact}
+    return {name: fact for name, fact in recorded.baseline_section(folder / "net.json").items() if "bytes" in fact}
 
 
 def test_a_deterministic_program_is_the_same_to_the_byte(tmp_path):

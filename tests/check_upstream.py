@@ -11,7 +11,7 @@ import pathlib
 import pytest
 import recorded
 
-FOLDER = os.environ.get("DCMT_UPSTREAM_CASES", "")
+FOLDER = os.environ["DCMT_UPSTREAM_CASES"]
 REPEATS = int(os.environ.get("DCMT_CHECK_REPEATS", "1"))
 # A part of the holder's name, or of each that holds it alike: of a traceback Python and the shell.
 HOLDERS = {
@@ -19,8 +19,6 @@ HOLDERS = {
     "17": ["last_traceback", "last_exc", "InteractiveTB.tb"],
     "18": ["generate_anchors"], "19": ["_outputs"],
 }  # fmt: skip
-
-pytestmark = pytest.mark.skipif(not FOLDER, reason="DCMT_UPSTREAM_CASES is not set")
 
 
 def check(folder: pathlib.Path, case: str, side: str, *options: str) -> tuple[int, str]:

@@ -1,6 +1,6 @@
-"""A job killed at any moment leaves a trace that opens, with nothing lost that was published.
+"""A job killed at any time leaves a trace that opens, with nothing lost that was published.
 
-DCMT_KILL_RUNS says how often one is killed at any moment; four times without it. For each five of these one more is
+DCMT_KILL_RUNS is how often one is killed at a random time (4). For each five of these one more is
 killed in backward, and one more while a thread changes chunks, at two points.
 """
 

@@ -40,6 +40,12 @@ def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
+def baseline_section(baseline: pathlib.Path) -> dict:
+    """The only section of a baseline that `check --update` wrote."""
+    (section,) = (value for value in json.loads(baseline.read_text()).values() if isinstance(value, dict))
+    return section
+
+
 def one_line(result: subprocess.CompletedProcess, code: int) -> str:
     """What the tool said on standard error, which is one line of its own, as it exited with `code`."""
     assert result.returncode == code, result.stdout + result.stderr

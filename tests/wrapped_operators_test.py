@@ -30,6 +30,7 @@ def test_every_call_is_seen_and_none_crashes(tmp_path):
     gave_up = 0
     for run in range(RUNS):
         folder = tmp_path / str(run)
+        # A reading would note that the program has no Python.
         done = recorded.tool("run", "--no-owners", "-o", folder, "--operators", table, "--", recorded.BUILD / "bin" / "wrapped_operators", OPERATORS)
         assert done.returncode == 0, f"run {run}: {done.stderr}"
         (trace,) = recorded.traces(folder)

@@ -12,7 +12,6 @@
 
 namespace dcmt::analyzer {
 
-/// Belongs to one TraceData, which must outlive it.
 /// A row of the table of origins, which is about frames or about an operator.
 struct OriginRow {
   std::string origin;
@@ -28,6 +27,7 @@ struct OriginRow {
 /// The rows as a trace has them, see meta::kOrigins.
 [[nodiscard]] std::vector<OriginRow> origin_rows(const std::string& text);
 
+/// Belongs to one TraceData, which must outlive it.
 class Origins {
  public:
   explicit Origins(const TraceData& data);

@@ -15,7 +15,8 @@ constexpr double kFree = 1, kFreeNear = 0.5;
 constexpr double kGrownBy = 1.5;
 /// Time between readings of variables, seconds and as a share of the run, while the memory grows.
 constexpr double kBetween = 0.1, kBetweenShare = 0.125;
-/// Without growth the distance doubles, from this on. Then so long is waited for a moment near the peak.
+/// Without growth the time between readings of variables doubles, beginning with this. A reading that is due waits so
+/// long, seconds and as a share of the run, until memory is near its peak.
 constexpr double kFirstQuiet = 0.5, kPatience = 0.25, kPatienceShare = 0.25;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
 constexpr double kFirstOfAll = 1;
@@ -26,8 +27,7 @@ bool has_grown(std::int64_t growing, std::int64_t before, double by) {
 
 }  // namespace
 
-bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
-                          bool high) const {
+bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped, bool high) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
   // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.

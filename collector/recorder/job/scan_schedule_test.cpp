@@ -66,7 +66,7 @@ TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
   EXPECT_TRUE(schedule.is_due(Scope::kAll, 2.1, {2 * kMiB, 2 * kMiB}, false));
 }
 
-TEST(ScanScheduleTest, WithoutGrowthAMomentNearThePeakIsWaitedFor) {
+TEST(ScanScheduleTest, WithoutGrowthAReadingWaitsUntilMemoryIsNearItsPeak) {
   ScanSchedule schedule;
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, false));
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, true));

@@ -207,7 +207,7 @@ bool NativeSearch::has_root(Address storage) const {
 }
 
 std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh,
-                                                    SecondReading& second) {
+                                                   SecondReading& second) {
   std::vector<NativeHolder> holders;
   each_way(storage, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
