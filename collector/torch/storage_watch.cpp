@@ -12,7 +12,7 @@ namespace {
 /// One watched storage. When it ends, its place serves the next storage of the same chain, in the next life.
 struct Watched {
   std::atomic<const void*> storage;  ///< nullptr: the place is free
-  std::atomic<std::uint32_t> life;   ///< storages that have ended here
+  std::atomic<std::uint32_t> life;   ///< two more for each storage that has ended here; odd while one is ending
   std::uint32_t next;                ///< in the chain
 
   std::atomic<std::uint32_t> busy;  ///< Locked
@@ -87,6 +87,9 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
   bool owned = false;
 
+  /// The place is between two storages: no key may hang itself on it, no storage occupy it.
+  [[nodiscard]] bool ending() const noexcept { return watched_.listed_life % 2 != 0; }
+
   /// The key is one of those that have released the storage.
   void add_released(KeyIndex key) const noexcept {
     KeyHold& hold = key_at(key).hold;
@@ -160,7 +163,7 @@ std::uint32_t place_of(const KeyHold& hold) noexcept {
 bool occupy(Watched& watched, const void* storage) noexcept {
   if (watched.storage.load(std::memory_order_acquire) != nullptr) return false;
   const Locked list(watched, 1);
-  if (!list.owned) return false;
+  if (!list.owned || list.ending()) return false;
   watched.number.store(0, std::memory_order_relaxed);
   watched.touches.store(0, std::memory_order_relaxed);
   // Counted first: who finds a count of none need not search.
@@ -256,7 +259,9 @@ bool hang_gathered(KeyIndex key, const void* storage, bool again) noexcept {
     said_busy();
     return false;
   }
-  if (watched.storage.load(std::memory_order_acquire) != storage) return false;  // it has ended
+  // It may have ended since, and a storage at its address may be the next one here.
+  if (list.ending() || watched.storage.load(std::memory_order_acquire) != storage) return false;
+  if (same && place_of(hold) != place) return false;
   if (!same) hold.on.store(hold_on(place, watched.listed_life), std::memory_order_release);
   if (!same || again) list.remove_all_released();
   list.count_gathered(hold, true);
@@ -321,8 +326,10 @@ bool unwatch_storage(const void* storage) noexcept {
   if (index == 0) return false;
   Watched& watched = g_watched.at(index);
   const bool had_keys = watched.latest.load(std::memory_order_acquire) != 0;
+  // Odd before the storage leaves its place: whoever still sees it there must not hang a key on the next life.
   watched.life.fetch_add(1, std::memory_order_seq_cst);
   watched.storage.store(nullptr, std::memory_order_release);
+  watched.life.fetch_add(1, std::memory_order_seq_cst);
   part_of(storage).fetch_sub(1, std::memory_order_relaxed);
   g_watched_count.fetch_sub(1, std::memory_order_relaxed);
   const Locked list(watched, 1);  // empties it; who has it does so otherwise
