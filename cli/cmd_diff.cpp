@@ -1,8 +1,10 @@
 // dc-memtrace diff: what differs between runs.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,15 +30,28 @@ struct Options {
 std::pair<std::string, std::string> label_and_path(const std::string& word) {
   const std::size_t equals = word.find('=');
   std::error_code ignored;
-  if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word, ignored))
+  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size() || std::filesystem::exists(word, ignored))
     return {printable(word), word};
   return {printable(word.substr(0, equals)), word.substr(equals + 1)};
 }
 
+/// Why nothing is compared.
+std::string nothing_in_common(const std::vector<analyzer::LoneRanks>& lone) {
+  std::vector<std::string> each;
+  for (const analyzer::LoneRanks& ranks : lone) {
+    if (std::ranges::count(each, whose(ranks)) == 0) each.push_back(whose(ranks));
+  }
+  return "the runs have no rank in common: " + joined(each, ", ") + ".";
+}
+
 int diff(const Options& options) {
   std::vector<analyzer::LabelledRun> runs;
+  std::map<std::string, std::string> paths;
   for (const std::string& word : options.runs) {
     const auto [label, path] = label_and_path(word);
+    if (const auto known = paths.try_emplace(label, path).first; known->second != path) {
+      return print_error({ErrorCode::kUsage, "two runs are called " + label + ": give each a name of its own."});
+    }
     Expected<std::vector<OpenedTrace>> opened = open_traces({path}, std::nullopt);
     if (!opened.ok()) return print_error(opened.error());
     analyzer::LabelledRun& run = runs.emplace_back();
@@ -49,9 +64,9 @@ int diff(const Options& options) {
         print_note(trace->path + ": " + why + ": differences may be of that.");
     }
   }
-  const analyzer::RunsDifference differences = analyzer::differences_of(runs);
+  const analyzer::RunsDifference differences = analyzer::differences_of(std::move(runs));
   if (differences.differences.empty()) {
-    return print_error({ErrorCode::kNotComparable, "the runs have no rank in common."});
+    return print_error({ErrorCode::kNotComparable, nothing_in_common(differences.lone_ranks)});
   }
   if (options.json) {
     std::cout << JsonDocument("diff").with(differences);
@@ -72,7 +87,9 @@ void add_diff_command(CLI::App& app, int& exit_code) {
       ->expected(2, 1000);
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->footer(
-      "The first run is what the others are compared with, rank by rank.\n\n"
+      "The first run is what the others are compared with, rank by rank. A rank that only one of them has is said, "
+      "and\n"
+      "compared with nothing.\n\n"
       "Examples:\n"
       "  dc-memtrace diff out-old/ out-new/\n"
       "  dc-memtrace diff 2.10=a/ 2.11=b/ fixed=c/     one table, and what explains each difference\n"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/check_text.h"
+#include "cli/ranks_tables.h"
 
 namespace dcmt::cli {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using analyzer::Difference;
 using analyzer::FindingChange;
 using analyzer::LineDifference;
+using analyzer::LoneRanks;
 using analyzer::NumberDifference;
 using analyzer::OrderDifference;
 using analyzer::RunRow;
@@ -124,7 +126,7 @@ std::string runs_of(const Difference& difference) {
 /// What differs most.
 std::string headline(const Difference& difference) {
   if (difference.equal_runs()) return "no difference";
-  if (difference.numbers.empty()) return "the same bytes and counts";
+  if (difference.numbers.empty()) return "the same peaks and counts";
   const NumberDifference& most = difference.numbers.front();
   std::string text = fmt::format("{} {}{}", most.name, most.change() > 0 ? "+" : "", grouped(most.change()));
   if (most.lines.empty()) return text;
@@ -140,7 +142,25 @@ std::string details(const Difference& difference) {
   return text;
 }
 
+/// What has no counterpart.
+std::string not_compared_text(const analyzer::RunsDifference& runs) {
+  std::string text;
+  for (const LoneRanks& each : runs.lone_ranks) {
+    text += fmt::format("not compared: {}: {} does not have {}\n", whose(each), each.lacking,
+                        each.ranks.size() > 1 ? "them" : "it");
+  }
+  if (runs.left_out.empty()) return text;
+  const std::size_t others = runs.left_out.size() - 1;
+  return text + fmt::format("not compared, because another process of the rank did more: {}{}\n", runs.left_out.front(),
+                            others > 0 ? fmt::format(" and {} more", others) : "");
+}
+
 }  // namespace
+
+std::string whose(const LoneRanks& ranks) {
+  const bool none = ranks.ranks == std::vector<std::int64_t>{-1};
+  return fmt::format("{} of {}", none ? "the process without a rank" : ranks_name(ranks.ranks), ranks.run);
+}
 
 std::string diff_text(const analyzer::RunsDifference& runs, const Style& style) {
   std::string text = runs_table(runs.runs, style);
@@ -154,7 +174,8 @@ std::string diff_text(const analyzer::RunsDifference& runs, const Style& style) 
     text += details(difference);
     shown = &difference;
   }
-  return text;
+  const std::string not_compared = not_compared_text(runs);
+  return text + (not_compared.empty() ? "" : "\n" + not_compared);
 }
 
 }  // namespace dcmt::cli

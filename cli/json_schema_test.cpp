@@ -289,7 +289,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   difference.findings = {{}};
   analyzer::RunRow row;
   row.reserved = Bytes(8);
-  schema.check(Json::parse(JsonDocument("diff").with(analyzer::RunsDifference{{row}, {difference}})), "diff", "diff");
+  const analyzer::RunsDifference runs{{row}, {difference}, {{"a", "b", {1}}}, {"worker.dcmt"}};
+  schema.check(Json::parse(JsonDocument("diff").with(runs)), "diff", "diff");
   gate::Cause cause{"/repo/train.py", 12,        "train.py step", "train.py:30 main", "main: kept", 8, 1, 1,
                     "grows",          "clear it"};
   gate::CheckedFact fact;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import sqlite3
 
@@ -48,4 +49,41 @@ def test_ranks_that_differ_alike_are_shown_once(tmp_path):
     (tmp_path / "b" / "rank1.dcmt").unlink()
     of_rank(tmp_path / "b", 1, (*PLANTED, (17, MIB)))
     assert "a → b, rank 1: peak.first_step +2,097,152" in diff(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
-    recorded.one_line(recorded.tool("diff", training(tmp_path / "c.dcmt"), tmp_path / "b"), 5)
+    nothing = recorded.tool("diff", f"c={training(tmp_path / 'c.dcmt')}", f"b={tmp_path / 'b'}")
+    line = recorded.one_line(nothing, 5)
+    assert line.endswith("no rank in common: the process without a rank of c, ranks 0, 1 of b."), line
+
+
+def test_a_rank_that_one_run_has_alone_is_said_in_one_line(tmp_path):
+    for rank in (0, 1, 2):
+        of_rank(tmp_path / "many", rank)
+    of_rank(tmp_path / "few", 0)
+    for first, second in (("many", "few"), ("few", "many")):
+        runs = [f"{name}={tmp_path / name}" for name in (first, second)]
+        text = diff(*runs)
+        assert text.count("ranks 1, 2") == 1, text
+        assert text.endswith("\nnot compared: ranks 1, 2 of many: few does not have them\n")
+        document = json.loads(diff("--json", *runs))
+        assert document["lone_ranks"] == [{"run": "many", "lacking": "few", "ranks": [1, 2]}]
+        assert [each["rank"] for each in document["differences"]] == [0]
+    assert "not compared" not in diff(tmp_path / "many", tmp_path / "many")
+
+
+def test_of_the_processes_of_a_rank_the_one_that_trains_is_compared(tmp_path):
+    for name in ("a", "b"):
+        of_rank(tmp_path / name, 0)
+    worker = training(tmp_path / "b" / "rank0-worker.dcmt", PLANTED, steps=1)
+    with sqlite3.connect(worker) as database:
+        database.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", [("rank", 0), ("world_size", 2)])
+    runs = [f"{name}={tmp_path / name}" for name in ("a", "b")]
+    text = diff(*runs)
+    assert ": no difference\n" in text
+    assert text.endswith(f"not compared, because another process of the rank did more: {worker}\n")
+    assert json.loads(diff("--json", *runs))["left_out"] == [str(worker)]
+
+
+def test_names_of_runs_are_their_own(tmp_path):
+    one, other = training(tmp_path / "a.dcmt"), training(tmp_path / "b.dcmt")
+    line = recorded.one_line(recorded.tool("diff", f"x={one}", f"x={other}"), 2)
+    assert "two runs are called x" in line
+    recorded.one_line(recorded.tool("diff", one, "x="), 3)

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "analyzer/compare/line_changes.h"
+#include "analyzer/compare/trainers.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -61,32 +63,54 @@ std::optional<std::int64_t> value_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
 }
 
-void compare_devices(const DeviceFacts& before, const DeviceFacts& after, Difference& difference) {
-  Numbers numbers(difference);
+/// The peaks of both runs by name, which may be missing in one of them.
+void compare_peaks(const std::vector<PeakFact>& before, const std::vector<PeakFact>& after, Numbers& numbers) {
   static const PeakFact kNone;
   const auto named = [](const std::vector<PeakFact>& peaks, const std::string& name) {
     const auto found = std::ranges::find(peaks, name, &PeakFact::name);
     return found != peaks.end() ? &*found : nullptr;
   };
+  const auto bytes = [](const PeakFact* peak) {
+    return peak != nullptr ? std::optional(peak->bytes.value) : std::nullopt;
+  };
   const auto add = [&](const PeakFact* was, const PeakFact* is, const std::string& name) {
-    numbers.add("peak." + name, was != nullptr ? std::optional(was->bytes.value) : std::nullopt,
-                is != nullptr ? std::optional(is->bytes.value) : std::nullopt, (was != nullptr ? *was : kNone).lines,
+    numbers.add("peak." + name, bytes(was), bytes(is), (was != nullptr ? *was : kNone).lines,
                 (is != nullptr ? *is : kNone).lines);
   };
-  for (const PeakFact& was : before.peaks) add(&was, named(after.peaks, was.name), was.name);
-  for (const PeakFact& is : after.peaks) {
-    if (named(before.peaks, is.name) == nullptr) add(nullptr, &is, is.name);
+  for (const PeakFact& was : before) add(&was, named(after, was.name), was.name);
+  for (const PeakFact& is : after) {
+    if (named(before, is.name) == nullptr) add(nullptr, &is, is.name);
   }
+}
+
+/// The device of the later run that comes first, and the same kind of the earlier one, or nullptr.
+void compare_main(const DeviceFacts* before, const DeviceFacts& after, Difference& difference) {
+  static const DeviceFacts kNone;
+  const DeviceFacts& was = before != nullptr ? *before : kNone;
+  Numbers numbers(difference);
+  compare_peaks(was.peaks, after.peaks, numbers);
   std::ranges::stable_sort(difference.numbers, [](const NumberDifference& a, const NumberDifference& b) {
     return std::abs(a.change()) > std::abs(b.change());
   });
-  numbers.add("peak", before.peak.value, after.peak.value);
-  numbers.add("reserved", value_of(before.reserved), value_of(after.reserved));
-  numbers.add("growth.step", value_of(before.growth), value_of(after.growth), before.grown, after.grown);
-  for (std::size_t i = 0; i < std::min(before.step_peaks.size(), after.step_peaks.size()); ++i) {
-    if (before.step_peaks[i] == after.step_peaks[i]) continue;
-    difference.steps.push_back({static_cast<std::int64_t>(i), before.step_peaks[i], after.step_peaks[i]});
+  numbers.add("peak", before != nullptr ? std::optional(before->peak.value) : std::nullopt, after.peak.value);
+  numbers.add("reserved", value_of(was.reserved), value_of(after.reserved));
+  numbers.add("growth.step", value_of(was.growth), value_of(after.growth), was.grown, after.grown);
+  for (std::size_t i = 0; i < std::min(was.step_peaks.size(), after.step_peaks.size()); ++i) {
+    if (was.step_peaks[i] == after.step_peaks[i]) continue;
+    difference.steps.push_back({static_cast<std::int64_t>(i), was.step_peaks[i], after.step_peaks[i]});
   }
+}
+
+void compare_devices(const MemoryFacts& before, const MemoryFacts& after, Difference& difference) {
+  const DeviceFacts* main = after.devices.empty() ? nullptr : &after.devices.front();
+  const DeviceFacts* was = nullptr;
+  if (main != nullptr) {
+    difference.device = kind_of(main->device);
+    was = device_of_kind(before, difference.device);
+    compare_main(was, *main, difference);
+  }
+  Numbers numbers(difference);
+  compare_peaks(peaks_beside(before, was), peaks_beside(after, main), numbers);
 }
 
 OrderDifference order_of(const MemoryFacts& before, const MemoryFacts& after) {
@@ -139,14 +163,18 @@ std::vector<FindingChange> compare_findings(const std::vector<FindingFact>& befo
   return differences;
 }
 
-/// The trace of a rank; of runs without ranks the one that did most.
 const MemoryFacts* of_rank(const LabelledRun& run, std::int64_t rank) {
-  const MemoryFacts* best = nullptr;
+  const auto found = std::ranges::find(run.ranks, rank, &MemoryFacts::rank);
+  return found != run.ranks.end() ? &*found : nullptr;
+}
+
+/// What of a run another one lacks.
+void add_lone_ranks(const LabelledRun& run, const LabelledRun& other, std::vector<LoneRanks>& lone) {
+  LoneRanks ranks{run.label, other.label, {}};
   for (const MemoryFacts& each : run.ranks) {
-    if (each.rank != rank) continue;
-    if (best == nullptr || each.steps > best->steps) best = &each;
+    if (of_rank(other, each.rank) == nullptr) ranks.ranks.push_back(each.rank);
   }
-  return best;
+  if (!ranks.ranks.empty()) lone.push_back(std::move(ranks));
 }
 
 std::vector<RunRow> rows_of(const LabelledRun& run) {
@@ -186,15 +214,7 @@ Difference difference_of(const MemoryFacts& before, const MemoryFacts& after) {
   difference.order = order_of(before, after);
   difference.steps_before = before.steps;
   difference.steps_after = after.steps;
-  if (!after.devices.empty()) {
-    const DeviceFacts& device = after.devices.front();
-    difference.device = kind_of(device.device);
-    if (const DeviceFacts* was = device_of_kind(before, difference.device)) {
-      compare_devices(*was, device, difference);
-    } else {
-      compare_devices({}, device, difference);
-    }
-  }
+  compare_devices(before, after, difference);
   Numbers numbers(difference);
   numbers.add("residual.bytes", before.residual.value, after.residual.value);
   std::map<std::string, std::int64_t> names = before.counts;
@@ -208,9 +228,12 @@ Difference difference_of(const MemoryFacts& before, const MemoryFacts& after) {
   return difference;
 }
 
-RunsDifference differences_of(const std::vector<LabelledRun>& runs) {
+RunsDifference differences_of(std::vector<LabelledRun> runs) {
   RunsDifference result;
-  for (const LabelledRun& run : runs) {
+  for (LabelledRun& run : runs) {
+    Trainers trainers = trainers_of(std::move(run.ranks));
+    run.ranks = std::move(trainers.ranks);
+    std::ranges::move(trainers.left_out, std::back_inserter(result.left_out));
     for (RunRow& row : rows_of(run)) {
       const auto first = std::ranges::find(result.runs, row.device, &RunRow::device);
       if (first != result.runs.end()) row.change = row.peak.value - first->peak.value;
@@ -219,18 +242,15 @@ RunsDifference differences_of(const std::vector<LabelledRun>& runs) {
   }
   const LabelledRun& first = runs.front();
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    std::vector<std::int64_t> ranks;
-    for (const MemoryFacts& each : runs[i].ranks) {
-      if (std::ranges::count(ranks, each.rank) == 0) ranks.push_back(each.rank);
-    }
-    for (const std::int64_t rank : ranks) {
-      const MemoryFacts* before = of_rank(first, rank);
-      const MemoryFacts* after = of_rank(runs[i], rank);
+    for (const MemoryFacts& after : runs[i].ranks) {
+      const MemoryFacts* before = of_rank(first, after.rank);
       if (before == nullptr) continue;
-      Difference& difference = result.differences.emplace_back(difference_of(*before, *after));
+      Difference& difference = result.differences.emplace_back(difference_of(*before, after));
       difference.before = first.label;
       difference.after = runs[i].label;
     }
+    add_lone_ranks(first, runs[i], result.lone_ranks);
+    add_lone_ranks(runs[i], first, result.lone_ranks);
   }
   return result;
 }

@@ -41,7 +41,8 @@ struct NumberDifference {
   static constexpr std::string_view kShape = "number_difference";
   static void describe(auto&& field) {
     field("name", &NumberDifference::name,
-          "\"peak.PHASE\", \"peak\", \"reserved\", \"growth.step\", \"residual.bytes\", or a count as \"gathers\"");
+          "\"peak.PHASE\", \"peak\", \"reserved\", \"growth.step\", \"peak.KIND\" of another kind of device, "
+          "\"residual.bytes\", or a count as \"gathers\"");
     field("before", &NumberDifference::before, "null: the run does not have it");
     field("after", &NumberDifference::after, "");
     field("change", &NumberDifference::change, "");
@@ -123,7 +124,7 @@ struct Difference {
     field("before", &Difference::before, "label");
     field("after", &Difference::after, "label");
     field("rank", &Difference::rank, "-1: none");
-    field("device", &Difference::device, "of the peaks");
+    field("device", &Difference::device, "its kind, of the peaks by phase and step: \"cpu\", \"cuda\"");
     field("order", &Difference::order, "");
     field("numbers", &Difference::numbers, "that differ; peaks first, by the size of their change");
     field("equal", &Difference::equal, "numbers that do not differ");
@@ -133,7 +134,9 @@ struct Difference {
     field("findings", &Difference::findings, "that came, went, grew or shrank");
   }
 
-  [[nodiscard]] bool equal_runs() const { return numbers.empty() && findings.empty() && !order.first; }
+  [[nodiscard]] bool equal_runs() const {
+    return numbers.empty() && steps.empty() && findings.empty() && !order.first && !order.lifetimes;
+  }
 };
 
 /// One row of the table of all runs.
@@ -156,15 +159,33 @@ struct RunRow {
   }
 };
 
+/// Ranks that only one of two runs has, so that they are compared with nothing.
+struct LoneRanks {
+  std::string run, lacking;  ///< labels
+  std::vector<std::int64_t> ranks;
+
+  static constexpr std::string_view kShape = "lone_ranks";
+  static void describe(auto&& field) {
+    field("run", &LoneRanks::run, "label of the run that has them");
+    field("lacking", &LoneRanks::lacking, "label of the run that does not");
+    field("ranks", &LoneRanks::ranks, "-1: a process without a rank");
+  }
+};
+
 struct RunsDifference {
   std::vector<RunRow> runs;
   std::vector<Difference> differences;  ///< of each later run to the first one: by rank
+  std::vector<LoneRanks> lone_ranks;    ///< of the first run, or of a later one compared with it
+  std::vector<std::string> left_out;    ///< paths of traces of processes that do not train
 
   static constexpr std::string_view kShape = "diff";
   static void describe(auto&& field) {
     field("runs", &RunsDifference::runs, "one a run and kind of device");
     field("differences", &RunsDifference::differences,
           "of each later run to the first one, of each rank that both have");
+    field("lone_ranks", &RunsDifference::lone_ranks, "of the first run, or of a later one: they are not compared");
+    field("left_out", &RunsDifference::left_out,
+          "paths of traces whose process did less than another one of its rank: they are not compared");
   }
 };
 
@@ -175,7 +196,7 @@ struct LabelledRun {
 };
 
 [[nodiscard]] Difference difference_of(const MemoryFacts& before, const MemoryFacts& after);
-/// Of at least two runs, each with at least one trace.
-[[nodiscard]] RunsDifference differences_of(const std::vector<LabelledRun>& runs);
+/// Of at least two runs, each with at least one trace. Of each, only those that train are compared (trainers_of).
+[[nodiscard]] RunsDifference differences_of(std::vector<LabelledRun> runs);
 
 }  // namespace dcmt::analyzer

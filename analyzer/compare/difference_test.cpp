@@ -180,11 +180,80 @@ TEST(Difference, RunsAreComparedRankByRankWithTheFirst) {
   EXPECT_EQ(runs.runs[1].change, kMiB);
   EXPECT_EQ(runs.runs[1].rank, 1);
   EXPECT_EQ(runs.runs[2].change, 0);
-  ASSERT_EQ(runs.differences.size(), 4u);  // rank 2 is of the new run alone
+  ASSERT_EQ(runs.differences.size(), 4u);
+  ASSERT_EQ(runs.lone_ranks.size(), 1u);
+  EXPECT_EQ(runs.lone_ranks[0].run, "new");
+  EXPECT_EQ(runs.lone_ranks[0].lacking, "old");
+  EXPECT_EQ(runs.lone_ranks[0].ranks, std::vector<std::int64_t>{2});
   EXPECT_TRUE(runs.differences[0].equal_runs());
   EXPECT_FALSE(runs.differences[1].equal_runs());
   EXPECT_EQ(runs.differences[1].after, "new");
   EXPECT_TRUE(runs.differences[3].equal_runs());
+}
+
+TEST(Difference, RanksOfTheFirstRunAloneAreSaidOfEachLaterRun) {
+  const auto rank = [](std::int64_t number) {
+    MemoryFacts facts = Training().facts();
+    facts.rank = number;
+    return facts;
+  };
+  const RunsDifference runs =
+      differences_of({{"all", {rank(0), rank(1), rank(2)}}, {"few", {rank(0)}}, {"none", {rank(-1)}}});
+  EXPECT_EQ(runs.differences.size(), 1u);
+  ASSERT_EQ(runs.lone_ranks.size(), 3u);
+  EXPECT_EQ(runs.lone_ranks[0].lacking, "few");
+  EXPECT_EQ(runs.lone_ranks[0].ranks, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(runs.lone_ranks[1].lacking, "none");
+  EXPECT_EQ(runs.lone_ranks[1].ranks, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(runs.lone_ranks[2].run, "none");
+  EXPECT_EQ(runs.lone_ranks[2].lacking, "all");
+  EXPECT_EQ(runs.lone_ranks[2].ranks, std::vector<std::int64_t>{-1});
+}
+
+TEST(Difference, OneProcessOfARankIsComparedAndTheOthersAreSaid) {
+  const auto process = [](const std::string& path, std::int64_t rank, std::int64_t steps, std::int64_t planted) {
+    MemoryFacts facts = Training{.steps = steps, .planted = planted}.facts();
+    facts.path = path;
+    facts.rank = rank;
+    return facts;
+  };
+  const RunsDifference runs =
+      differences_of({{"old", {process("a/worker", 0, 0, 9 * kMiB), process("a/rank0", 0, 6, 0)}},
+                      {"new", {process("b/rank0", 0, 6, 0), process("b/launcher", -1, 0, 0)}}});
+  EXPECT_EQ(runs.left_out, (std::vector<std::string>{"a/worker", "b/launcher"}));
+  EXPECT_TRUE(runs.lone_ranks.empty());
+  ASSERT_EQ(runs.differences.size(), 1u);
+  EXPECT_TRUE(runs.differences[0].equal_runs());
+  EXPECT_EQ(runs.runs[0].peak.value, 6 * kMiB);  // not the worker's
+}
+
+TEST(Difference, OtherKindsOfDevicesHaveTheirPeaks) {
+  const auto with_gpu = [](std::int64_t cpu_bytes) {
+    MemoryFacts facts = Training().facts();
+    facts.devices.front().device = "cuda:0";
+    facts.devices.push_back(Training{.planted = cpu_bytes}.facts().devices.front());
+    return facts;
+  };
+  const Difference difference = difference_of(with_gpu(0), with_gpu(kMiB));
+  EXPECT_EQ(difference.device, "cuda");
+  ASSERT_EQ(difference.numbers.size(), 1u);
+  EXPECT_EQ(difference.numbers[0].name, "peak.cpu");
+  EXPECT_EQ(difference.numbers[0].change(), kMiB);
+  ASSERT_EQ(difference.numbers[0].lines.size(), 1u);
+  EXPECT_EQ(difference.numbers[0].lines[0].line, 15);
+  // A run without a GPU, and one with it.
+  const Difference other = difference_of(Training().facts(), with_gpu(0));
+  EXPECT_EQ(number_of(other, "peak")->before, std::nullopt);
+  EXPECT_EQ(number_of(other, "peak.cpu"), nullptr);
+}
+
+TEST(Difference, WhatDiffersWithinOnePeakIsADifference) {
+  MemoryFacts other = Training().facts();
+  other.devices.front().step_peaks[3].value -= 5;
+  EXPECT_FALSE(difference_of(Training().facts(), other).equal_runs());
+  other = Training().facts();
+  other.operators[1].bytes.value -= 5;
+  EXPECT_FALSE(difference_of(Training().facts(), other).equal_runs());
 }
 
 }  // namespace

@@ -298,10 +298,6 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   facts.counts = counts_of(analysis, facts.residual);
   add_sizes(data, steady, facts);
   facts.operators = operators_of(analysis);
-  if (data.has_sums_only()) {
-    facts.rows_missing = "the rows of " + std::to_string(analysis.facts.steps - analysis.facts.steps_kept) +
-                         " of its steps were not kept";
-  }
   for (const DeviceAnalysis& device : analysis.devices) {
     if (device.device.valid()) facts.devices.push_back(device_facts(analysis, device, steady, lines));
   }
@@ -309,6 +305,19 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
     if (!finding.trial) facts.findings.push_back(finding_fact(data, finding, lines));
   }
   return facts;
+}
+
+std::vector<PeakFact> peaks_beside(const MemoryFacts& facts, const DeviceFacts* main) {
+  std::vector<PeakFact> peaks;
+  for (const DeviceFacts& device : facts.devices) {
+    const auto highest = std::ranges::max_element(device.peaks, {}, &PeakFact::bytes);
+    if (&device == main || highest == device.peaks.end()) continue;
+    const std::string kind = kind_of(device.device);
+    auto known = std::ranges::find(peaks, kind, &PeakFact::name);
+    if (known == peaks.end()) known = peaks.insert(known, PeakFact{kind, {}, {}, {}});
+    if (device.peak > known->bytes) *known = {kind, device.peak, highest->step, highest->lines};
+  }
+  return peaks;
 }
 
 }  // namespace dcmt::analyzer

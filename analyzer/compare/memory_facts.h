@@ -66,7 +66,7 @@ struct FindingFact {
 };
 
 struct MemoryFacts {
-  std::string path, label;
+  std::string path;
   std::int64_t rank = -1;
   std::string torch;      ///< "2.11", its major and minor version
   std::string arguments;  ///< of the program, without its own name
@@ -74,18 +74,21 @@ struct MemoryFacts {
   std::vector<std::string> unfit;  ///< why nothing can be concluded from this trace; empty: it can
   /// "gathers", "gathers.<origin>", "releases.final", "releases.persistent", "releases.unmatched".
   std::map<std::string, std::int64_t> counts;
-  Bytes residual;                           ///< left by final releases, over the whole run
-  std::vector<Bytes> sizes;                 ///< of the largest blocks that steps make and free, distinct, largest first
-  std::vector<Bytes> made;                  ///< of all large blocks that steps after the first one make, distinct
-  std::vector<OperatorFact> operators;      ///< of the last step that ended, in order
-  std::optional<std::string> rows_missing;  ///< why there are no peaks by phase
-  std::vector<DeviceFacts> devices;         ///< as in a report
-  std::vector<FindingFact> findings;        ///< about the training
+  Bytes residual;                       ///< left by final releases, over the whole run
+  std::vector<Bytes> sizes;             ///< of the largest blocks that steps make and free, distinct, largest first
+  std::vector<Bytes> made;              ///< of all large blocks that steps after the first one make, distinct
+  std::vector<OperatorFact> operators;  ///< of the last step that ended, in order
+  std::vector<DeviceFacts> devices;     ///< as in a report
+  std::vector<FindingFact> findings;    ///< about the training
 };
 
 /// Peaks of a device: "first_step" until the first step has ended; from there to the end of the last one by phase, and
 /// "other" outside of phases; "after" to the end. A trace without steps has its phases alone. A trace of which rows
 /// were not kept has one peak, "run".
 [[nodiscard]] MemoryFacts memory_facts(const std::string& path, const Analysis& analysis);
+
+/// The peaks of the devices other than `main`, one for each kind of device ("cpu", "cuda"), which is its name: the
+/// highest, with its lines. `main`: one of `facts.devices`, or nullptr.
+[[nodiscard]] std::vector<PeakFact> peaks_beside(const MemoryFacts& facts, const DeviceFacts* main);
 
 }  // namespace dcmt::analyzer

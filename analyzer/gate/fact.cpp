@@ -1,10 +1,10 @@
 #include "analyzer/gate/fact.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
 
-#include "analyzer/time/curve.h"
+#include "analyzer/compare/trainers.h"
 
 namespace dcmt::gate {
 namespace {
@@ -55,38 +55,16 @@ class Facts {
   bool fresh_ = false;
 };
 
-void add_device(const MemoryFacts& rank, const DeviceFacts& device, Facts& facts) {
-  const bool main = &device == &rank.devices.front();
-  if (!main) {
-    const auto highest = std::ranges::max_element(device.peaks, {}, &analyzer::PeakFact::bytes);
-    if (highest != device.peaks.end()) {
-      facts.highest("peak." + analyzer::kind_of(device.device), device.peak, rank.rank, highest->lines);
-    }
-    return;
-  }
-  for (const analyzer::PeakFact& peak : device.peaks) {
+void add_devices(const MemoryFacts& rank, Facts& facts) {
+  if (rank.devices.empty()) return;
+  const DeviceFacts& main = rank.devices.front();
+  const auto add = [&](const analyzer::PeakFact& peak) {
     facts.highest("peak." + peak.name, peak.bytes, rank.rank, peak.lines);
-  }
-  if (device.reserved) facts.highest("reserved", *device.reserved, rank.rank, {});
-  if (device.growth) facts.highest("growth.step", *device.growth, rank.rank, device.grown);
-}
-
-/// How much a process did: steps count before bytes.
-std::pair<std::int64_t, Bytes> work_of(const MemoryFacts& process) {
-  return {process.steps, process.devices.empty() ? Bytes() : process.devices.front().peak};
-}
-
-/// Leaves one process a rank, or the one process of a program without ranks. Others are workers that load data, or the
-/// like: they may share their parent's rank, and mostly end by a signal.
-void keep_trainers(std::vector<MemoryFacts>& processes) {
-  std::map<std::int64_t, MemoryFacts> by_rank;
-  for (MemoryFacts& process : processes) {
-    const auto [at, fresh] = by_rank.try_emplace(process.rank);
-    if (fresh || work_of(process) > work_of(at->second)) at->second = std::move(process);
-  }
-  if (by_rank.size() > 1) by_rank.erase(-1);
-  processes.clear();
-  for (auto& [rank, process] : by_rank) processes.push_back(std::move(process));
+  };
+  for (const analyzer::PeakFact& peak : main.peaks) add(peak);
+  if (main.reserved) facts.highest("reserved", *main.reserved, rank.rank, {});
+  if (main.growth) facts.highest("growth.step", *main.growth, rank.rank, main.grown);
+  for (const analyzer::PeakFact& peak : analyzer::peaks_beside(rank, &main)) add(peak);
 }
 
 }  // namespace
@@ -96,12 +74,11 @@ const Fact* Recording::fact(const std::string& name) const {
   return found != facts.end() ? &*found : nullptr;
 }
 
-Recording recording_of(std::vector<MemoryFacts> ranks) {
+Recording recording_of(std::vector<MemoryFacts> processes) {
   Recording recording;
-  keep_trainers(ranks);
+  std::vector<MemoryFacts> ranks = analyzer::trainers_of(std::move(processes)).ranks;
   const bool ranked = ranks.front().rank >= 0;
-  const auto first = std::ranges::max_element(ranks, {}, work_of);
-  const MemoryFacts& main = *first;
+  const MemoryFacts& main = *std::ranges::max_element(ranks, {}, analyzer::work_of);
   const std::string device = main.devices.empty() ? "cpu" : analyzer::kind_of(main.devices.front().device);
   recording.section = device + ", torch " + main.torch;
   recording.arguments = main.arguments;
@@ -115,7 +92,7 @@ Recording recording_of(std::vector<MemoryFacts> ranks) {
   for (MemoryFacts& rank : ranks) {
     recording.paths.push_back(rank.path);
     for (std::string& why : rank.unfit) recording.unfit.push_back(rank.path + ": " + std::move(why));
-    for (const DeviceFacts& each : rank.devices) add_device(rank, each, facts);
+    add_devices(rank, facts);
   }
   for (MemoryFacts& rank : ranks) {
     if (rank.residual.value > 0 || rank.counts.contains("releases.final")) {

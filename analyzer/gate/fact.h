@@ -38,8 +38,7 @@ struct Recording {
   [[nodiscard]] const Fact* fact(const std::string& name) const;
 };
 
-/// `ranks`: the traces of one run, at least one. Of several of one rank, and of several without ranks, the one counts
-/// that has most steps.
-[[nodiscard]] Recording recording_of(std::vector<analyzer::MemoryFacts> ranks);
+/// `processes`: the traces of one run, at least one. Only those that train count (analyzer::trainers_of).
+[[nodiscard]] Recording recording_of(std::vector<analyzer::MemoryFacts> processes);
 
 }  // namespace dcmt::gate
