@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import tomllib
 
 import pytest
 import recorded
@@ -199,6 +200,25 @@ def test_gathers_keep_their_origins(tmp_path):
     assert after["gathers.hook"] == 1 and sorted(after.values()) == sorted(before.values())
     content = redacted.read_bytes()
     assert not [word for word in (b"covert", b"secret", b"clandestine", b"hidden", b"pre_") if word in content]
+
+
+def test_every_origin_of_the_shipped_table_stays(tmp_path):
+    shipped = tomllib.loads((recorded.ROOT / "collector/recorder/operators.toml").read_text())
+    origins = {row["origin"] for row in shipped["origin"]}
+    assert len(origins) > 4
+    trace = written_trace.Trace(tmp_path / "gathers.dcmt")
+    frames = {f"/packages/{number}.py": origin for number, origin in enumerate(sorted(origins))}
+    for file in frames:
+        trace.insert("frame", id=trace.moment(), file=trace.string(file), function=trace.string("f"), line=7)
+    trace.save()
+    with sqlite3.connect(tmp_path / "gathers.dcmt") as database:
+        rows = "".join(f"{origin}\t\t{file}\t\t\n" for file, origin in frames.items())
+        database.execute("INSERT OR REPLACE INTO meta VALUES('origins', ?)", [rows])
+    redacted = tmp_path / "redacted.dcmt"
+    done = recorded.tool("convert", tmp_path / "gathers.dcmt", "--to", "trace", "--redact", "-o", redacted)
+    assert done.returncode == 0, done.stderr
+    ((kept,),) = recorded.query(redacted, "SELECT value FROM meta WHERE key = 'origins'")
+    assert {row.split("\t")[0] for row in kept.splitlines()} == origins
 
 
 def test_equal_names_stay_equal(both):

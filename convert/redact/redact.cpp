@@ -10,6 +10,7 @@
 #include "analyzer/load/row_cursor.h"
 #include "analyzer/storages/origins.h"
 #include "convert/redact/names.h"
+#include "convert/redact/shipped_origins.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 
@@ -35,10 +36,6 @@ constexpr std::string_view kNumbersOfMeta[] = {meta::kRank,       meta::kWorldSi
                                                meta::kLostDeaths, meta::kUnseenChanges, meta::kRecorderCpuNs};
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
-
-// Of the table that comes with dc-memtrace; others are somebody's own words.
-constexpr std::string_view kShippedOrigins[] = {"profiling",      "compiled", "user context",
-                                                "eager fallback", "hook",     "optimizer step"};
 
 constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
 
@@ -154,8 +151,7 @@ class Redaction {
                  [&](const Statement& row) { rows = analyzer::origin_rows(std::string(row.text(0))); }));
     std::string text;
     const auto add = [&](const analyzer::OriginRow& row, const std::string& about) {
-      const bool shipped = std::ranges::find(kShippedOrigins, row.origin) != std::end(kShippedOrigins);
-      text += (shipped ? row.origin : names_.without_names(row.origin)) + "\t" + about + "\t" +
+      text += (is_shipped_origin(row.origin) ? row.origin : names_.without_names(row.origin)) + "\t" + about + "\t" +
               (row.purpose == "trial" ? row.purpose : "") + "\n";
     };
     constexpr char kFrames[] =
