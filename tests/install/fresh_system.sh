@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The wheel in a Debian 12, or another system, that has nothing but Python, as a user without rights: installed by pip, a job recorded and
 # reported without a compiler; a torch without a provider, with g++; `pip install --user`; a site-packages that cannot be
-# written to; everything removed again. The last line says how long the two ways took; exit 1 at the first surprise.
+# written to; a Python with its libraries in a prefix that it was not built for, as conda has them; everything removed
+# again. The last line says how long the two ways took; exit 1 at the first surprise.
 #
 # Torch is not downloaded: the site-packages folder that is given (of the system's CPython, with torch) is lent to the
 # environments, as if pip had installed it there. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
-# is made: "noble" from a mirror of Ubuntu, for one.
+# is made: "noble" from a mirror of Ubuntu, for one. DCMT_PREFIX is an installation of the same CPython, of which a copy
+# becomes that prefix; this needs patchelf. Without it this part is left out, and the last line says so.
 #
 # Usage: tests/install/fresh_system.sh WHEEL SITE_PACKAGES [FOLDER]
 set -euo pipefail
@@ -111,5 +113,43 @@ recorded user
 as_user pip uninstall -q -y --break-system-packages dc-memtrace
 [[ -z $(cd "$root/home/user/.local" && find . -type f -path '*dc*mem*' -o -type f -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
 
-echo "$suite, $python, torch $torch: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
+# A prefix of its own, with its own libraries, at another place than the one it was built for.
+prefix=/home/user/conda
+copy_prefix() {
+  local to=$root$prefix library
+  mkdir -p "$to/bin" "$to/lib"
+  cp -a "$DCMT_PREFIX/bin/$python" "$to/bin/"
+  ln -s "$python" "$to/bin/python3"
+  tar -C "$DCMT_PREFIX/lib" -c --exclude=site-packages --exclude=test --exclude=__pycache__ --exclude='config-*' . | tar -C "$to/lib" -x
+  # Those of the C library are the system's everywhere.
+  ldd "$to/bin/$python" "$to/lib/$python"/lib-dynload/*.so "$site"/torch/lib/libc10.so | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libpython[0-9.]*|libc10)\.so' | sort -u | while read -r library; do
+    cp -L "$library" "$to/lib/"
+  done
+  # shellcheck disable=SC2016 # the loader expands it
+  find "$to/bin" "$to/lib" -maxdepth 1 -type f \( -name "$python" -o -name 'libpython*.so.*' \) \
+    -exec patchelf --force-rpath --set-rpath '$ORIGIN/../lib' {} +
+  chroot "$root" chown -R user:user "$prefix"
+}
+relocated="no prefix as of conda (DCMT_PREFIX)"
+if [[ -n ${DCMT_PREFIX:-} ]]; then
+  [[ -x $DCMT_PREFIX/bin/$python ]] || fail "DCMT_PREFIX has no bin/$python"
+  copy_prefix
+  path=$prefix/bin:/usr/bin:/bin
+  as_user python3 -m ensurepip >"$folder/ensurepip.txt" 2>&1 || fail "no pip in the prefix, see $folder/ensurepip.txt"
+  lend "$prefix/lib/$python/site-packages"
+  as_user python3 -c 'import torch; print(open("/proc/self/maps").read())' >"$folder/maps.txt"
+  grep -q "$prefix/lib/libstdc++.so" "$folder/maps.txt" || fail "torch in the prefix does not use the libraries of the prefix"
+  before=$(listed "$prefix")
+  as_user python3 -m pip install -q "/home/user/$name"
+  recorded relocated
+  as_user dc-memtrace doctor --python "$prefix/bin/python3" >"$folder/doctor_relocated.txt" ||
+    fail "doctor: $(cat "$folder/doctor_relocated.txt")"
+  as_user python3 -m pip uninstall -q -y dc-memtrace
+  [[ $before == "$(listed "$prefix")" ]] || fail "pip uninstall left $(diff <(echo "$before") <(listed "$prefix"))"
+  relocated="a prefix as of conda"
+fi
+[[ ! -e $root/home/user/.cache/dc-memtrace ]] || fail "something made a cache: $(find "$root/home/user/.cache/dc-memtrace")"
+
+echo "$suite, $python, torch $torch, $relocated: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
 ((without_compiler < 60 && with_compiler < 180)) || fail "too slow"
