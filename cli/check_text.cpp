@@ -214,7 +214,9 @@ std::string check_text(const Verdict& verdict, const CheckAdvice& advice, const 
     const std::int64_t others = count_of(verdict, false);
     std::string ran = verdict.ran;
     if (others > 0) ran += (ran.empty() ? "" : "; ") + counted(others, "other fact") + " equal";
-    if (verdict.recordings > 1) ran += fmt::format("; the same in each of {} recordings", verdict.recordings);
+    if (verdict.recordings > 1) {
+      ran += fmt::format("{}the same in each of {} recordings", ran.empty() ? "" : "; ", verdict.recordings);
+    }
     if (!ran.empty()) text += line("ran", ran, style);
   }
   text += since_lines(verdict, style);

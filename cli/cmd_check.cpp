@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/gate/day.h"
 #include "analyzer/gate/judge.h"
 #include "cli/check_reports.h"
 #include "cli/check_text.h"
@@ -24,6 +27,7 @@
 #include "cli/gate_source.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/new_file.h"
 
 namespace dcmt::cli {
 namespace {
@@ -48,7 +52,7 @@ constexpr char kFooter[] =
     "  dc-memtrace check --baseline memory/gpt.json out/                          traces that are there\n"
     "  dc-memtrace check --baseline memory/gpt.json --require 'gathers.eager > 0' out/\n"
     "Exit codes: 0 passed, 1 failed, 2 usage, 3 bad input, 4 cannot record, 5 not comparable, 6 no verdict: the\n"
-    "recording has losses or none was made, 7 the command failed. See docs/check.md.";
+    "recording has losses or none was made, 7 the command failed; of several baselines the highest. See docs/check.md.";
 
 constexpr char kArtifacts[] = "dc-memtrace-check";
 
@@ -103,6 +107,9 @@ std::string typed(const std::vector<std::string>& words) {
 
 Expected<Baseline> read_baseline(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file && errno != ENOENT) {
+    return Error{ErrorCode::kBadInput, path + ": cannot be read: " + std::strerror(errno) + "."};
+  }
   if (!file) {
     return Error{
         ErrorCode::kBadInput,
@@ -115,15 +122,15 @@ Expected<Baseline> read_baseline(const std::string& path) {
 
 /// Whole or not at all.
 Status write_file(const std::string& path, const std::string& text) {
-  std::error_code error;
-  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) fs::rename(partial, path, error);
-  if (!file || error) return {ErrorCode::kIo, path + ": cannot be written."};
-  return {};
+  std::error_code ignored;  // what cannot be made is said below
+  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
+  NewFile file(path);
+  DCMT_RETURN_IF_ERROR(file.check(true));
+  std::ofstream out(file.part(), std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return {ErrorCode::kIo, path + ": cannot be written: is the disk full?"};
+  return file.keep();
 }
 
 /// One baseline: its recordings, and what becomes of them.
@@ -212,10 +219,20 @@ class Gate {
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
 
   [[nodiscard]] CheckAdvice advice(int code) const {
-    CheckAdvice advice;
+    std::vector<std::string> words{"--baseline", path_};
+    const auto add = [&words](const char* option, const std::vector<std::string>& values) {
+      for (const std::string& value : values) words.insert(words.end(), {option, value});
+    };
+    if (!options_.workload.empty()) add("--workload", {options_.workload});
+    add("--operators", options_.operator_tables);
+    add("--require", options_.require);
     const std::string what = command_.empty() ? typed(options_.paths) : "-- " + typed(command_);
-    advice.redo = "dc-memtrace check --baseline " + typed({path_}) + " " + what;
-    advice.update = "dc-memtrace check --update --baseline " + typed({path_}) + " " + what;
+    CheckAdvice advice;
+    advice.redo = "dc-memtrace check " + typed(words) + (options_.strict ? " --strict " : " ") + what;
+    // With --update each of several paths would be a recording of its own.
+    if (!command_.empty() || options_.paths.size() == 1) {
+      advice.update = "dc-memtrace check --update " + typed(words) + " " + what;
+    }
     advice.exit_code = code;
     return advice;
   }
@@ -271,6 +288,10 @@ class Gate {
       const GateCommand command{command_, options_.operator_tables, options_.json};
       Expected<Recorded> recorded = record(command, folder_of(recordings.size() + 1));
       if (!recorded.ok()) return print_error(recorded.error());
+      if (recorded->job_exit == kExitStopped) {
+        print_note(path_ + ": stopped, so nothing was compared.");
+        return kExitStopped;
+      }
       if (recorded->job_exit != 0) {
         print_note(fmt::format("{}: the command failed (exit {}), so nothing was compared: {}", path_,
                                recorded->job_exit, typed(command_)));
@@ -305,10 +326,12 @@ class Gate {
   }
 
   void drop_traces() const {
+#ifdef DCMT_HAVE_RUN
     if (command_.empty()) return;
+    for (int i = 1; i <= 2 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
     std::error_code ignored;
-    for (int i = 1; i <= 2 * options_.recordings; ++i) fs::remove_all(folder_of(static_cast<std::size_t>(i)), ignored);
     fs::remove(artifacts(), ignored);  // if nothing is in it
+#endif
   }
 
   const Options& options_;
@@ -349,6 +372,9 @@ Status write_reports(const Options& options, const std::vector<Checked>& checks)
 }
 
 int check(const Options& options) {
+  for (const std::string& each : options.require) {
+    if (const Status readable = gate::check_requirement(each); !readable.ok()) return print_error(readable.error());
+  }
   Expected<std::vector<std::string>> files = baselines_of(options);
   if (!files.ok()) return print_error(files.error());
   int worst = kExitOk;
@@ -357,6 +383,7 @@ int check(const Options& options) {
     Gate gate(options, file);
     const int code = options.update ? gate.update() : gate.check();
     worst = std::max(worst, code);
+    if (code == kExitStopped) return code;
     if (!gate.verdict()) continue;
     checks.push_back({*gate.verdict(), gate.advice(code)});
     if (!options.json) std::cout << check_text(*gate.verdict(), gate.advice(code), Style::of_stdout());
@@ -385,9 +412,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
   command->add_option("--baseline", options->baseline, "The baseline's file, or a folder of them")
       ->type_name("FILE")
       ->required();
-  command->add_flag("--update", options->update, "Write the baseline from what is recorded now");
-  command->add_flag("--new-anchors", options->new_anchors,
-                    "With --update: count what all updates come to from today on");
+  CLI::Option* update = command->add_flag("--update", options->update, "Write the baseline from what is recorded now");
+  command
+      ->add_flag("--new-anchors", options->new_anchors, "With --update: count what all updates come to from today on")
+      ->needs(update);
   command
       ->add_option(
           "--recordings", options->recordings,
@@ -395,7 +423,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
           "one fails")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
-  command->add_flag("--strict", options->strict, "A gain that the baseline does not have fails, too");
+  command->add_flag("--strict", options->strict, "A gain that the baseline does not have fails, too")->excludes(update);
   command->add_option("--require", options->require, "What must have run, as 'gathers.eager > 0'")
       ->type_name("FACT")
       ->allow_extra_args(false);
@@ -407,7 +435,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
       ->default_str("fail");
   command->add_flag("--main", options->on_main,
                     "Expected retentions past their day fail; set where CI says that this is the main branch");
-  command->add_option("--date", options->today, "Instead of today's, as 2026-11-25")->type_name("DATE");
+  command->add_option("--date", options->today, "Instead of today's, as 2026-11-25")
+      ->type_name("DATE")
+      ->check(
+          [](const std::string& date) { return gate::day_of(date) ? "" : date + " is no date; one is 2026-11-25"; });
   command
       ->add_option("--workload", options->workload,
                    "What this workload is called, in place of its program's arguments, where these may differ")
@@ -418,11 +449,13 @@ void add_check_command(CLI::App& app, int& exit_code) {
       ->add_option("--artifacts", options->artifacts,
                    "Folder for the new baseline and the traces of a failed check; of a command dc-memtrace-check")
       ->type_name("FOLDER");
-  command->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE");
-  command->add_option("--sarif", options->sarif, "Write SARIF 2.1.0, with file and line")->type_name("FILE");
+  command->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE")->excludes(update);
+  command->add_option("--sarif", options->sarif, "Write SARIF 2.1.0, with file and line")
+      ->type_name("FILE")
+      ->excludes(update);
   command->add_flag("--github", options->github,
                     "Mark lines of the source and write the job's summary; set where GITHUB_ACTIONS is true");
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)")->excludes(update);
   command->footer(kFooter);
   command->callback([options, &exit_code] {
 #ifdef DCMT_HAVE_RUN

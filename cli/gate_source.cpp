@@ -8,10 +8,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "cli/installation.h"
 #include "collector/recorder/job/run.h"
+#include "collector/recorder/job/run_folder.h"
 #include "trace/base/printable.h"
 #endif
 
@@ -29,6 +32,8 @@ Expected<gate::Recording> read_recording(const std::vector<std::string>& paths) 
 
 #ifdef DCMT_HAVE_RUN
 namespace {
+
+namespace fs = std::filesystem;
 
 /// While it lives, standard output goes where standard error goes.
 class OutputAside {
@@ -76,6 +81,17 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   }
   DCMT_ASSIGN_OR_RETURN(recorded.recording, read_recording({folder}));
   return recorded;
+}
+
+void drop_recording(const std::string& folder) {
+  std::error_code ignored;
+  for (const std::string& file : recorder::run_files(folder)) {
+    const Expected<recorder::RunState> run = recorder::load_run(folder, file);
+    if (!run.ok()) continue;
+    for (const auto& [spool, trace] : run->traces) fs::remove(fs::path(folder) / trace, ignored);
+    fs::remove(fs::path(folder) / file, ignored);
+  }
+  fs::remove(folder, ignored);
 }
 #endif
 

@@ -28,6 +28,9 @@ struct Recorded {
 
 /// Records the command into `folder`, replacing what is there. Fails with kCannotRecord if it was not started.
 Expected<Recorded> record(const GateCommand& command, const std::string& folder);
+
+/// Removes what record() left in `folder`, and the folder if nothing else is in it.
+void drop_recording(const std::string& folder);
 #endif
 
 }  // namespace dcmt::cli

@@ -29,7 +29,7 @@ NewFile::~NewFile() {
 Status NewFile::check(bool replace) const {
   std::error_code error;
   if (fs::is_directory(path_, error)) {
-    return {ErrorCode::kBadInput, printable(path_) + ": is a folder. Name a file with -o."};
+    return {ErrorCode::kBadInput, printable(path_) + ": is a folder. Name a file."};
   }
   if (!replace && fs::exists(fs::symlink_status(path_, error))) {
     return {ErrorCode::kBadInput, printable(path_) + ": exists already. Choose another name, or replace it: --force."};

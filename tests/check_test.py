@@ -169,12 +169,73 @@ def test_a_creep_of_updates_is_said(here):
     assert re.search(r"since +\d{4}-\d\d-\d\d: peak\.first_step \+28\.6 % in all \(7,340,032 then\)", text)
 
 
+def test_the_commands_that_are_advised_have_the_options_of_this_one(here):
+    trace = training(here / "planted.dcmt", PLANTED)
+    options = ("--workload", "a name", "--require", "releases.final < 5", "--strict")
+    named = recorded.tool("check", "--update", "--workload", "a name", "--baseline", "gpt.json", here / "first.dcmt")
+    assert named.returncode == 0, named.stderr
+    text = check(*options, trace, code=1).stdout
+    shown = "--baseline gpt.json --workload 'a name' --require 'releases.final < 5'"
+    assert f"redo    dc-memtrace check {shown} --strict {trace}\n" in text
+    assert f"intended? dc-memtrace check --update {shown} {trace}, and commit gpt.json" in text
+    # Several traces of one run would be several recordings.
+    assert "--update" not in check(*options, trace, training(here / "worker.dcmt", steps=0), code=1).stdout
+
+
 def test_bad_baselines_are_one_line(here):
     trace = training(here / "again.dcmt")
     (here / "gpt.json").write_text("<<<<<<< ours\n")
     assert "unsolved merge conflict" in recorded.one_line(check(trace, code=3), 3)
+    (here / "gpt.json").write_text('{"baseline": 1, "require": ["gathers"]}')
+    assert "'gathers' is no requirement" in recorded.one_line(check(trace, code=3), 3)
     (here / "gpt.json").unlink()
     assert "there is no such baseline" in recorded.one_line(check(trace, code=3), 3)
+
+
+@pytest.mark.parametrize("options, word", [
+    (("--new-anchors",), "--update"),
+    (("--update", "--json"), "--json"),
+    (("--update", "--strict"), "--strict"),
+    (("--update", "--junit", "x.xml"), "--junit"),
+    (("--date", "2026-02-30"), "2026-02-30 is no date"),
+    (("--recordings", "0"), "--recordings"),
+])  # fmt: skip
+def test_options_that_make_no_sense_are_one_line(here, options, word):
+    before = (here / "gpt.json").read_text()
+    assert word in recorded.one_line(check(*options, here / "first.dcmt", code=2), 2)
+    assert (here / "gpt.json").read_text() == before and not (here / "x.xml").exists()
+
+
+def command_baseline(path, source):
+    path.write_text(json.dumps({"baseline": 1, "command": [sys.executable, "-c", source]}))
+
+
+def test_a_wrong_requirement_is_said_before_the_command_runs(here):
+    command_baseline(here / "gpt.json", "open('ran', 'w')")
+    assert "is no requirement" in recorded.one_line(check("--require", "gathers", code=2), 2)
+    assert not (here / "ran").exists()
+
+
+def test_a_stop_ends_the_checks_of_a_folder(here):
+    (here / "memory").mkdir()
+    command_baseline(here / "memory" / "a.json", "import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    command_baseline(here / "memory" / "b.json", "open('ran', 'w')")
+    result = recorded.tool("check", "--baseline", "memory")
+    assert result.returncode == 130, result.stderr
+    assert "a.json: stopped" in result.stderr and "b.json" not in result.stderr
+    assert not (here / "ran").exists()
+
+
+def test_files_beside_the_recordings_are_left_alone(here):
+    """The folder for artifacts may hold folders of the same name."""
+    mine = here / "out" / "net-1" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    (here / "train.py").write_text(PROGRAM)
+    update = recorded.tool("check", "--update", "--recordings", "1", "--artifacts", "out", "--baseline", "net.json", "--",
+                           sys.executable, "train.py")
+    assert update.returncode == 0, update.stdout + update.stderr
+    assert mine.read_text() == "mine" and sorted(path.name for path in mine.parent.iterdir()) == ["mine.txt"]
 
 
 PROGRAM = """

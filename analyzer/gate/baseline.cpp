@@ -7,24 +7,41 @@
 namespace dcmt::gate {
 namespace {
 
-/// The recordings that have this fact, by its value.
-std::vector<const Fact*> in_order(const std::vector<Recording>& recordings, const std::string& name) {
-  std::vector<const Fact*> facts;
+/// What the recordings have under this name, by value. What a recording does not have is 0 there if it is a count;
+/// bytes of a part of the run that it does not have are left out.
+std::vector<Fact> in_order(const std::vector<Recording>& recordings, const std::string& name) {
+  std::vector<Fact> facts;
   for (const Recording& recording : recordings) {
-    if (const Fact* fact = recording.fact(name)) facts.push_back(fact);
+    if (const Fact* fact = recording.fact(name)) facts.push_back(*fact);
+  }
+  if (!facts.empty() && facts.front().unit == Unit::kCount) {
+    facts.resize(recordings.size(), Fact{name, Unit::kCount, 0, -1, {}});
   }
   std::ranges::stable_sort(facts, {}, &Fact::value);
   return facts;
 }
 
-BaselineFact fact_of(const std::vector<const Fact*>& facts) {
+/// Names of facts that at least one of the recordings has, in the order of the first one that does.
+std::vector<std::string> names_of(const std::vector<Recording>& recordings) {
+  std::vector<std::string> names;
+  for (const Recording& recording : recordings) {
+    for (const Fact& fact : recording.facts) {
+      if (std::ranges::find(names, fact.name) == names.end()) names.push_back(fact.name);
+    }
+  }
+  return names;
+}
+
+const Fact& middle_fact(const std::vector<Fact>& facts) { return facts[(facts.size() - 1) / 2]; }
+
+BaselineFact fact_of(const std::vector<Fact>& facts) {
   constexpr std::int64_t kMostShare = 100;
-  const Fact& middle = *facts[(facts.size() - 1) / 2];
+  const Fact& middle = middle_fact(facts);
   BaselineFact fact;
   fact.name = middle.name;
   fact.unit = middle.unit;
   fact.value = middle.value;
-  fact.tolerance = facts.back()->value - facts.front()->value;
+  fact.tolerance = facts.back().value - facts.front().value;
   if (fact.unit == Unit::kBytes && middle.name.starts_with("peak.")) {
     fact.tolerance = std::min(fact.tolerance, fact.value / kMostShare);
   }
@@ -46,10 +63,8 @@ const Section* Baseline::section(const std::string& name) const {
 
 Recording middle_of(const std::vector<Recording>& recordings) {
   Recording middle = recordings.front();
-  for (Fact& fact : middle.facts) {
-    const std::vector<const Fact*> facts = in_order(recordings, fact.name);
-    fact = Fact(*facts[(facts.size() - 1) / 2]);
-  }
+  middle.facts.clear();
+  for (const std::string& name : names_of(recordings)) middle.facts.push_back(middle_fact(in_order(recordings, name)));
   return middle;
 }
 
@@ -58,25 +73,22 @@ Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& b
   const Section* section = baseline.section(nearest.section);
   if (section == nullptr) return nearest;
   nearest.facts.clear();
-  for (const Recording& recording : recordings) {
-    for (const Fact& fact : recording.facts) {
-      if (nearest.fact(fact.name) != nullptr) continue;
-      const std::vector<const Fact*> facts = in_order(recordings, fact.name);
-      const BaselineFact* before = section->fact(fact.name);
-      // What the baseline does not have is nearest to it where it is missing, else where it is least.
-      if (before == nullptr && facts.size() < recordings.size()) continue;
-      const std::int64_t wanted = before != nullptr ? before->value : 0;
-      nearest.facts.push_back(
-          **std::ranges::min_element(facts, {}, [wanted](const Fact* each) { return std::abs(each->value - wanted); }));
-    }
+  for (const std::string& name : names_of(recordings)) {
+    const std::vector<Fact> facts = in_order(recordings, name);
+    const BaselineFact* before = section->fact(name);
+    // What the baseline does not have is nearest to it where it is missing, else where it is least.
+    if (before == nullptr && (facts.size() < recordings.size() || facts.front().value == 0)) continue;
+    const std::int64_t wanted = before != nullptr ? before->value : 0;
+    nearest.facts.push_back(
+        *std::ranges::min_element(facts, {}, [wanted](const Fact& each) { return std::abs(each.value - wanted); }));
   }
   return nearest;
 }
 
 bool differ(const std::vector<Recording>& recordings) {
-  return std::ranges::any_of(recordings.front().facts, [&](const Fact& fact) {
-    const std::vector<const Fact*> facts = in_order(recordings, fact.name);
-    return facts.front()->value != facts.back()->value;
+  return std::ranges::any_of(names_of(recordings), [&](const std::string& name) {
+    const std::vector<Fact> facts = in_order(recordings, name);
+    return facts.size() < recordings.size() || facts.front().value != facts.back().value;
   });
 }
 
@@ -93,7 +105,7 @@ void update(Baseline& baseline, const std::vector<Recording>& recordings, const 
   const auto at = std::ranges::lower_bound(baseline.sections, section.name, {}, &Section::name);
   const bool known = at != baseline.sections.end() && at->name == section.name;
   const auto add = [&](const std::string& name) {
-    const std::vector<const Fact*> facts = in_order(recordings, name);
+    const std::vector<Fact> facts = in_order(recordings, name);
     if (facts.empty() || section.fact(name) != nullptr) return;
     BaselineFact fact = fact_of(facts);
     const BaselineFact* before = known ? at->fact(name) : nullptr;
@@ -106,9 +118,7 @@ void update(Baseline& baseline, const std::vector<Recording>& recordings, const 
   if (known) {
     for (const BaselineFact& fact : at->facts) add(fact.name);
   }
-  for (const Recording& recording : recordings) {
-    for (const Fact& fact : recording.facts) add(fact.name);
-  }
+  for (const std::string& name : names_of(recordings)) add(name);
   if (known) {
     *at = std::move(section);
   } else {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "analyzer/gate/baseline.h"
+#include "analyzer/gate/day.h"
+#include "analyzer/gate/judge.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::gate {
@@ -89,9 +91,10 @@ class Reader {
 
   Status fact(const std::string& name, const Json& json, BaselineFact& fact) const {
     fact.name = printable(name);
-    if (!json.is_object() || json.contains("bytes") == json.contains("count")) {
+    if (!json.is_object() || (!json.contains("bytes") && !json.contains("count"))) {
       return wrong(name, "has neither \"bytes\" nor \"count\"");
     }
+    if (json.contains("bytes") && json.contains("count")) return wrong(name, "has both \"bytes\" and \"count\"");
     fact.unit = json.contains("bytes") ? Unit::kBytes : Unit::kCount;
     DCMT_RETURN_IF_ERROR(integer(json, name, fact.unit == Unit::kBytes ? "bytes" : "count", fact.value));
     DCMT_RETURN_IF_ERROR(integer(json, name, "tolerance", fact.tolerance));
@@ -153,11 +156,12 @@ class Reader {
     DCMT_RETURN_IF_ERROR(integer(json, "expect", "bytes", expected.bytes));
     DCMT_RETURN_IF_ERROR(text(json, "expect", "reason", expected.reason));
     DCMT_RETURN_IF_ERROR(text(json, "expect", "until", expected.until));
-    const bool dated = expected.until.size() == 10 && expected.until[4] == '-' && expected.until[7] == '-';
-    if (expected.finding.empty() || expected.reason.empty() || !dated) {
+    if (expected.bytes < 0) return wrong("expect.bytes", "is below 0");
+    if (expected.finding.empty() || expected.reason.empty() || expected.until.empty()) {
       return wrong("expect", "has an entry without \"finding\", \"reason\" or \"until\" (a date as 2027-01-31)");
     }
-    return {};
+    if (day_of(expected.until)) return {};
+    return wrong("expect.until", "'" + expected.until + "' is no date; one is 2027-01-31");
   }
 
  private:
@@ -171,8 +175,11 @@ Expected<Baseline> parse_baseline(const std::string& path, const std::string& te
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
     const bool conflict = text.find("<<<<<<<") != std::string::npos;
-    return Error{ErrorCode::kBadInput, path + (conflict ? ": has an unsolved merge conflict." : ": is no JSON.") +
-                                           " Write it anew with: dc-memtrace check --update"};
+    return Error{ErrorCode::kBadInput,
+                 path +
+                     (conflict ? ": has an unsolved merge conflict. Leave one side of it (git checkout --ours FILE)"
+                               : ": is no JSON. Mend or remove it") +
+                     ", then write it anew with: dc-memtrace check --update"};
   }
   if (!json.is_object() || !json.contains("baseline")) return reader.wrong("the file", "is no baseline").error();
   std::int64_t version = 0;
@@ -184,6 +191,10 @@ Expected<Baseline> parse_baseline(const std::string& path, const std::string& te
   Baseline baseline;
   DCMT_RETURN_IF_ERROR(reader.texts(json, "command", baseline.command));
   DCMT_RETURN_IF_ERROR(reader.texts(json, "require", baseline.require));
+  for (const std::string& each : baseline.require) {
+    if (const Status readable = check_requirement(each); !readable.ok())
+      return Error{ErrorCode::kBadInput, path + ": " + readable.error().message + "."};
+  }
   for (const auto& [key, value] : json.items()) {
     if (key == "expect") {
       if (!value.is_array()) return reader.wrong(key, "is not a list").error();

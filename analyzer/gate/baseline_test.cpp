@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/gate/judge.h"
+
 namespace dcmt::gate {
 namespace {
 
@@ -150,6 +152,7 @@ TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
   expect("{\"baseline\": 2}", "version 2, this build reads version 1");
   expect("{\"baseline\": 1, \"cpu\": 5}", "is not an object");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {}}}", "has neither");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"count\": 5}}}", "has both");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": \"many\"}}}", "is not a whole number");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 18446744073709551615}}}", "is not a whole number");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 9000000000000000000}}}", "");
@@ -157,7 +160,14 @@ TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"tolerance\": -1}}}", "is below 0");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"of\": {\"f\": []}}}}", "without a list of bytes");
   expect("{\"baseline\": 1, \"expect\": [{\"finding\": \"x\"}]}", "\"reason\" or \"until\"");
+  expect("{\"baseline\": 1, \"expect\": [{\"finding\": \"x\", \"reason\": \"y\", \"until\": \"2027-02-30\"}]}",
+         "'2027-02-30' is no date");
+  expect(
+      "{\"baseline\": 1, \"expect\": [{\"finding\": \"x\", \"reason\": \"y\", \"until\": \"2027-02-20\", \"bytes\": "
+      "-5}]}",
+      "expect.bytes is below 0");
   expect("{\"baseline\": 1, \"command\": \"python\"}", "is not a list of texts");
+  expect("{\"baseline\": 1, \"require\": [\"gathers\"]}", "'gathers' is no requirement");
   for (std::size_t at = 0; at < right.size(); at += 7) (void)parse_baseline("cut.json", right.substr(0, at));
 }
 
@@ -183,6 +193,33 @@ TEST(Baseline, WhatOneRecordingLacksOrHasAloneIsNearestToTheBaselineInAnother) {
   }
   ASSERT_NE(nearest_of(recordings, baseline).fact("peak.evaluation"), nullptr);
   EXPECT_EQ(nearest_of(recordings, baseline).fact("peak.evaluation")->value, 1 << 20);
+}
+
+TEST(Baseline, ACountThatSomeRecordingsLackIsNoiseDownToNothing) {
+  Recording with;
+  with.section = "cpu, torch 2.11";
+  with.facts = {{"gathers", Unit::kCount, 12, -1, {}}, {"gathers.eager_fallback", Unit::kCount, 2, -1, {}}};
+  Recording without = with;
+  without.facts.pop_back();
+  EXPECT_TRUE(differ({with, without}));
+  EXPECT_TRUE(differ({without, with}));
+  for (const std::vector<Recording>& recordings :
+       {std::vector{with, without, with}, std::vector{without, with, without}}) {
+    Baseline baseline;
+    update(baseline, recordings, "2026-11-25", false);
+    EXPECT_EQ(baseline.sections[0].fact("gathers.eager_fallback")->tolerance, 2);
+    EXPECT_EQ(baseline.sections[0].fact("gathers")->tolerance, 0);
+    for (const Recording& now : {with, without}) {
+      const Expected<Verdict> verdict = judge("gpt.json", baseline, now, {});
+      ASSERT_TRUE(verdict.ok());
+      EXPECT_EQ(verdict->failed_facts(), 0);
+    }
+  }
+  // Without it in the baseline, it is new only if each recording has it.
+  Baseline baseline;
+  update(baseline, {without}, "2026-11-25", false);
+  EXPECT_EQ(nearest_of({with, without}, baseline).fact("gathers.eager_fallback"), nullptr);
+  EXPECT_NE(nearest_of({with, with}, baseline).fact("gathers.eager_fallback"), nullptr);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "analyzer/gate/judge.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <utility>
 
+#include "analyzer/gate/day.h"
 #include "analyzer/model/quantities.h"
 
 namespace dcmt::gate {
@@ -15,16 +15,6 @@ using analyzer::LineChange;
 using model::counted;
 
 constexpr int kDaysAhead = 14;
-
-/// Days since 1970 of "2026-11-25"; nullopt if it is no date.
-std::optional<std::int64_t> day_of(const std::string& date) {
-  if (date.size() != 10) return std::nullopt;
-  const std::chrono::year_month_day day{std::chrono::year(std::atoi(date.c_str())),
-                                        std::chrono::month(static_cast<unsigned>(std::atoi(date.c_str() + 5))),
-                                        std::chrono::day(static_cast<unsigned>(std::atoi(date.c_str() + 8)))};
-  if (!day.ok()) return std::nullopt;
-  return std::chrono::sys_days(day).time_since_epoch().count();
-}
 
 std::vector<std::string> not_comparable(const Baseline& baseline, const Recording& recording) {
   const Section* section = baseline.section(recording.section);
@@ -135,12 +125,10 @@ void judge_bytes(CheckedFact& fact, std::int64_t expected, const Rules& rules) {
 
 void judge_count(CheckedFact& fact) {
   const std::int64_t change = std::abs(fact.change());
-  if (*fact.baseline > 0 && fact.now == 0) {
-    fact.state = State::kVacuous;
-  } else if (change > fact.tolerance) {
-    fact.state = State::kChanged;
-  } else {
+  if (change <= fact.tolerance) {
     fact.state = change == 0 ? State::kEqual : State::kWithin;
+  } else {
+    fact.state = *fact.baseline > 0 && fact.now == 0 ? State::kVacuous : State::kChanged;
   }
   fact.failed = fact.state == State::kVacuous || fact.state == State::kChanged;
 }

@@ -17,13 +17,16 @@ struct Rules {
   std::string today = {};                 ///< "2026-11-25"
 };
 
-/// `baseline_path`: as it is printed. Fails with kUsage if a requirement cannot be read.
+/// `baseline_path`: as it is printed. Fails as unmet() does.
 [[nodiscard]] Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseline,
                                       const Recording& recording, const Rules& rules);
 
 /// Which of the requirements ("gathers.eager > 0") a recording does not meet, as sentences. "gathers.eager" means
-/// "gathers.eager_fallback" too, and their sum. Fails with kUsage if one cannot be read.
+/// "gathers.eager_fallback" too, and their sum. Fails as check_requirement() does.
 [[nodiscard]] Expected<std::vector<std::string>> unmet(const std::vector<std::string>& require,
                                                        const Recording& recording);
+
+/// kUsage if the text is no requirement.
+[[nodiscard]] Status check_requirement(const std::string& text);
 
 }  // namespace dcmt::gate

@@ -58,6 +58,8 @@ std::int64_t value_of(const Recording& recording, const std::string& name) {
 
 }  // namespace
 
+Status check_requirement(const std::string& text) { return parse(text).status(); }
+
 Expected<std::vector<std::string>> unmet(const std::vector<std::string>& require, const Recording& recording) {
   std::vector<std::string> sentences;
   for (const std::string& text : require) {
