@@ -116,6 +116,8 @@ Status write_trace(const Options& options, const std::string& path) {
     return convert::write_redacted(trace.database, path, work.watch());
   }
   if (!convert::is_pickle(options.input)) {
+    // What cannot be read at all says so itself.
+    DCMT_RETURN_IF_ERROR(open_one(options.input).status());
     return {ErrorCode::kUsage,
             printable(options.input) +
                 ": is no memory snapshot of torch, which can become a trace. A copy of a trace without "
@@ -138,10 +140,13 @@ Status convert_file(const Options& options, Converted& converted) {
     return {ErrorCode::kUsage,
             "--redact makes a copy of a trace: use it with --to trace, and convert that copy further."};
   }
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.input, options.output, ignored)) {
+    return {ErrorCode::kUsage, printable(options.output) + ": is the file that is read. Choose another name."};
+  }
   NewFile file(options.output);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
   DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part(), converted));
-  std::error_code ignored;
   converted.bytes = Bytes(static_cast<std::int64_t>(std::filesystem::file_size(file.part(), ignored)));
   return file.keep();
 }

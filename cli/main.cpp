@@ -118,9 +118,9 @@ int main(int argc, char** argv) {
   hold_closed_descriptors();
   try {
     return checked_output(dispatch(argc, argv));
-  } catch (const std::exception& error) {
+  } catch (const std::exception&) {
     // Only running out of memory gets here.
-    std::fprintf(stderr, "dc-memtrace: %s\n", error.what());
+    std::fprintf(stderr, "dc-memtrace: there is not enough memory for this.\n");
     return dcmt::cli::kExitBadInput;
   }
 }

@@ -201,6 +201,21 @@ def test_what_fails_leaves_no_file(tmp_path):
     assert result.returncode == 2
 
 
+def test_what_cannot_be_a_source_or_a_target_is_said(trace, tmp_path):
+    source = tmp_path / "source.dcmt"
+    shutil.copy(trace, source)
+    before = source.read_bytes()
+    for flags in ((), ("--redact", "--force")):
+        line = recorded.one_line(recorded.tool("convert", source, "--to", "trace", "-o", source, *flags), 2)
+        assert "is the file that is read" in line
+    assert source.read_bytes() == before
+    missing = recorded.tool("convert", tmp_path / "missing.pickle", "--to", "trace", "-o", tmp_path / "t.dcmt")
+    assert "missing.pickle" in recorded.one_line(missing, 3)
+    assert "--redact" in recorded.one_line(recorded.tool("convert", source, "--to", "trace", "-o", tmp_path / "t.dcmt"), 2)
+    folder = recorded.tool("convert", source, "--to", "csv", "-o", tmp_path)
+    assert "is a folder" in recorded.one_line(folder, 3)
+
+
 def test_foreign_text_stays_a_field(tmp_path):
     """Quotes, commas and backslashes of a trace are text in each format."""
     allocator = Allocator(8)

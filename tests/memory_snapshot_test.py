@@ -211,6 +211,19 @@ def bomb_of_shared_lists():
     return pickle.dumps({"segments": [], "device_traces": inner})
 
 
+def bomb_of_shared_frames():
+    """10^10 keys in a megabyte."""
+    frame = {**{str(number): None for number in range(100_000)}, "filename": "a.py", "name": "f", "line": 1}
+    entry = {"action": "alloc", "addr": 1, "size": 1, "stream": 0, "frames": [frame] * 100_000}
+    return pickle.dumps({"segments": [], "device_traces": [[entry]]})
+
+
+def test_a_frame_with_too_many_keys_is_left_out(tmp_path):
+    path = tmp_path / "bomb.pickle"
+    path.write_bytes(bomb_of_shared_frames())
+    assert recorded.tool("report", path, timeout=60).returncode == 0
+
+
 @pytest.mark.parametrize("bomb", [bomb_of_shared_entries(), bomb_of_shared_lists(), b"\x80\x04" + b"]" * (8 << 20),
                                   b"\x80\x04" + b"]\x94" * 1000 + b"r\xff\xff\xff\x7f."],
                          ids=["entries", "lists", "empty_lists", "memo"])

@@ -195,6 +195,7 @@ std::vector<SnapshotFrame> MemorySnapshot::frames(ValueId list) const {
   std::vector<SnapshotFrame> all;
   bool python = false;
   for (const ValueId each : data.items(list)) {
+    if (data.items(each).size() > 2 * kMostKeys) continue;
     const auto text_of = [&](std::string_view key) {
       const auto value = data.find(each, key);
       return value ? data.text(*value).value_or("") : std::string_view();
