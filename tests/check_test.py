@@ -277,3 +277,19 @@ def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
     assert recorded.tool("check", "--recordings", "1", "--baseline", "memory").returncode == 5
     (here / "train.py").write_text("raise SystemExit(3)\n")
     assert recorded.tool("check", "--baseline", "memory").returncode == 7
+
+
+def test_options_of_the_action_may_be_quoted(here):
+    program = here / "bin" / "dc-memtrace"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    program.chmod(0o755)
+    for arguments, words in (("", []), ("--strict", ["--strict"]),
+                             ("--require 'gathers.eager > 0' --strict", ["--require", "gathers.eager > 0", "--strict"])):  # fmt: skip
+        step = subprocess.run([recorded.ROOT / "action" / "check.sh"], capture_output=True, text=True, timeout=60,
+                              env={"PATH": f"{program.parent}:/usr/bin:/bin", "BASELINE": "memory", "ARGUMENTS": arguments,
+                                   "COMMAND": "python train.py"})
+        assert step.returncode == 0, step.stderr
+        shown = step.stdout.splitlines()
+        assert shown[-4:] == ["--", "bash", "-c", "python train.py"]
+        assert shown[shown.index("dc-memtrace.sarif") + 1:-4] == words

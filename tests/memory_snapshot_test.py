@@ -213,7 +213,7 @@ def bomb_of_shared_lists():
 
 def bomb_of_shared_frames():
     """10^10 keys in a megabyte."""
-    frame = {**{str(number): None for number in range(100_000)}, "filename": "a.py", "name": "f", "line": 1}
+    frame = {"filename": "a.py", "name": "f", "line": 1} | {str(number): None for number in range(100_000)}
     entry = {"action": "alloc", "addr": 1, "size": 1, "stream": 0, "frames": [frame] * 100_000}
     return pickle.dumps({"segments": [], "device_traces": [[entry]]})
 
@@ -221,7 +221,7 @@ def bomb_of_shared_frames():
 def test_a_frame_with_too_many_keys_is_left_out(tmp_path):
     path = tmp_path / "bomb.pickle"
     path.write_bytes(bomb_of_shared_frames())
-    assert recorded.tool("report", path, timeout=60).returncode == 0
+    assert recorded.tool("report", path, timeout=20).returncode == 0
 
 
 @pytest.mark.parametrize("bomb", [bomb_of_shared_entries(), bomb_of_shared_lists(), b"\x80\x04" + b"]" * (8 << 20),

@@ -138,6 +138,15 @@ def test_no_path_name_or_source_line_of_the_trace_is_in_the_copy(both, tmp_path)
         assert word.encode() not in content, word
 
 
+def test_every_table_is_copied(both):
+    """But for the files, and what the finish of a trace makes anew."""
+    trace, redacted = both
+    tables = {name for (name,) in recorded.query(trace, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")}
+    counts = [{table: recorded.query(path, f"SELECT count(*) FROM {table}")[0][0] for table in tables - {"meta", "source"}}
+              for path in both]
+    assert counts[0] == counts[1]
+
+
 def test_the_words_that_are_searched_are_in_the_trace(tmp_path):
     content = recorded_secret(tmp_path).read_bytes()
     assert len([word for word in WORDS if word.encode() in content]) >= 8

@@ -256,10 +256,9 @@ class Writer {
                                "recording from the start, has more"));
     }
     if (lives.contradictions > 0) {
-      DCMT_RETURN_IF_ERROR(
-          say(name + grouped(lives.contradictions) +
-              " times the history and the blocks do not agree, as where actions were skipped: bytes may "
-              "be wrong"));
+      DCMT_RETURN_IF_ERROR(say(name + grouped(lives.contradictions) + (lives.contradictions == 1 ? " time" : " times") +
+                               " the history and the blocks do not agree, as where actions were skipped: bytes may "
+                               "be wrong"));
     }
     return {};
   }
