@@ -294,7 +294,7 @@ class Gate {
       }
       if (recorded->job_exit != 0) {
         print_note(fmt::format("{}: the command failed (exit {}), so nothing was compared: {}", path_,
-                               recorded->job_exit, typed(command_)));
+                               recorded->job_exit, recorded->why.empty() ? typed(command_) : recorded->why));
         return kExitCommandFailed;
       }
       if (!last && !recorded->recording.unfit.empty()) {

@@ -72,11 +72,15 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
   Recorded recorded;
   recorded.job_exit = result.job_exit;
-  if (result.job_exit != 0) return recorded;
+  std::string notes;
+  for (const std::string& note : result.notes) notes += (notes.empty() ? "" : "; ") + printable(note);
+  if (result.job_exit != 0) {
+    constexpr int kNoSuchCommand = 126;  // or 127, as shells have it
+    if (result.job_exit == kNoSuchCommand || result.job_exit == kNoSuchCommand + 1) recorded.why = std::move(notes);
+    return recorded;
+  }
   if (result.traces.empty()) {
-    std::string why = "nothing was recorded";
-    for (const std::string& note : result.notes) why += "; " + printable(note);
-    recorded.recording.unfit.push_back(std::move(why));
+    recorded.recording.unfit.push_back(notes.empty() ? "nothing was recorded" : std::move(notes));
     return recorded;
   }
   DCMT_ASSIGN_OR_RETURN(recorded.recording, read_recording({folder}));

@@ -23,6 +23,7 @@ struct GateCommand {
 /// A recording, or the exit code of a command that failed.
 struct Recorded {
   int job_exit = 0;
+  std::string why;            ///< of a command that could not be started
   gate::Recording recording;  ///< unfit if nothing was recorded
 };
 

@@ -31,6 +31,9 @@ Status NewFile::check(bool replace) const {
   if (fs::is_directory(path_, error)) {
     return {ErrorCode::kBadInput, printable(path_) + ": is a folder. Name a file."};
   }
+  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error)) {
+    return {ErrorCode::kBadInput, printable(path_) + ": is a device or the like, and is not replaced. Name a file."};
+  }
   if (!replace && fs::exists(fs::symlink_status(path_, error))) {
     return {ErrorCode::kBadInput, printable(path_) + ": exists already. Choose another name, or replace it: --force."};
   }

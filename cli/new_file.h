@@ -15,7 +15,7 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// kBadInput if `path` exists and `replace` is false, or if its folder cannot be written to.
+  /// kBadInput if `path` exists and `replace` is false or it is no regular file, or if its folder cannot be written to.
   [[nodiscard]] Status check(bool replace) const;
   /// Where to write. There is no such file before.
   [[nodiscard]] const std::string& part() const { return part_; }

@@ -226,6 +226,13 @@ def test_a_stop_ends_the_checks_of_a_folder(here):
     assert not (here / "ran").exists()
 
 
+def test_a_command_that_cannot_be_recorded_says_why(here):
+    missing = recorded.one_line(check("--", "no_such_program", code=7), 7)
+    assert missing.endswith("so nothing was compared: no_such_program: command not found"), missing
+    nothing = check("--", "true", code=6)
+    assert nothing.stdout.startswith("NO VERDICT  no process that was followed made a tensor: nothing was recorded\n")
+
+
 def test_files_beside_the_recordings_are_left_alone(here):
     """The folder for artifacts may hold folders of the same name."""
     mine = here / "out" / "net-1" / "mine.txt"

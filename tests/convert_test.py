@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pickle
 import shutil
 import subprocess
@@ -214,6 +215,10 @@ def test_what_cannot_be_a_source_or_a_target_is_said(trace, tmp_path):
     assert "--redact" in recorded.one_line(recorded.tool("convert", source, "--to", "trace", "-o", tmp_path / "t.dcmt"), 2)
     folder = recorded.tool("convert", source, "--to", "csv", "-o", tmp_path)
     assert "is a folder" in recorded.one_line(folder, 3)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "is not replaced" in recorded.one_line(recorded.tool("convert", source, "--to", "csv", "--force", "-o", pipe), 3)
+    assert pipe.is_fifo()
 
 
 def test_foreign_text_stays_a_field(tmp_path):
