@@ -28,6 +28,7 @@
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/new_file.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
@@ -93,14 +94,7 @@ std::string typed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
     const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string::npos;
-    text += text.empty() ? "" : " ";
-    if (plain) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-    text += '\'';
+    text += (text.empty() ? "" : " ") + (plain ? word : in_quotes(word));
   }
   return text;
 }
@@ -136,7 +130,8 @@ Status write_file(const std::string& path, const std::string& text) {
 /// One baseline: its recordings, and what becomes of them.
 class Gate {
  public:
-  Gate(const Options& options, std::string path) : options_(options), path_(std::move(path)) {}
+  Gate(const Options& options, std::string path)
+      : options_(options), path_(std::move(path)), shown_(printable(path_)) {}
 
   /// Leaves a verdict, or prints why there is none. Returns the exit code.
   int check() {
@@ -146,7 +141,7 @@ class Gate {
     rules_ = {options_.strict, options_.on_main, options_.require, options_.today};
     std::vector<Recording> recordings;
     if (const int failed = record_into(recordings); failed != kExitOk) return failed;
-    Expected<Verdict> judged = gate::judge(path_, *baseline, recordings.front(), rules_);
+    Expected<Verdict> judged = gate::judge(shown_, *baseline, recordings.front(), rules_);
     // What fails once may be noise; what fails in each of several recordings is not.
     while (judged.ok() && judged->outcome == Outcome::kFailed && judged->failed_facts() > 0 && !command_.empty() &&
            static_cast<int>(recordings.size()) < options_.recordings) {
@@ -156,7 +151,7 @@ class Gate {
         break;
       }
       if (static_cast<int>(recordings.size()) < options_.recordings) continue;
-      judged = gate::judge(path_, *baseline, gate::nearest_of(recordings, *baseline), rules_);
+      judged = gate::judge(shown_, *baseline, gate::nearest_of(recordings, *baseline), rules_);
     }
     if (!judged.ok()) return print_error(judged.error());
     verdict_ = std::move(*judged);
@@ -206,7 +201,7 @@ class Gate {
     const Baseline before = baseline;
     gate::update(baseline, recordings, options_.today, options_.new_anchors);
     const bool known = before.section(middle.section) != nullptr && !options_.new_anchors;
-    Expected<Verdict> accepted = gate::judge(path_, known ? before : baseline, middle, rules_);
+    Expected<Verdict> accepted = gate::judge(shown_, known ? before : baseline, middle, rules_);
     if (!accepted.ok()) return print_error(accepted.error());
     if (const Status written = write_file(path_, gate::baseline_text(baseline)); !written.ok()) {
       return print_error(written.error());
@@ -228,10 +223,10 @@ class Gate {
     add("--require", options_.require);
     const std::string what = command_.empty() ? typed(options_.paths) : "-- " + typed(command_);
     CheckAdvice advice;
-    advice.redo = "dc-memtrace check " + typed(words) + (options_.strict ? " --strict " : " ") + what;
+    advice.redo = printable("dc-memtrace check " + typed(words) + (options_.strict ? " --strict " : " ") + what);
     // With --update each of several paths would be a recording of its own.
     if (!command_.empty() || options_.paths.size() == 1) {
-      advice.update = "dc-memtrace check --update " + typed(words) + " " + what;
+      advice.update = printable("dc-memtrace check --update " + typed(words) + " " + what);
     }
     advice.exit_code = code;
     return advice;
@@ -265,7 +260,7 @@ class Gate {
   }
 
   void add(std::vector<Recording>& recordings, Recording recording) const {
-    if (!options_.workload.empty()) recording.arguments = options_.workload;
+    if (!options_.workload.empty()) recording.arguments = printable(options_.workload);
     recordings.push_back(std::move(recording));
   }
 
@@ -335,7 +330,7 @@ class Gate {
   }
 
   const Options& options_;
-  std::string path_;
+  std::string path_, shown_;  ///< of the baseline; as it is printed
   std::vector<std::string> command_;
   gate::Rules rules_;
   std::optional<Verdict> verdict_;

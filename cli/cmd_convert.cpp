@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,7 +29,10 @@ namespace dcmt::cli {
 namespace {
 
 struct Options {
-  std::string input, to, output, table = "lifetimes", python = "python3";
+  std::string input, to, output, python = "python3";
+  std::optional<std::string> table;  ///< of those that have tables; lifetimes
+
+  [[nodiscard]] bool has_tables() const { return to == "csv" || to == "parquet"; }
   bool force = false, redact = false, json = false;
 };
 
@@ -140,6 +144,9 @@ Status convert_file(const Options& options, Converted& converted) {
     return {ErrorCode::kUsage,
             "--redact makes a copy of a trace: use it with --to trace, and convert that copy further."};
   }
+  if (options.table && !options.has_tables()) {
+    return {ErrorCode::kUsage, "--table is of csv and parquet: " + options.to + " has no tables."};
+  }
   std::error_code ignored;
   if (std::filesystem::equivalent(options.input, options.output, ignored)) {
     return {ErrorCode::kUsage, printable(options.output) + ": is the file that is read. Choose another name."};
@@ -153,7 +160,7 @@ Status convert_file(const Options& options, Converted& converted) {
 
 int run_convert(const Options& options) {
   Converted converted{printable(options.input), printable(options.output), options.to, {}, options.redact};
-  if (options.to == "csv" || options.to == "parquet") converted.table = options.table;
+  if (options.has_tables()) converted.table = options.table.value_or("lifetimes");
   if (const Status done = convert_file(options, converted); !done.ok()) return print_error(done.error());
   if (options.json) std::cout << JsonDocument("convert").with(converted);
   return kExitOk;
@@ -175,7 +182,7 @@ void add_convert_command(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "The file to write")->required();
   command->add_option("--table", options->table, "Of csv and parquet: lifetimes (one row a block) or curve")
       ->check(CLI::IsMember({"lifetimes", "curve"}))
-      ->capture_default_str();
+      ->default_str("lifetimes");
   command->add_option("--python", options->python, "Of parquet: a Python that has pyarrow")->capture_default_str();
   command->add_flag("--redact", options->redact,
                     "Of --to trace: a copy without paths, names, source lines and arguments, for a public issue");

@@ -39,7 +39,7 @@ std::pair<std::string, std::string> label_and_path(const std::string& word) {
 std::string nothing_in_common(const std::vector<analyzer::LoneRanks>& lone) {
   std::vector<std::string> each;
   for (const analyzer::LoneRanks& ranks : lone) {
-    if (std::ranges::count(each, whose(ranks)) == 0) each.push_back(whose(ranks));
+    if (std::ranges::count(each, lone_ranks_name(ranks)) == 0) each.push_back(lone_ranks_name(ranks));
   }
   return "the runs have no rank in common: " + joined(each, ", ") + ".";
 }
@@ -61,7 +61,7 @@ int diff(const Options& options) {
       if (!trace.ok()) return print_error(trace.error());
       run.ranks.push_back(analyzer::memory_facts(trace->path, trace->analysis));
       for (const std::string& why : run.ranks.back().unfit)
-        print_note(trace->path + ": " + why + ": differences may be of that.");
+        print_note(trace->path + ": " + why + ": differences may come from that.");
     }
   }
   const analyzer::RunsDifference differences = analyzer::differences_of(std::move(runs));

@@ -146,7 +146,7 @@ std::string details(const Difference& difference) {
 std::string not_compared_text(const analyzer::RunsDifference& runs) {
   std::string text;
   for (const LoneRanks& each : runs.lone_ranks) {
-    text += fmt::format("not compared: {}: {} does not have {}\n", whose(each), each.lacking,
+    text += fmt::format("not compared: {}: {} does not have {}\n", lone_ranks_name(each), each.lacking,
                         each.ranks.size() > 1 ? "them" : "it");
   }
   if (runs.left_out.empty()) return text;
@@ -157,7 +157,7 @@ std::string not_compared_text(const analyzer::RunsDifference& runs) {
 
 }  // namespace
 
-std::string whose(const LoneRanks& ranks) {
+std::string lone_ranks_name(const LoneRanks& ranks) {
   const bool none = ranks.ranks == std::vector<std::int64_t>{-1};
   return fmt::format("{} of {}", none ? "the process without a rank" : ranks_name(ranks.ranks), ranks.run);
 }

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/text.h"
+
 namespace dcmt::cli {
 namespace {
 
@@ -71,13 +73,6 @@ std::string page(const CLI::App& app, const std::string& words) {
   }
   if (!app.get_footer().empty()) text += ".SH NOTES\n.nf\n" + roff(app.get_footer()) + "\n.fi\n";
   return text;
-}
-
-/// In single quotes of a shell.
-std::string in_quotes(const std::string& text) {
-  std::string escaped = "'";
-  for (const char c : text) escaped += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return escaped + "'";
 }
 
 /// What can follow a command: "name" and what it means.

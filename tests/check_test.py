@@ -245,6 +245,15 @@ def test_files_beside_the_recordings_are_left_alone(here):
     assert mine.read_text() == "mine" and sorted(path.name for path in mine.parent.iterdir()) == ["mine.txt"]
 
 
+def test_a_baseline_with_an_odd_name_stays_on_its_line(here):
+    (here / "gpt.json").rename(here / "a\n::add-mask::\x1b[31m.json")
+    trace = training(here / "planted.dcmt", PLANTED)
+    result = recorded.tool("check", "--baseline", "a\n::add-mask::\x1b[31m.json", "--github", "--junit", "junit.xml", trace)
+    assert result.returncode == 1, result.stderr
+    assert "\x1b" not in result.stdout and "\n::add-mask" not in result.stdout
+    assert "a\\x0a::add-mask::\\x1b[31m.json" in xml.parse(here / "junit.xml").getroot().find("testsuite").get("name")
+
+
 PROGRAM = """
 import sys, torch
 torch.manual_seed(0)

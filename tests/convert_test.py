@@ -215,6 +215,8 @@ def test_what_cannot_be_a_source_or_a_target_is_said(trace, tmp_path):
     assert "--redact" in recorded.one_line(recorded.tool("convert", source, "--to", "trace", "-o", tmp_path / "t.dcmt"), 2)
     folder = recorded.tool("convert", source, "--to", "csv", "-o", tmp_path)
     assert "is a folder" in recorded.one_line(folder, 3)
+    no_table = recorded.tool("convert", source, "--to", "perfetto", "--table", "curve", "-o", tmp_path / "t.json")
+    assert "--table" in recorded.one_line(no_table, 2)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert "is not replaced" in recorded.one_line(recorded.tool("convert", source, "--to", "csv", "--force", "-o", pipe), 3)
