@@ -79,6 +79,16 @@ dcmt_find_missing() {
   [[ -z $lines ]] || mapfile -t dcmt_missing <<<"$lines"
 }
 
+# torch with the libraries of CUDA, as wheels and installed.
+dcmt_torch_gb=9
+
+dcmt_need_space_for_torch() {
+  local free
+  free=$(df --output=avail --block-size=1G "$dcmt_root" | tail -n 1)
+  ((free >= dcmt_torch_gb)) ||
+    dcmt_fail "installing torch needs $dcmt_torch_gb GB of disk, and $((free)) GB are free. Free some, or set DCMT_PYTHON to a Python that has torch."
+}
+
 # Sets dcmt_python to a Python that has torch.
 dcmt_setup_python() {
   if [[ -n ${DCMT_PYTHON:-} ]]; then
@@ -91,6 +101,7 @@ dcmt_setup_python() {
   dcmt_python=$dcmt_root/.venv/bin/python
   [[ -x $dcmt_python ]] || dcmt_step "creating .venv" python3 -m venv "$dcmt_root/.venv"
   dcmt_find_missing requirements.txt --exact
+  [[ ${dcmt_missing[*]} != *torch* ]] || dcmt_need_space_for_torch
   ((${#dcmt_missing[@]} == 0)) ||
     dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install "${dcmt_missing[@]}"
 }
