@@ -127,6 +127,7 @@ TEST(OutOfMemory, AlikeErrorsAreOneFindingAndComeFirst) {
   EXPECT_EQ(first.items.size(), 2u) << "the releases whose storages were held";
   EXPECT_EQ(first.bytes, Bytes(128 * kMiB));
   EXPECT_EQ(first.dead_at_peak, Bytes(0)) << "counted by the finding of those releases";
+  EXPECT_EQ(first.identity.born, "aten::empty in fill (train.py)");
   EXPECT_EQ(analysis.findings[1].rule, "out_of_memory");
   EXPECT_EQ(analysis.findings[1].out_of_memory.front().cause, OomCause::kNeeded);
   EXPECT_EQ(analysis.findings[2].rule, "residual");

@@ -346,6 +346,26 @@ TEST(Findings, WhatIsNeverReleasedIsCountedAtThePeakWhereItIsAlive) {
   EXPECT_EQ(analysis.main().what_if.measured.bytes, Bytes(2 * each + 5000));
 }
 
+TEST(Findings, WhatIsNeverReleasedIsListedInTheOrderOfItsGathers) {
+  TestTrace trace;
+  for (const std::int64_t key : {2, 0, 1}) gathered(trace, key);
+  trace.step(1);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  std::vector<std::int64_t> keys;
+  for (const FindingItem& item : analysis.findings[0].items) keys.push_back(item.key.key);
+  EXPECT_EQ(keys, (std::vector<std::int64_t>{2, 0, 1}));
+}
+
+TEST(Findings, AGatherWithoutBytesLeavesNothing) {
+  TestTrace trace;
+  gathered(trace, 0, 0);
+  trace.step(1);
+  const TraceData data = trace.load();
+  EXPECT_TRUE(analyze(data).findings.empty());
+}
+
 TEST(Findings, AKilledProgramIsNotBlamedForItsOpenStep) {
   TestTrace trace;
   trace.meta_texts["exit"] = "signal 9";

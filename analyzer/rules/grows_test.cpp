@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -64,6 +65,21 @@ TEST(Grows, AListThatEachStepAddsToIsNamedWithWhatItCosts) {
   // In the last step: a parameter, the matrix, ten kept, of which nine are of steps that have ended.
   EXPECT_EQ(finding.dead_at_peak, Bytes(900));
   EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 100));
+}
+
+TEST(Grows, StoragesOfTwoPlacesAreInTheOrderOfTheirBirths) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    for (const std::int64_t line : {21, 22}) {
+      at(trace, line);
+      trace.held(trace.allocate(100), kSeen);
+    }
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->sites.size(), 2u);
+  EXPECT_TRUE(std::ranges::is_sorted(findings[0].growth->storages, {}, &GrowingStorage::storage));
 }
 
 TEST(Grows, WithoutAHolderItIsARemark) {

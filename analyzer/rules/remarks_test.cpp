@@ -174,7 +174,8 @@ TEST(Remarks, WhetherABackwardWouldHaveReleasedItDecides) {
   };
   EXPECT_EQ(found(true, true), std::pair(std::size_t{0}, std::size_t{1})) << "no backward ran this time";
   EXPECT_EQ(found(false, true), std::pair(std::size_t{1}, std::size_t{0})) << "its releases need no backward";
-  EXPECT_EQ(found(false, true, true), std::pair(std::size_t{1}, std::size_t{0})) << "that backward came after its release";
+  EXPECT_EQ(found(false, true, true), std::pair(std::size_t{1}, std::size_t{0}))
+      << "that backward came after its release";
   EXPECT_EQ(found(false, false), std::pair(std::size_t{1}, std::size_t{0})) << "it was never seen to be released";
 }
 

@@ -241,6 +241,7 @@ TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
   EXPECT_EQ(published_.settled, kKeys * kRounds);
   // What is not said to be dead was read whole.
   EXPECT_EQ(published_.without_bytes, published_.dead);
+  EXPECT_EQ(published_.other_bytes, 0);
   EXPECT_FALSE(reads_wanted());
 }
 

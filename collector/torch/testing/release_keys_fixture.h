@@ -18,7 +18,8 @@ inline constexpr std::uint64_t kBytes = 1 << 20;
 
 /// What was published of the keys of one graph.
 struct Published {
-  int gathers = 0, releases = 0, final = 0, not_settled = 0, settled = 0, dead = 0, without_bytes = 0, diagnostics = 0;
+  int gathers = 0, releases = 0, final = 0, not_settled = 0, settled = 0, dead = 0, without_bytes = 0, other_bytes = 0,
+      diagnostics = 0;
 };
 
 class ReleaseKeysFixture : public ::testing::Test {
@@ -71,7 +72,8 @@ class ReleaseKeysFixture : public ::testing::Test {
     published_.final += (header.aux & wire::kKeyFinal) != 0 ? 1 : 0;
     published_.not_settled += (header.aux & wire::kKeyNotSettled) != 0 ? 1 : 0;
     published_.dead += (header.aux & wire::kKeyStorageDead) != 0 ? 1 : 0;
-    published_.without_bytes += key.bytes != kBytes ? 1 : 0;
+    published_.without_bytes += key.bytes == 0 ? 1 : 0;
+    published_.other_bytes += key.bytes != 0 && key.bytes != kBytes ? 1 : 0;
   }
 
   /// Does `each` for all keys, and drains the spool now and then.
