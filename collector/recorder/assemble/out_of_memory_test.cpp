@@ -125,6 +125,19 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatMoment) {
             static_cast<std::int64_t>(at));
 }
 
+TEST_F(OutOfMemoryTest, AFunctionOfTheUsersHasAskedWhereNoOperatorHas) {
+  TestStream s;
+  s.op_begin("autograd::engine::evaluate_function: Probe", 1);
+  s.op_begin("my_function", 2);
+  s.out_of_memory(kGpu, kMiB);
+  s.op_end(2);
+  s.op_end(1);
+  apply(s);
+  const std::vector<OomFacts> seen = assembler_->take_out_of_memory();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen.front().operator_name, "my_function") << "not what the engine names";
+}
+
 TEST_F(OutOfMemoryTest, SmallBlocksAreAGroupOfTheirOwn) {
   TestStream s;
   two_held(s);

@@ -39,6 +39,18 @@ TEST(SmallGrowthTest, ASizeOfWhichEachStepKeepsOneIsFollowedOnce) {
   EXPECT_LE(followed.step, 80) << "4 times 64 KiB";
 }
 
+TEST(SmallGrowthTest, ThereIsTimeBetweenTwoLooks) {
+  SmallGrowth growth;
+  const BytesBySize live{};
+  growth.looked(1, {2, 0}, live);
+  EXPECT_FALSE(growth.is_due(1.03, {3, 1 << 30})) << "a thirty-second of the run";
+  EXPECT_TRUE(growth.is_due(1.04, {3, 1 << 30}));
+  SmallGrowth early;
+  early.looked(0.01, {2, 0}, live);
+  EXPECT_FALSE(early.is_due(0.029, {3, 1 << 30})) << "20 ms";
+  EXPECT_TRUE(early.is_due(0.031, {3, 1 << 30}));
+}
+
 TEST(SmallGrowthTest, WhatStaysOrComesAndGoesIsNotFollowed) {
   const Followed followed = run(1000, [](int step, BytesBySize& live) {
     live[kOther] = step % 3 * 100'000;
