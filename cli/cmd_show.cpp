@@ -193,7 +193,8 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
   view->add_option("--by", options->by,
-                   "Group by site, operator, phase, kind, owner (the parameter gathered), origin (of its gather) or "
+                   "Group by site, operator, phase, kind, category (parameter, gradient, optimizer state, saved for "
+                   "backward, …), owner (the parameter gathered), origin (of its gather) or "
                    "holder (the variable, container or graph that was found in the program's memory)")
       ->check(CLI::IsMember(groups_by_name()))
       ->capture_default_str();

@@ -68,7 +68,9 @@ model::Snapshot snapshot_of(const Arguments& arguments, const scan::Census& cens
 }
 
 std::string holder_text(const model::SnapshotGroup& group) {
-  if (group.holder.empty()) return group.role ? "(only the tensor it belongs to)" : "(no holder found)";
+  if (group.holder.empty()) {
+    return group.role == name_of(scan::Role::kGradient) ? "(only the tensor it belongs to)" : "(no holder found)";
+  }
   return group.holder + (group.confirmed ? "" : "  (unconfirmed: it was being changed)");
 }
 

@@ -23,6 +23,8 @@ std::string_view name_of_group_column(GroupBy by) {
       return "gathered by";
     case GroupBy::kHolder:
       return "held by";
+    case GroupBy::kCategory:
+      return "category";
     case GroupBy::kKind:
       break;
   }

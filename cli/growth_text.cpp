@@ -40,6 +40,18 @@ std::string holder_confidence(const Growth& growth) {
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
 
+/// By their text: one statement is likely the one, of several nothing says which it was.
+std::string stored_by_text(const Growth& growth, const Style& style) {
+  const std::size_t count = growth.stored_by.size();
+  if (count > kMostSites) return {};
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string label = i != 0 ? "" : count == 1 ? "added at" : "one of";
+    text += labelled(label, growth.stored_by[i].site + "   " + growth.stored_by[i].text, style);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string growth_sentence(const model::Report& report) {
@@ -68,6 +80,7 @@ std::string growth_text(const std::string& path, const Finding& finding, const S
       fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
                   short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));
   text += labelled("held by", held_text(growth), style);
+  text += stored_by_text(growth, style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
     text += labelled(

@@ -221,9 +221,14 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     growing.stack = {{"train.py", "forward", 21}};
     growing.held(growing.allocate(100), {.containers = {"main: kept"}, .path = "main: kept[0]"});
     growing.held(growing.allocate(50), {.path = "main: v.grad_fn MulBackward0._saved_self", .otherwise = true});
+    if (step == 3) growing.held(growing.allocate(100), {.path = "main: metric._computed", .otherwise = true});
     growing.step(step);
   }
-  growing.save();
+  auto sources = Database::open(growing.save(), OpenMode::kReadWrite);
+  ASSERT_TRUE(sources.ok() && sources
+                                  ->execute("INSERT INTO source(path, text) SELECT id, 'def main():\n    "
+                                            "kept.append(out)' FROM string WHERE text = 'train.py'")
+                                  .ok());
 
   std::vector<std::string> folders;
   for (const TestTrace* each : {&trace, &empty, &streams, &growing, &tied}) folders.push_back(each->folder().string());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <vector>
 
 namespace dcmt::cli {
@@ -59,6 +60,14 @@ std::string peak_lines(const DevicePeak& peak, const Style& style) {
                    style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings));
   text += peak_row("  predicted", peak.predicted_bytes, "          without " + findings_name(peak.without_findings));
   return peak.alone.size() > 1 ? text + alone_lines(peak) : text;
+}
+
+std::string composition_line(const model::Peak& peak) {
+  std::vector<std::string> parts;
+  for (const model::Group& group : peak.live.composition()) {
+    parts.push_back(fmt::format("{} {}", group.name, rounded_bytes(group.bytes.value)));
+  }
+  return parts.empty() ? std::string() : left("  of it", 16) + joined(parts, " · ") + "\n";
 }
 
 }  // namespace dcmt::cli

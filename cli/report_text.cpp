@@ -130,6 +130,7 @@ std::string body(const Report& report, const Style& style) {
   for (const DevicePeak& device : report.devices) {
     const bool said = clean && !snapshot && &device == &report.devices.front();
     if (!said) text += peak_lines(device, style);
+    if (!snapshot && &device == &report.devices.front()) text += composition_line(report.peak);
   }
   if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";

@@ -39,8 +39,9 @@ def evaluated(process: subprocess.Popen, shown: dict) -> tuple[int, list[str]]:
         for holder in storage["holders"]:
             with contextlib.suppress(SyntaxError):
                 compile(holder["path"], "path", "eval")
-                # "main.FUNCTION (lru_cache)" is no call.
-                if holder["path"].startswith("main.") and " (" not in holder["path"] and holder["confirmed"]:
+                # "main.FUNCTION (lru_cache)" is no call, and the reducer of DDP is an object in C++.
+                is_tensor = " (" not in holder["path"] and holder["path"] != "main.DDP.reducer"
+                if holder["path"].startswith("main.") and is_tensor and holder["confirmed"]:
                     named[holder["path"]] = storage["data"]
     process.stdin.write(json.dumps(named))
     process.stdin.close()
@@ -84,12 +85,19 @@ def test_bytes_are_those_of_the_tensors(planted):
     }
 
 
-def test_parameters_and_gradients_have_their_role(planted):
+def test_storages_have_their_role(planted):
     expected, shown, *_ = planted
     roles = {storage["data"]: storage["role"] for storage in shown["storages"]}
-    assert {kind: roles[expected[kind][0]] for kind in ("parameter", "gradient", "list")} == {
-        "parameter": "parameter", "gradient": "gradient", "list": None
+    of_kinds = {
+        "parameter": "parameter", "gradient": "gradient", "optimizer state": "optimizer state", "buffer": "buffer",
+        "saved by a node": "saved for backward", "saved by a context": "saved for backward", "list": None, "dict": None,
     }  # fmt: skip
+    assert {kind: roles[expected[kind][0]] for kind in of_kinds} == of_kinds
+
+
+def test_weak_references_hold_nothing(planted):
+    paths = {holder["path"] for storage in planted[1]["storages"] for holder in storage["holders"]}
+    assert not any("WEAK." in path or "WEAK_VALUES" in path or path == "main.WEAK" for path in paths)
 
 
 def test_text_groups_by_holder(planted):

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <string_view>
 
 #include "analyzer/load/row_cursor.h"
 
@@ -12,6 +14,11 @@ template <class Row, class Key, class Projection>
 const Row* find_in(const std::vector<Row>& rows, Key key, Projection projection) {
   const auto at = std::ranges::lower_bound(rows, key, {}, projection);
   return at != rows.end() && std::invoke(projection, *at) == key ? &*at : nullptr;
+}
+
+/// Empty for a text that is none.
+std::string known_role(std::string_view role) {
+  return std::ranges::find(kRoles, role) != std::end(kRoles) ? std::string(role) : std::string();
 }
 
 }  // namespace
@@ -48,12 +55,14 @@ Expected<Owners> Owners::load(Database& database) {
                                    path.confirmed = in.integer() != 0;
                                    owners.paths.push_back(path);
                                  }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT storage, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
-    Held held;
-    held.storage = in.id<StorageId>();
-    held.otherwise = in.integer() != 0;
-    owners.held.push_back(std::move(held));
-  }));
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database, "SELECT storage, role, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
+        Held held;
+        held.storage = in.id<StorageId>();
+        held.role = known_role(in.name());
+        held.otherwise = in.integer() != 0;
+        owners.held.push_back(std::move(held));
+      }));
   // A container that held it once, and did not in the latest scan, does not count.
   DCMT_RETURN_IF_ERROR(read_rows(database,
                                  "SELECT held.storage, container FROM held JOIN held_in"

@@ -1,7 +1,10 @@
 // Who owns storages, as the recorder read it in the process's memory (trace/sql/0007.sql).
 #pragma once
 
+#include <array>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/base/status.h"
@@ -36,9 +39,14 @@ struct OwnerPath {
   bool confirmed = false;
 };
 
+/// What a storage can be to a module, an optimizer or a graph, as a scan says it.
+inline constexpr std::array<std::string_view, 5> kRoles = {"parameter", "gradient", "optimizer state", "buffer",
+                                                           "saved for backward"};
+
 /// What the latest scan that found a storage says of it.
 struct Held {
   StorageId storage;
+  std::string role;                     ///< "parameter"; empty: none
   bool otherwise = true;                ///< something leads to it besides entries of these containers, or may
   std::vector<ContainerId> containers;  ///< ascending
 };

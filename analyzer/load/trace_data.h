@@ -56,6 +56,12 @@ struct Frame {
   std::int64_t line = 0;
 };
 
+/// A Python file that the recorder has copied.
+struct SourceFile {
+  StringId path;
+  std::string text;
+};
+
 struct Stack {
   StackId id, parent;
   FrameId frame;
@@ -344,6 +350,7 @@ class TraceData {
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
   Owners owners;                          ///< as scans of the memory found them
+  std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
   RowIndex<Sequence, Block> blocks_by_begin;

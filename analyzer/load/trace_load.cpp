@@ -173,6 +173,10 @@ Status TraceData::load_rows(Database& database) {
   }));
   DCMT_ASSIGN_OR_RETURN(owners, Owners::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));
+  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT path, text FROM source ORDER BY path", [&](Cursor& in) {
+    const auto file = in.id<StringId>();
+    sources.push_back({file, std::string(in.text())});
+  }));
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
                                  [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
   return load_intervals(database);

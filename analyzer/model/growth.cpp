@@ -1,5 +1,6 @@
 #include "analyzer/model/growth.h"
 
+#include "analyzer/rules/stored_by.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::model {
@@ -31,6 +32,11 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
     sum.storages += site.storages;
   }
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
+  std::vector<StackId> made_at;
+  for (const analyzer::GrowingSite& site : from.sites) made_at.push_back(site.stack);
+  for (analyzer::StoringStatement& each : analyzer::stored_by(data, from.holder, made_at)) {
+    growth.stored_by.push_back({std::move(each.site), std::move(each.text)});
+  }
   if (!from.storages.empty()) growth.example = from.storages.back().storage;
   return growth;
 }

@@ -24,12 +24,23 @@ struct GrowthSite {
   }
 };
 
+struct StoringStatement {
+  std::string site, text;
+
+  static constexpr std::string_view kShape = "storing_statement";
+  static void describe(auto&& field) {
+    field("site", &StoringStatement::site, "as \"train.py:11\"");
+    field("text", &StoringStatement::text, "the line's code");
+  }
+};
+
 struct Growth {
   std::string_view holder;
   std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
   std::vector<GrowthSite> sites;
+  std::vector<StoringStatement> stored_by;
   std::optional<StorageId> example;
 
   static constexpr std::string_view kShape = "growth";
@@ -46,6 +57,9 @@ struct Growth {
     field("alone_bytes", &Growth::alone,
           "of them, what goes if it alone lets go; the rest is held by other findings, too, or by more");
     field("sites", &Growth::sites, "where they were made, most bytes first");
+    field("stored_by", &Growth::stored_by,
+          "statements that may have put them there, found by their text in the user's files through which they were "
+          "made: one is likely the one, of several nothing says which; empty: none was found");
     field("example", &Growth::example, "the storage of it that was made last");
   }
 };

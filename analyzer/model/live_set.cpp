@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "analyzer/storages/holder_names.h"
+
 namespace dcmt::model {
 
 using analyzer::Block;
@@ -40,6 +42,21 @@ Groups LiveSet::by(analyzer::GroupBy by) const {
         {std::move(group.name), group.bytes, share, group.blocks, group.storages, given(group.largest)});
   }
   return result;
+}
+
+std::vector<Group> LiveSet::composition() const {
+  constexpr double kLeast = 0.01;
+  constexpr std::size_t kMost = 6;
+  double read = 0, gathered = 0;
+  std::vector<Group> groups = by(analyzer::GroupBy::kCategory).groups;
+  for (const Group& group : groups) {
+    if (analyzer::is_purpose(group.name)) read += group.share;
+    if (group.name == analyzer::kGatheredParameter) gathered += group.share;
+  }
+  if (read == 0 || read + gathered <= 0.5) return {};
+  std::erase_if(groups, [](const Group& group) { return group.share < kLeast; });
+  if (groups.size() > kMost) groups.resize(kMost);
+  return groups;
 }
 
 Bytes Groups::bytes_from(std::size_t from) const {

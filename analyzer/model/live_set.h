@@ -69,6 +69,10 @@ class LiveSet {
   [[nodiscard]] Range<LiveBlock> blocks() const;
   [[nodiscard]] Groups by(analyzer::GroupBy by) const;
 
+  /// What it is for: the largest categories, at least a hundredth each. Empty where readings of the memory do not say
+  /// it of most bytes.
+  [[nodiscard]] std::vector<Group> composition() const;
+
   [[nodiscard]] std::vector<Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }
   [[nodiscard]] std::vector<Group> by_operator() const { return by(analyzer::GroupBy::kOperator).groups; }
   [[nodiscard]] std::vector<Group> by_phase() const { return by(analyzer::GroupBy::kPhase).groups; }
@@ -76,6 +80,7 @@ class LiveSet {
   [[nodiscard]] std::vector<Group> by_owner() const { return by(analyzer::GroupBy::kOwner).groups; }
   [[nodiscard]] std::vector<Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
   [[nodiscard]] std::vector<Group> by_holder() const { return by(analyzer::GroupBy::kHolder).groups; }
+  [[nodiscard]] std::vector<Group> by_category() const { return by(analyzer::GroupBy::kCategory).groups; }
   static void describe_groups(auto&& field, std::string_view meaning) {
     field("by_site", &LiveSet::by_site, meaning);
     field("by_operator", &LiveSet::by_operator, "");
@@ -84,6 +89,7 @@ class LiveSet {
     field("by_owner", &LiveSet::by_owner, "");
     field("by_origin", &LiveSet::by_origin, "");
     field("by_holder", &LiveSet::by_holder, "");
+    field("by_category", &LiveSet::by_category, "");
   }
 
  private:

@@ -11,6 +11,11 @@ std::string releases_of(const analyzer::Remark& remark) {
   return counted(remark.count, "release") + " of " + counted(remark.parameters, "parameter");
 }
 
+std::string when_kept(std::int64_t steps) {
+  if (steps == 0) return " at the last reading of the memory, made after the first step";
+  return " at the peak, made " + (steps == 1 ? "in the step before" : "up to " + counted(steps, "step") + " before");
+}
+
 std::string text_of(const analyzer::Remark& remark) {
   const std::string bytes = rounded_bytes(remark.bytes.value);
   switch (remark.kind) {
@@ -29,6 +34,10 @@ std::string text_of(const analyzer::Remark& remark) {
       return releases_of(remark) + " not judged: the gather was not observed";
     case RemarkKind::kUnknown:
       return releases_of(remark) + " unknown: a death or a gather may be among the records that were lost";
+    case RemarkKind::kKept:
+      return remark.holder + " held " + bytes + when_kept(remark.steps) + " (" + counted(remark.count, "storage") +
+             (remark.count == 1 ? ", from " : ", most from ") + remark.place +
+             "); whether anything reads it again is not known";
     case RemarkKind::kGrows:
       return "memory grows by " + rounded_bytes(remark.per_step.value) +
              " a step: " + counted(remark.count, "storage") + ", " + bytes + ", most made at " + remark.place +
@@ -43,7 +52,8 @@ std::string text_of(const analyzer::Remark& remark) {
 }  // namespace
 
 Remark remark_of(const analyzer::Remark& remark) {
-  return {remark.kind, remark.count, remark.parameters, remark.releases, remark.bytes, text_of(remark)};
+  const std::optional<std::string> holder = remark.holder.empty() ? std::nullopt : std::optional(remark.holder);
+  return {remark.kind, remark.count, remark.parameters, remark.releases, remark.bytes, holder, text_of(remark)};
 }
 
 }  // namespace dcmt::model

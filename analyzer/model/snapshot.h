@@ -38,7 +38,8 @@ struct SnapshotStorage {
     field("data", &SnapshotStorage::data, "address");
     field("bytes", &SnapshotStorage::bytes, "");
     field("references", &SnapshotStorage::references, "strong count of the storage object");
-    field("role", &SnapshotStorage::role, "\"parameter\", \"gradient\"; null: neither");
+    field("role", &SnapshotStorage::role,
+          "\"parameter\", \"gradient\", \"optimizer state\", \"buffer\", \"saved for backward\"; null: none of these");
     field("holders", &SnapshotStorage::holders,
           "the one that reads best first; none: none was found, which is not that there is none");
   }

@@ -6,8 +6,8 @@
 
 namespace dcmt::analyzer {
 
-void HeldStorages::add(const Storage& storage, Bytes bytes, Sequence round_end, bool frees) {
-  storages_.push_back({storage.id, bytes, round_end, frees});
+void HeldStorages::add(const Storage& storage, Bytes bytes, Sequence needed_until, bool frees) {
+  storages_.push_back({storage.id, bytes, needed_until, frees});
   GrowingSite& site = sites_[storage.birth.stack];
   site.stack = storage.birth.stack;
   site.bytes.value += bytes.value;
@@ -27,8 +27,8 @@ std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
   for (const GrowingStorage& each : growth.storages) {
     if (!each.frees) continue;
     for (const Block* block : data.blocks_by_storage.of(each.storage)) {
-      const bool goes_on = !block->span.ended() || each.round_end < block->span.to_seq;
-      if (goes_on) gaps.push_back({block, std::max(each.round_end, block->span.from_seq), {}});
+      const bool goes_on = !block->span.ended() || each.needed_until < block->span.to_seq;
+      if (goes_on) gaps.push_back({block, std::max(each.needed_until, block->span.from_seq), {}});
     }
   }
   return gaps;

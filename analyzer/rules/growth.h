@@ -15,8 +15,8 @@ namespace dcmt::analyzer {
 struct GrowingStorage {
   StorageId storage;
   Bytes bytes;
-  Sequence round_end;  ///< of the round in which it was made
-  bool frees = false;  ///< it goes when this container and others that grow let go of it
+  Sequence needed_until;  ///< the end of the round in which it was made, or earlier
+  bool frees = false;     ///< it goes when this container and others that grow let go of it
 };
 
 struct GrowingSite {
@@ -41,7 +41,7 @@ struct Growth {
 /// The storages of one holder, and where they were made.
 class HeldStorages {
  public:
-  void add(const Storage& storage, Bytes bytes, Sequence round_end, bool frees);
+  void add(const Storage& storage, Bytes bytes, Sequence needed_until, bool frees);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   /// Fills a growth's storages and sites. To be called once.
   void move_to(Growth& growth);

@@ -1,6 +1,7 @@
 // Storages that only the variables of calls which an exception has ended still hold, steps later: a traceback was kept.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,23 +32,46 @@ std::vector<const Container*> only_frames(const TraceData& data, StorageId stora
   return frames;
 }
 
-/// What the frames of one traceback keep.
+struct Item {
+  const Storage* storage = nullptr;
+  Bytes bytes;
+  Sequence round_end;  ///< of the round in which it was made
+};
+
+/// What the frames of one traceback keep, in the order in which it was made.
 struct Kept {
-  HeldStorages held;
+  std::vector<Item> items;
   std::map<const Container*, std::int64_t> frames;  ///< bytes
 };
 
-Finding finding_of(const TraceData& data, Kept kept) {
+/// When one of the statements that made what is kept ran again; zero: never. The call had ended by then: in the same
+/// call, the statement would have given its variable another value.
+Sequence ran_again(const TraceData& data, const std::vector<Item>& items) {
+  std::set<StackId> made_at;
+  for (const Item& item : items) made_at.insert(item.storage->birth.stack);
+  const Sequence last = items.back().storage->span.from_seq;
+  for (const Storage& storage : data.storages) {
+    if (storage.span.from_seq > last && made_at.contains(storage.birth.stack)) return storage.span.from_seq;
+  }
+  return {};
+}
+
+Finding finding_of(const TraceData& data, const Kept& kept) {
+  const Sequence again = ran_again(data, kept.items);
+  HeldStorages held;
+  for (const Item& item : kept.items) {
+    held.add(*item.storage, item.bytes, again.valid() ? std::min(again, item.round_end) : item.round_end, true);
+  }
   const auto most = std::ranges::max_element(kept.frames, {}, [](const auto& each) { return each.second; });
   Finding finding;
   finding.rule = "kept_by_traceback";
   finding.classes.emplace_back("D14");
   finding.title = "kept by a traceback";
   Growth& growth = finding.growth.emplace();
-  kept.held.move_to(growth);
+  held.move_to(growth);
   growth.holder = data.text(most->first->path);
   growth.type = data.text(most->first->type);
-  growth.alone = finding.bytes = kept.held.bytes();
+  growth.alone = finding.bytes = held.bytes();
   growth.seen = static_cast<std::int64_t>(growth.storages.size());
   finding.confidence = Confidence::kCertain;
   finding.why = "an exception has ended this call; its traceback is kept, and with it the variables of the call";
@@ -73,11 +97,11 @@ std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
     const Bytes now = bytes_at(data, storage, last);
     if (now.value == 0) continue;
     Kept& kept = by_traceback[traceback_of(data.text(frames.front()->path))];
-    kept.held.add(storage, now, rounds.end(round), true);
+    kept.items.push_back({&storage, now, rounds.end(round)});
     for (const Container* frame : frames) kept.frames[frame] += now.value;
   }
   std::vector<Finding> findings;
-  for (auto& [traceback, kept] : by_traceback) findings.push_back(finding_of(data, std::move(kept)));
+  for (const auto& [traceback, kept] : by_traceback) findings.push_back(finding_of(data, kept));
   return findings;
 }
 

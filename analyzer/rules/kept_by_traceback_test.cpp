@@ -59,6 +59,27 @@ TEST(KeptByTraceback, TheFrameIsNamedWithWhatItKeeps) {
   EXPECT_EQ(found.front().predicted_peak, Bytes(5000 + 700 + 100)) << "in its own step it was needed";
 }
 
+TEST(KeptByTraceback, ItIsNeededUntilItsStatementRunsAgain) {
+  TestTrace trace;
+  const auto call = [&](bool fails) {
+    trace.stack = {{"train.py", "train", 7}};
+    const Handle batch = trace.allocate(100);
+    if (fails) trace.held(batch, frames({kTrain}));
+    trace.stack = {{"train.py", "train", 8}};
+    const Handle matrix = trace.allocate(700);
+    trace.drop(matrix);
+    if (!fails) trace.drop(batch);
+  };
+  for (int i = 0; i < 4; ++i) {
+    if (i == 2) call(true);  // in one step with the call that comes after it
+    call(false);
+    trace.step(i);
+  }
+  const std::vector<Finding> found = analyze(trace.load()).findings;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.front().predicted_peak, Bytes(100 + 700)) << "900 with it";
+}
+
 TEST(KeptByTraceback, FramesOfOneTracebackAreOneFinding) {
   EXPECT_EQ(findings(2, frames({kTrain, kForward})).size(), 1u);
 }

@@ -72,6 +72,8 @@ std::string_view name_of(RemarkKind kind) {
       return "untracked";
     case RemarkKind::kFirstMissed:
       return "first_missed";
+    case RemarkKind::kKept:
+      return "kept";
     case RemarkKind::kGrows:
       return "grows";
     case RemarkKind::kUnknown:

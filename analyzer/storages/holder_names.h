@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/load/trace_data.h"
 
@@ -16,6 +17,12 @@ namespace dcmt::analyzer {
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
 /// Belongs to one TraceData, which must outlive it.
+/// The category of what a gather gave.
+inline constexpr std::string_view kGatheredParameter = "gathered parameter";
+
+/// Whether a category comes from a reading of the memory and says what it is for: "not attributed" does not.
+[[nodiscard]] bool is_purpose(std::string_view category);
+
 class HolderNames {
  public:
   explicit HolderNames(const TraceData& data);
@@ -25,15 +32,37 @@ class HolderNames {
   /// place are held alike: the latest may not be where it belongs yet; else "not read".
   [[nodiscard]] std::string of(StorageId storage) const;
 
+  /// The variable or container that holds it, by what a scan says of it or of nine tenths of the others made at its
+  /// place. Nothing for a parameter, a gradient and the like, and where no scan says it.
+  [[nodiscard]] std::optional<std::string> variable_of(StorageId storage) const;
+
+  /// What it is for: "parameter", "gradient", "optimizer state", "buffer", "saved for backward", else "variable" if
+  /// something that has a name holds it. Of one that no scan found like those of its place, the ones of its size first;
+  /// "not attributed" where these are not alike.
+  [[nodiscard]] std::string category_of(StorageId storage) const;
+
  private:
+  /// How many of those that were made at a place have which name.
+  class Counts {
+   public:
+    void add(const Storage& storage, const std::string& name);
+    /// What nine tenths of them have.
+    [[nodiscard]] std::optional<std::string> most(StackId stack) const;
+    [[nodiscard]] std::optional<std::string> most(StackId stack, Bytes bytes) const;
+
+   private:
+    using Names = std::map<std::string, std::int64_t>;
+    [[nodiscard]] static std::optional<std::string> most_of(Names names);
+
+    std::map<StackId, Names> by_stack_;
+    std::map<std::pair<StackId, Bytes>, Names> by_size_;
+  };
+
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
+  [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 
   const TraceData& data_;
-  struct Found {
-    std::map<std::string, std::int64_t> storages;  ///< by what holds them
-    std::int64_t all = 0;
-  };
-  std::map<StackId, Found> found_;  ///< by where they were made
+  Counts holders_, categories_;
 };
 
 }  // namespace dcmt::analyzer

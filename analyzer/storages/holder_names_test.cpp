@@ -29,9 +29,62 @@ std::string name_where(int in_list) {
 
 TEST(HolderNamesOfStorages, OneThatWasNotFoundIsHeldLikeNearlyAllOfItsPlace) {
   EXPECT_EQ(name_where(20), "main: seen, as others made there");
-  EXPECT_EQ(name_where(19), "main: seen, as others made there") << "the latest is a variable's, and not in the list yet";
+  EXPECT_EQ(name_where(19), "main: seen, as others made there")
+      << "the latest is a variable's, and not in the list yet";
   EXPECT_EQ(name_where(17), "not read");
   EXPECT_EQ(name_where(10), "not read");
+}
+
+/// The category of a storage of 100 bytes that no scan found, where its place made `large` ones of 200 bytes for a
+/// graph and 100 ones of 100 bytes that a variable has.
+std::string category_where(int large) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "main", 21}};
+  for (int i = 0; i < large; ++i) {
+    trace.held(trace.allocate(200), {.path = "main: out.grad_fn", .otherwise = true, .role = "saved for backward"});
+  }
+  for (int i = 0; i < 100; ++i) trace.held(trace.allocate(100), {.path = "main: out", .otherwise = true});
+  trace.allocate(100);
+  const TraceData data = trace.load();
+  return HolderNames(data).category_of(StorageId(large + 101));
+}
+
+TEST(HolderNamesOfStorages, OneThatWasNotFoundIsForWhatThoseOfItsPlaceAndSizeAreFor) {
+  EXPECT_EQ(category_where(0), "variable");
+  EXPECT_EQ(category_where(1000), "variable");
+}
+
+TEST(HolderNamesOfStorages, WhatAVariableHasEarlyIsForTheGraphThatSavesTheOthers) {
+  const auto category = [](int early) {
+    TestTrace trace;
+    trace.stack = {{"train.py", "main", 21}};
+    for (int i = 0; i < 10; ++i) {
+      const auto storage = trace.allocate(100);
+      trace.held(storage, {.path = "main: x", .otherwise = true, .role = i < early ? "" : "saved for backward"});
+    }
+    trace.allocate(100);
+    const TraceData data = trace.load();
+    return HolderNames(data).category_of(StorageId(11));
+  };
+  EXPECT_EQ(category(4), "saved for backward");
+  EXPECT_EQ(category(5), "not attributed");
+  EXPECT_EQ(category(9), "variable");
+}
+
+TEST(HolderNamesOfStorages, RolesAreCategories) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "main", 21}};
+  const auto weight = trace.allocate(100);
+  trace.allocate(100);
+  trace.held(weight, {.path = "main: model.weight", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "main", 22}};
+  trace.allocate(100);
+  const TraceData data = trace.load();
+  const HolderNames names(data);
+  EXPECT_EQ(names.category_of(StorageId(1)), "parameter");
+  EXPECT_EQ(names.category_of(StorageId(2)), "parameter") << "as the other one of its place";
+  EXPECT_EQ(names.category_of(StorageId(3)), "not attributed");
+  EXPECT_EQ(names.variable_of(StorageId(1)), std::nullopt) << "a parameter is no variable's";
 }
 
 }  // namespace

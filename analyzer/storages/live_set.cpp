@@ -32,7 +32,7 @@ std::string owner_of(const TraceData& data, StorageId storage) {
 }
 
 std::string kind_of(const TraceData& data, const Block& block) {
-  if (is_gathered(data, block.storage)) return "gathered parameter";
+  if (is_gathered(data, block.storage)) return std::string(kGatheredParameter);
   if (block.owner.valid()) return std::string(data.text(block.owner));
   if (block.storage.valid()) return "tensor";
   if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == text_of(Detail::kLifetimes)) {
@@ -99,6 +99,9 @@ std::string name_of_group(const PhaseIndex& phases, Names& names, const Block& b
     }
     case GroupBy::kHolder:
       return block.storage.valid() ? names.holders().of(block.storage) : kind_of(data, block);
+    case GroupBy::kCategory:
+      if (is_gathered(data, block.storage)) return std::string(kGatheredParameter);
+      return block.storage.valid() ? names.holders().category_of(block.storage) : kind_of(data, block);
   }
   return {};
 }

@@ -44,6 +44,7 @@ struct HeldOf {
   bool otherwise = false;     ///< something else leads to it, or may
   std::string type = "list";  ///< of the containers
   bool confirmed = true;      ///< the path
+  std::string role = {};      ///< "parameter"; empty: none
 };
 
 /// An allocator gives up a request.
@@ -523,16 +524,17 @@ class TestTrace {
 
   Status write_owners(TraceWriter& writer) {
     if (held_.empty()) return {};
-    const auto text = [&](const std::string& value) { return *writer.intern(value); };
+    const auto text = [&](const std::string& value) { return value.empty() ? 0 : *writer.intern(value); };
     const RowId place = text("train.py:37");
     ScanRow scan;
     scan.id = 1;
+    scan.from_seq = seq_ - 1;  // in the last step
     DCMT_RETURN_IF_ERROR(writer.write(scan));
     std::map<std::string, RowId> containers;
     RowId owner = 0;
     for (const auto& [handle, of] : held_) {
       const auto storage = static_cast<RowId>(handle) + 1;
-      DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, 1, {}, of.otherwise}));
+      DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, 1, of.role, of.otherwise}));
       if (!of.path.empty()) {
         DCMT_RETURN_IF_ERROR(writer.write(OwnerRow{++owner, storage, 1, 1, 0, text(of.path), place, of.confirmed}));
       }

@@ -233,9 +233,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
 
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> fresh_source, state_->source());
   Mirror fresh(*fresh_source);
-  Owners owners(graph, types, text);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types),
                 ContainerSearch(graph, types.names)};
+  Owners owners(graph, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : owners.storages()) {
     HeldStorage held = storage_at(graph.nodes()[node].address, memory, types.torch);

@@ -34,6 +34,21 @@ def kept(kind: str, path: str) -> torch.Tensor:
     return expect(kind, torch.ones(40000 + len(expected)), path)
 
 
+def send(queue, received):
+    queue.put(torch.ones(226, 225))
+    received.wait()
+
+
+# Before torch has threads, which a forked process lacks.
+processes = torch.multiprocessing.get_context("fork")
+queue, received = processes.Queue(), processes.Event()
+sender = processes.Process(target=send, args=(queue, received))
+sender.start()
+RECEIVED = expect("sent by another process", queue.get(), "main.RECEIVED")
+received.set()
+sender.join()
+
+
 class Plain:
     pass
 
@@ -315,6 +330,34 @@ for name, make, node, field in (
     ("silu", torch.nn.functional.silu, "SiluBackward0", "_saved_self"),
 ):
     NODES[name] = saved_by(name, make, node, field)
+
+
+# What libraries keep: a weight that autocast has cast, and a bucket of gradients.
+CAST = torch.ones(221, 222, requires_grad=True)
+torch.autocast("cpu", torch.bfloat16).__enter__()
+cast = torch.ones(2, 221, requires_grad=True) @ CAST
+expect("autocast's cache", cast.grad_fn._saved_mat2, "libtorch_cpu.so: at::autocast::")
+del cast
+
+os.environ |= {"MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
+torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+DDP = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(223, 224))
+
+
+def note_bucket(_, bucket):
+    expect("a reducer's bucket", bucket.buffer(), "main.DDP.reducer")
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
+DDP.register_comm_hook(None, note_bucket)
+DDP(torch.ones(2, 223)).sum().backward()
+
+
+# These hold nothing.
+WEAK = weakref.ref(LIST[2])
+WEAK_VALUES = weakref.WeakValueDictionary(x=LIST[2])
 
 
 def is_at(expression, address):

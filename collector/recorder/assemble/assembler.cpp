@@ -584,6 +584,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
+  DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held());
   DCMT_RETURN_IF_ERROR(note_left_out());
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
   DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));

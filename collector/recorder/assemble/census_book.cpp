@@ -1,9 +1,12 @@
 #include "collector/recorder/assemble/census_book.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "collector/recorder/decode/record_view.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -13,6 +16,8 @@ constexpr std::size_t kMaxPendingCensuses = 256;
 constexpr std::size_t kMaxPieces = 65536;
 constexpr std::uint32_t kMaxBodyPartBytes = 8u << 20;
 constexpr std::size_t kMaxBodyBytes = 128u << 20;
+/// Files of the user's through which storages were made that containers hold.
+constexpr std::size_t kMostSources = 32;
 
 std::string_view trigger_text(std::uint32_t trigger) {
   switch (static_cast<wire::CensusTrigger>(trigger)) {
@@ -463,6 +468,25 @@ Status CensusBook::commit() {
       DCMT_RETURN_IF_ERROR(journal_.state.keep_record(piece.at, piece.thread, piece.resolved, piece.bytes));
     }
   }
+  return {};
+}
+
+Status CensusBook::see_sources_of_held() {
+  // A growing list is named by its reading, and the statement that fills it by the source code.
+  std::vector<std::pair<RowId, std::string>> files;
+  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
+                                "WITH RECURSIVE made(stack) AS (SELECT DISTINCT storage.stack FROM held_in JOIN "
+                                "storage ON storage.id = held_in.storage"
+                                " UNION SELECT stack.parent FROM made JOIN stack ON stack.id = made.stack)"
+                                " SELECT DISTINCT string.id, text FROM made JOIN stack ON stack.id = made.stack JOIN "
+                                "frame ON frame.id = stack.frame"
+                                " JOIN string ON string.id = frame.file ORDER BY string.id",
+                                [&](const Statement& row) { files.emplace_back(row.integer(0), row.text(1)); }));
+  std::erase_if(files, [](const auto& each) {
+    return is_library_file(each.second) || each.second.find("-packages/") != std::string::npos;
+  });
+  if (files.size() > kMostSources) files.resize(kMostSources);
+  for (const auto& [path, text] : files) DCMT_RETURN_IF_ERROR(sources_.see(path, text));
   return {};
 }
 

@@ -61,6 +61,9 @@ class CensusBook {
 
   Status commit();
   Status finish();
+  /// Copies the user's files through which storages were made that readings found in containers. Their rows are
+  /// written.
+  Status see_sources_of_held();
 
   /// The edges of the variables that the latest census of this storage found to name a tensor of it, and that last.
   [[nodiscard]] std::vector<EdgeRow> names_of(RowId storage) const;

@@ -9,12 +9,12 @@ bool is_handle(Kind kind) { return kind == Kind::kTensor || kind == Kind::kPytho
 
 }  // namespace
 
-Owners::Owners(const Graph& graph, ProcessTypes& types, PythonText& text)
+Owners::Owners(const Graph& graph, ProcessTypes& types, PythonText& text, Paths& paths)
     : graph_(graph),
       text_(text),
+      roles_(graph, types, paths),
       first_(graph.nodes().size() + 1),
-      as_tensor_(types.names.number(" (as tensor)")),
-      gradient_(types.names.number(".grad")) {
+      as_tensor_(types.names.number(" (as tensor)")) {
   const auto leads_to_handle = [&](const GraphEdge& edge) { return is_handle(graph_.nodes()[edge.target].kind); };
   for (const GraphEdge& edge : graph_.edges()) {
     if (leads_to_handle(edge)) ++first_[edge.target + 1];
@@ -51,12 +51,10 @@ void Owners::follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vecto
     if (edge.source == kRootNode && graph_.root_name(edge.index).empty()) continue;  // only known to be alive
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
-    if (source.kind == Kind::kTensor && edge.label == Label::kName && edge.index == gradient_) {
-      if (result.role == Role::kNone) result.role = Role::kGradient;
-    }
     const bool handle_of_same_memory = (source.kind == Kind::kTensor && (kind == Kind::kStorage || own_object)) ||
                                        (source.kind == Kind::kPythonTensor && kind == Kind::kTensor);
     if (!handle_of_same_memory) {
+      result.role = std::max(result.role, roles_.of(edge));
       result.owners.push_back({number, {to_bytes.rbegin(), to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
       continue;
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collector/scan/graph/graph.h"
+#include "collector/scan/graph/roles.h"
 #include "collector/scan/objects/python_text.h"
 
 namespace dcmt::scan {
@@ -23,7 +24,7 @@ struct StorageOwners {
 /// Not thread-safe; made for one explored graph.
 class Owners {
  public:
-  Owners(const Graph& graph, ProcessTypes& types, PythonText& text);
+  Owners(const Graph& graph, ProcessTypes& types, PythonText& text, Paths& paths);
 
   /// The storages of the graph, in the order in which they were met.
   [[nodiscard]] const std::vector<NodeIndex>& storages() const { return storages_; }
@@ -34,13 +35,13 @@ class Owners {
 
   const Graph& graph_;
   PythonText& text_;
+  Roles roles_;
   std::vector<NodeIndex> storages_;
   /// Edges to each tensor, Python tensor or storage: those of node n are incoming_[first_[n]] to incoming_[first_[n +
   /// 1]].
   std::vector<EdgeIndex> incoming_;
   std::vector<std::uint32_t> first_;
   std::uint32_t as_tensor_ = 0;
-  std::uint32_t gradient_ = 0;
 };
 
 }  // namespace dcmt::scan

@@ -34,6 +34,9 @@ class Paths {
   /// "cycle Kept.x → SigmoidBackward0._saved_result → Kept", and how what it keeps hangs on it.
   [[nodiscard]] std::string text_of(const Cycle& cycle);
 
+  /// One reference as it is written in a path: ".x", "[3]", "['key']".
+  [[nodiscard]] std::string label_of(const GraphEdge& edge);
+
   /// How the references of a way can be cut in general: indexes and keys of objects become [*].
   [[nodiscard]] static std::string pattern_of(const std::string& path);
 
@@ -45,7 +48,6 @@ class Paths {
   };
 
   std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
-  std::string label_of(const GraphEdge& edge);
   std::string attribute(const std::string& container, const GraphEdge& entry);
   std::string type_of(NodeIndex node);
 

@@ -60,12 +60,18 @@ enum class Label : std::uint8_t {
   kName,         ///< `index` into Names
 };
 
-/// What a tensor of a storage is to its module, as far as an object says it.
-enum class Role : std::uint8_t { kNone, kParameter, kGradient };
+/// What a storage is to a graph, a module or an optimizer, as far as objects say it. Of several the last counts.
+enum class Role : std::uint8_t { kNone, kSaved, kBuffer, kOptimizerState, kGradient, kParameter };
 
 /// "parameter"; empty for kNone.
 [[nodiscard]] constexpr std::string_view name_of(Role role) {
   switch (role) {
+    case Role::kSaved:
+      return "saved for backward";
+    case Role::kBuffer:
+      return "buffer";
+    case Role::kOptimizerState:
+      return "optimizer state";
     case Role::kParameter:
       return "parameter";
     case Role::kGradient:

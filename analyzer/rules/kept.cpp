@@ -1,0 +1,126 @@
+#include "analyzer/rules/kept.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/rules/rounds.h"
+#include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/stacks.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr double kLeastShare = 0.01;  ///< of the peak
+constexpr std::size_t kMostRemarks = 3;
+
+/// What one holder has at a moment.
+struct Kept {
+  std::int64_t storages = 0;
+  Bytes bytes;
+  std::size_t first_round = 0;
+  bool at_reading = false;
+  std::map<StackId, Bytes> made;
+
+  void add(const Storage& storage, Bytes more, std::size_t round) {
+    first_round = storages == 0 ? round : std::min(first_round, round);
+    ++storages;
+    bytes.value += more.value;
+    made[storage.birth.stack].value += more.value;
+  }
+};
+
+std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
+  std::set<StorageId> storages;
+  for (const Finding& finding : findings) {
+    if (!finding.growth) continue;
+    for (const GrowingStorage& each : finding.growth->storages) storages.insert(each.storage);
+  }
+  return storages;
+}
+
+/// "main: out": the step that comes gives such a variable another value.
+bool is_plain_variable(std::string_view holder) {
+  const std::size_t root = holder.find(": ");
+  if (root != std::string_view::npos) return holder.find_first_of(".[", root) == std::string_view::npos;
+  return holder.find('.') == holder.rfind('.') && holder.find('[') == std::string_view::npos;
+}
+
+class KeptByHolder {
+ public:
+  KeptByHolder(const TraceData& data, const std::vector<Finding>& findings)
+      : data_(data), rounds_(data), names_(data), of_findings_(storages_of(findings)) {}
+
+  [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }
+
+  /// @param before  rounds from 1 up to this one count
+  void add(const std::vector<const Block*>& blocks, std::size_t before, bool at_reading) {
+    std::map<std::string, Kept> by_holder;
+    for (const Block* block : blocks) {
+      const Storage* storage = data_.storages.find(block->storage);
+      if (storage == nullptr || of_findings_.contains(storage->id) || is_gathered(data_, storage->id)) continue;
+      const std::size_t round = rounds_.at(storage->span.from_seq);
+      if (round == 0 || round >= before) continue;
+      const std::optional<std::string> holder = names_.variable_of(storage->id);
+      if (!holder || (at_reading && !stays(*storage, *holder))) continue;
+      by_holder[*holder].add(*storage, block->bytes, round);
+    }
+    for (auto& [holder, kept] : by_holder) {
+      kept.at_reading = at_reading;
+      Kept& most = kept_[holder];
+      if (kept.bytes > most.bytes) most = std::move(kept);
+    }
+  }
+
+  [[nodiscard]] std::vector<Remark> remarks(const Peak& peak) const {
+    std::vector<Remark> remarks;
+    for (const auto& [holder, kept] : kept_) {
+      if (static_cast<double>(kept.bytes.value) < kLeastShare * static_cast<double>(peak.bytes.value)) continue;
+      const auto most = std::ranges::max_element(kept.made, {}, [](const auto& each) { return each.second; });
+      Remark remark{.kind = RemarkKind::kKept, .count = kept.storages, .bytes = kept.bytes};
+      remark.holder = holder;
+      remark.place = describe_site(data_, most->first);
+      if (!kept.at_reading)
+        remark.steps = rounds_.steps_before(rounds_.at(peak.seq)) - rounds_.steps_before(kept.first_round);
+      remarks.push_back(std::move(remark));
+    }
+    std::ranges::stable_sort(remarks, std::greater(), &Remark::bytes);
+    if (remarks.size() > kMostRemarks) remarks.resize(kMostRemarks);
+    return remarks;
+  }
+
+ private:
+  /// What an attribute or a container was seen to have.
+  [[nodiscard]] bool stays(const Storage& storage, std::string_view holder) const {
+    const Held* held = data_.owners.of(storage.id);
+    return held != nullptr && (!held->containers.empty() || !is_plain_variable(holder));
+  }
+
+  const TraceData& data_;
+  const Rounds rounds_;
+  const HolderNames names_;
+  const std::set<StorageId> of_findings_;
+  std::map<std::string, Kept> kept_;
+};
+
+}  // namespace
+
+std::vector<Remark> kept(const TraceData& data, const Peak& peak, const std::vector<Finding>& findings) {
+  if (!peak.seq.valid()) return {};
+  KeptByHolder kept(data, findings);
+  kept.add(live_blocks(data, peak.device, peak.seq), kept.round_at(peak.seq), false);
+  // Later than that a program takes itself apart.
+  if (!data.owners.scans.empty()) {
+    const Sequence read = data.owners.scans.back().from;
+    kept.add(live_blocks(data, peak.device, read), kept.round_at(read) + 1, true);
+  }
+  return kept.remarks(peak);
+}
+
+}  // namespace dcmt::analyzer

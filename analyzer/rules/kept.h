@@ -1,0 +1,19 @@
+// What stands at a device's peak, or when the memory was last read, although it was made in an earlier step, and who
+// holds it.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/rules/finding.h"
+#include "analyzer/rules/remarks.h"
+#include "analyzer/time/curve.h"
+
+namespace dcmt::analyzer {
+
+/// One remark for each variable or container that holds at least a hundredth of the peak at one of the two moments,
+/// most bytes first, at most three. Parameters, gradients, states of optimizers, buffers, what autograd saved and what
+/// releases are judged by do not count, nor what the first step made, nor what a finding has, nor at the last
+/// reading what a plain variable has. Whether anything reads the storages again is not known.
+[[nodiscard]] std::vector<Remark> kept(const TraceData& data, const Peak& peak, const std::vector<Finding>& findings);
+
+}  // namespace dcmt::analyzer

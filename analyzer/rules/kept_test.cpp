@@ -1,0 +1,106 @@
+#include "analyzer/rules/kept.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/model/remarks.h"
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::HeldOf;
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+constexpr std::int64_t kWeights = 5000;
+
+/// Four steps of one matrix each. Step `made` makes `bytes` that stay, or go in step 3 after its peak, held as `of`
+/// says.
+TraceData run(int made, const HeldOf& of, std::int64_t bytes, bool stays) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "train", 7}};
+  trace.allocate(kWeights);
+  std::optional<Handle> kept;
+  for (int i = 0; i < 4; ++i) {
+    if (i == made) {
+      trace.stack = {{"metric.py", "compute", 9}};
+      kept = trace.allocate(bytes);
+      trace.held(*kept, of);
+      trace.stack = {{"train.py", "train", 7}};
+    }
+    const Handle matrix = trace.allocate(i == 3 ? 2000 : 100);
+    trace.drop(matrix);
+    if (i == 3 && !stays) trace.drop(*kept);
+    trace.step(i);
+  }
+  return trace.load();
+}
+
+std::vector<Remark> kept_of(int made, const HeldOf& of, std::int64_t bytes = 1000, bool stays = false) {
+  const TraceData data = run(made, of, bytes, stays);
+  std::vector<Remark> remarks = analyze(data).remarks;
+  std::erase_if(remarks, [](const Remark& remark) { return remark.kind != RemarkKind::kKept; });
+  return remarks;
+}
+
+const HeldOf kAttribute = {.path = "main: metric._computed", .otherwise = true};
+
+TEST(Kept, WhatAnEarlierStepMadeIsSaidWithItsHolder) {
+  const std::vector<Remark> remarks = kept_of(1, kAttribute);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks.front().holder, "main: metric._computed");
+  EXPECT_EQ(remarks.front().bytes, Bytes(1000));
+  EXPECT_EQ(remarks.front().count, 1);
+  EXPECT_EQ(remarks.front().steps, 2);
+  EXPECT_EQ(model::remark_of(remarks.front()).text,
+            "main: metric._computed held 1,000 B at the peak, made up to 2 steps before (1 storage, from metric.py:9 "
+            "compute); "
+            "whether anything reads it again is not known");
+}
+
+TEST(Kept, WhatTheFirstStepOrThatOfThePeakMadeIsNotSaid) {
+  EXPECT_TRUE(kept_of(0, kAttribute).empty());
+  EXPECT_FALSE(kept_of(2, kAttribute).empty());
+  EXPECT_TRUE(kept_of(3, kAttribute).empty());
+}
+
+TEST(Kept, WhatAModelAndItsTrainingNeedIsNotSaid) {
+  for (const char* role : {"parameter", "gradient", "optimizer state", "buffer", "saved for backward"}) {
+    EXPECT_TRUE(kept_of(1, {.path = "main: model.x", .otherwise = true, .role = role}).empty()) << role;
+  }
+}
+
+TEST(Kept, WithoutAReadingNothingIsSaid) {
+  EXPECT_TRUE(kept_of(1, {}).empty());
+  EXPECT_TRUE(kept_of(1, {.path = "main: metric._computed", .otherwise = true, .confirmed = false}).empty());
+}
+
+TEST(Kept, WhatStaysToTheLastReadingIsSaidOfAttributesAndContainers) {
+  const auto at_end = [](const HeldOf& of) { return kept_of(3, of, 1000, true); };
+  ASSERT_EQ(at_end(kAttribute).size(), 1u);
+  EXPECT_NE(
+      model::remark_of(at_end(kAttribute).front()).text.find("1,000 B at the last reading of the memory, made after"),
+      std::string::npos);
+  EXPECT_EQ(at_end({.containers = {"main.CACHE"}, .path = "main.CACHE[3]"}).size(), 1u);
+  EXPECT_TRUE(at_end({.path = "main: out", .otherwise = true}).empty()) << "the last step's output";
+  EXPECT_TRUE(at_end({.path = "main.out", .otherwise = true}).empty());
+}
+
+TEST(Kept, OneHolderIsOneRemark) {
+  const std::vector<Remark> remarks = kept_of(1, kAttribute, 1000, true);
+  ASSERT_EQ(remarks.size(), 1u) << "at the peak and at the end";
+  EXPECT_EQ(remarks.front().bytes, Bytes(1000));
+}
+
+TEST(Kept, LessThanAHundredthOfThePeakIsNotSaid) {
+  EXPECT_TRUE(kept_of(1, kAttribute, 70).empty());
+  EXPECT_FALSE(kept_of(1, kAttribute, 80).empty());
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

@@ -1,0 +1,214 @@
+#include "analyzer/rules/stored_by.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "trace/base/code_path.h"
+#include "trace/base/printable.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr std::size_t npos = std::string_view::npos;
+constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
+
+constexpr std::array<std::string_view, 10> kPuttingCalls = {
+    "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "put", "put_nowait"};
+
+bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::ranges::all_of(text, is_word);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(" \t\r");
+  if (from == npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
+}
+
+/// What a path ends with.
+struct Target {
+  std::string_view name;
+  std::string_view function;  ///< whose local variable it is; empty: it is an attribute, or a module's variable
+  bool attribute = false;     ///< of any object
+};
+
+Target target_of(std::string_view holder) {
+  Target target;
+  const std::size_t root = holder.find(": ");
+  std::string_view path = root == npos ? holder : holder.substr(root + 2);
+  while (path.ends_with(']')) {
+    const std::size_t open = path.rfind('[');
+    if (open == npos) return {};
+    path = path.substr(0, open);
+  }
+  const std::size_t dot = path.rfind('.');
+  target.name = dot == npos ? path : path.substr(dot + 1);
+  if (!is_name(target.name) || target.name.starts_with("__") || path.find(' ') != npos) return {};
+  // "main.losses" is the variable of a module, "main.Probe.seen" the attribute of a class.
+  target.attribute = root != npos ? dot != npos : path.find('.') != dot;
+  if (root != npos && dot == npos) target.function = holder.substr(0, root);
+  if (const std::size_t last = target.function.rfind('.'); last != npos) target.function.remove_prefix(last + 1);
+  return target;
+}
+
+/// `code` with spaces in place of what comments and texts consist of: lines and columns stay.
+std::string without_texts(std::string_view code) {
+  std::string bare(code);
+  std::size_t i = 0;
+  const auto blank = [&](std::size_t to) {
+    for (; i < to && i < bare.size(); ++i) {
+      if (bare[i] != '\n') bare[i] = ' ';
+    }
+  };
+  while (i < code.size()) {
+    if (code[i] == '#') {
+      blank(std::min(code.find('\n', i), code.size()));
+    } else if (code[i] == '"' || code[i] == '\'') {
+      const std::string_view one = code.substr(i, 1), three = code.substr(i, 3);
+      const bool is_long = three.size() == 3 && three[1] == one[0] && three[2] == one[0];
+      const std::string_view quote = is_long ? three : one;
+      std::size_t end = i + quote.size();
+      while (end < code.size() && code.substr(end, quote.size()) != quote && (is_long || code[end] != '\n')) {
+        end += code[end] == '\\' ? 2 : 1;
+      }
+      // A quote stays, so that what is between brackets is something.
+      i += quote.size();
+      blank(std::min(end, code.size()));
+      i = std::min(end + quote.size(), code.size());
+    } else {
+      ++i;
+    }
+  }
+  return bare;
+}
+
+/// Behind the brackets that open at `at`; npos where they do not close.
+std::size_t behind_brackets(std::string_view line, std::size_t at) {
+  int depth = 0;
+  for (; at < line.size(); ++at) {
+    if (line[at] == '[' || line[at] == '(') ++depth;
+    if (line[at] == ']' || line[at] == ')') --depth;
+    if (depth == 0) return at + 1;
+  }
+  return npos;
+}
+
+/// Whether what stands behind the name puts something into it, or into what its entries are.
+bool puts(std::string_view rest) {
+  bool entry = false;
+  while (true) {
+    rest = rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    if (!rest.starts_with('[')) break;
+    const std::size_t behind = behind_brackets(rest, 0);
+    if (behind == npos) return false;
+    rest.remove_prefix(behind);
+    entry = true;
+  }
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::ranges::find_if_not(rest, is_word) - rest.begin();
+    const std::string_view call = rest.substr(0, end);
+    rest = rest.substr(end);
+    return rest.starts_with('(') && std::ranges::find(kPuttingCalls, call) != kPuttingCalls.end();
+  }
+  if (rest.starts_with("+=") || rest.starts_with("|=")) return true;
+  return entry && rest.starts_with('=') && !rest.starts_with("==");
+}
+
+bool puts_into(std::string_view line, const Target& target) {
+  for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
+    const std::size_t end = at + target.name.size();
+    const char before = at == 0 ? ' ' : line[at - 1];
+    if (is_word(before) || (end < line.size() && is_word(line[end]))) continue;
+    const bool of_object = before == '.';
+    // A module's variable is an attribute where another module names it.
+    const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
+    if (fits && puts(line.substr(end))) return true;
+  }
+  return false;
+}
+
+/// Follows which line is within a function of a name, by how far lines are indented.
+class WithinFunction {
+ public:
+  explicit WithinFunction(std::string_view name) : name_(name) {}
+
+  bool contains(std::string_view line) {
+    if (name_.empty()) return true;
+    const std::size_t indent = line.find_first_not_of(" \t\r");
+    if (indent == npos) return inside_;
+    if (inside_ && indent <= indent_ && !line.substr(indent).starts_with(')')) inside_ = false;
+    if (!inside_ && defines(line.substr(indent))) {
+      inside_ = true;
+      indent_ = indent;
+    }
+    return inside_;
+  }
+
+ private:
+  [[nodiscard]] bool defines(std::string_view line) const {
+    if (line.starts_with("async ")) line = trimmed(line.substr(6));
+    if (!line.starts_with("def ")) return false;
+    line = trimmed(line.substr(4));
+    return line.starts_with(name_) && trimmed(line.substr(name_.size())).starts_with('(');
+  }
+
+  std::string_view name_;
+  bool inside_ = false;
+  std::size_t indent_ = 0;
+};
+
+}  // namespace
+
+std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
+                                                 std::string_view holder) {
+  std::vector<StoringStatement> statements;
+  const Target target = target_of(holder);
+  if (target.name.empty()) return statements;
+  const std::string bare = without_texts(code);
+  WithinFunction within(target.function);
+  std::size_t number = 1;
+  for (std::size_t from = 0; from < bare.size(); ++number) {
+    const std::size_t end = std::min(bare.find('\n', from), bare.size());
+    const std::string_view line = std::string_view(bare).substr(from, end - from);
+    if (within.contains(line) && puts_into(line, target)) {
+      std::string_view text = trimmed(code.substr(from, end - from));
+      if (const std::size_t comment = bare.find_last_not_of(" \t\r", end - 1); comment >= from && comment < end) {
+        text = trimmed(code.substr(from, comment + 1 - from));
+      }
+      statements.push_back({std::string(site) + ":" + std::to_string(number), printable(text.substr(0, kLongestText))});
+    }
+    from = end + 1;
+  }
+  return statements;
+}
+
+std::vector<StoringStatement> stored_by(const TraceData& data, std::string_view holder,
+                                        const std::vector<StackId>& made_at) {
+  std::set<StringId> files;
+  for (StackId id : made_at) {
+    for (const Stack* stack = data.stacks.find(id); stack != nullptr; stack = data.stacks.find(stack->parent)) {
+      if (const Frame* frame = data.frames.find(stack->frame)) files.insert(frame->file);
+    }
+  }
+  std::vector<StoringStatement> statements;
+  for (const SourceFile& source : data.sources) {
+    if (!files.contains(source.path)) continue;
+    const std::string_view path = data.text(source.path);
+    if (is_library_file(path) || is_compiler_output(path)) continue;
+    for (StoringStatement& each : storing_statements(source.text, short_path(path, 1), holder)) {
+      statements.push_back(std::move(each));
+    }
+  }
+  return statements;
+}
+
+}  // namespace dcmt::analyzer
