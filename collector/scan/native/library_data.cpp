@@ -8,30 +8,39 @@
 #include "trace/base/demangled.h"
 
 namespace dcmt::scan {
-const Region* LibraryData::region_of(Address address) const {
+const LibraryData::Library& LibraryData::library(const std::string& path) {
+  Library& library = libraries_[path];
+  if (library.file == nullptr) {
+    library.file = std::make_unique<ElfFile>(source_.host_path(path));
+    library.loaded_at = std::ranges::find(source_.regions(), path, &Region::path)->begin;
+    library.end = library.loaded_at + library.file->end() - library.file->first_page();
+  }
+  return library;
+}
+
+const Region* LibraryData::region_of(Address address) {
   const std::vector<Region>& regions = source_.regions();
   auto region = std::ranges::upper_bound(regions, address, {}, &Region::begin);
   if (region == regions.begin() || address >= (--region)->end || !region->writable) return nullptr;
-  // Variables that begin as zero follow those that the file has.
-  if (region->path.empty() && region != regions.begin() && std::prev(region)->end == region->begin) --region;
+  // Variables that begin as zero follow those that the file has. The system may map other memory right behind them.
+  const bool begins_as_zero = region->path.empty();
+  if (begins_as_zero && region != regions.begin() && std::prev(region)->end == region->begin) --region;
   const std::string& path = region->path;
   // malloc's lists of free pieces are there.
   const bool is_libc = path.find("/libc.so.") != std::string::npos || path.find("/ld-linux") != std::string::npos;
-  return path.starts_with('/') && region->writable && !is_libc ? &*region : nullptr;
+  if (!path.starts_with('/') || !region->writable || is_libc) return nullptr;
+  return begins_as_zero && address >= library(path).end ? nullptr : &*region;
 }
 
 std::string LibraryData::name_of(Address address) {
   const Region* region = region_of(address);
   if (region == nullptr) return {};
-  const std::string& path = region->path;
-  std::unique_ptr<ElfFile>& file = files_[path];
-  if (file == nullptr) file = std::make_unique<ElfFile>(source_.host_path(path));
-  const auto first = std::ranges::find(source_.regions(), path, &Region::path);
-  const Address place = address - first->begin + file->first_page();
-  const std::optional<std::string> symbol = file->variable_at(place);
-  const std::string library = path.substr(path.rfind('/') + 1);
-  return symbol ? fmt::format("{}: {}", library, demangled(*symbol).value_or(*symbol))
-                : fmt::format("{}: static data+{:#x}", library, place);
+  const Library& found = library(region->path);
+  const Address place = address - found.loaded_at + found.file->first_page();
+  const std::optional<std::string> symbol = found.file->variable_at(place);
+  const std::string name = region->path.substr(region->path.rfind('/') + 1);
+  return symbol ? fmt::format("{}: {}", name, demangled(*symbol).value_or(*symbol))
+                : fmt::format("{}: static data+{:#x}", name, place);
 }
 
 }  // namespace dcmt::scan

@@ -16,17 +16,24 @@ class LibraryData {
   explicit LibraryData(const MemorySource& source) : source_(source) {}
 
   /// Whether the address lies in the writable data of a library or of the program.
-  [[nodiscard]] bool has(Address address) const { return region_of(address) != nullptr; }
+  [[nodiscard]] bool has(Address address) { return region_of(address) != nullptr; }
 
   /// "libfoo.so: cache", with the name of the variable where the file's tables have it, else "libfoo.so: static
   /// data+0x40".
   [[nodiscard]] std::string name_of(Address address);
 
  private:
-  [[nodiscard]] const Region* region_of(Address address) const;
+  struct Library {
+    std::unique_ptr<ElfFile> file;
+    Address loaded_at = 0;  ///< where its first page is
+    Address end = 0;        ///< behind its last variable
+  };
+
+  [[nodiscard]] const Region* region_of(Address address);
+  const Library& library(const std::string& path);
 
   const MemorySource& source_;
-  std::unordered_map<std::string, std::unique_ptr<ElfFile>> files_;
+  std::unordered_map<std::string, Library> libraries_;
 };
 
 }  // namespace dcmt::scan

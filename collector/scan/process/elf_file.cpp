@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace dcmt::scan {
@@ -22,6 +23,17 @@ void each_symbol(Elf* elf, unsigned table, Visit visit) {
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
       if (name != nullptr && visit(symbol, name)) return;
     }
+  }
+}
+
+/// Calls `visit(segment)` for each segment that is loaded.
+template <class Visit>
+void each_segment(Elf* elf, Visit visit) {
+  std::size_t count = 0;
+  if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD) visit(segment);
   }
 }
 
@@ -61,15 +73,17 @@ std::optional<std::string> ElfFile::variable_at(Address value) const {
 }
 
 Address ElfFile::first_page() const {
-  std::size_t count = 0;
-  if (elf_ == nullptr || elf_getphdrnum(elf_, &count) != 0) return 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD) {
-      return segment.p_vaddr & ~Address{4095};
-    }
-  }
-  return 0;
+  std::optional<Address> first;
+  each_segment(elf_, [&](const GElf_Phdr& segment) {
+    if (!first) first = segment.p_vaddr & ~Address{4095};
+  });
+  return first.value_or(0);
+}
+
+Address ElfFile::end() const {
+  Address end = 0;
+  each_segment(elf_, [&](const GElf_Phdr& segment) { end = std::max(end, segment.p_vaddr + segment.p_memsz); });
+  return end;
 }
 
 }  // namespace dcmt::scan

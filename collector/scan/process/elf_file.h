@@ -25,6 +25,8 @@ class ElfFile {
   [[nodiscard]] std::optional<std::string> variable_at(Address value) const;
   /// The page at which the file's first segment wants to lie: 0 for what is loaded anywhere.
   [[nodiscard]] Address first_page() const;
+  /// The end of its last segment, as the file states it; 0 if it has none.
+  [[nodiscard]] Address end() const;
 
  private:
   Descriptor file_;
