@@ -1,4 +1,4 @@
-// The statement that put storages where they are held, as far as the source code has only one, or few.
+// Statements that may have put storages where they are held, found by the text of the user's source files.
 #pragma once
 
 #include <string>

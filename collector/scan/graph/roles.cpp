@@ -6,8 +6,7 @@
 namespace dcmt::scan {
 namespace {
 
-/// A module keeps its buffers there, and an optimizer a dictionary for each parameter: the labels have the name in
-/// the form of an attribute or of a key.
+/// Whether a reference's label is this attribute: ".state", or "['state']" where the attributes' dictionary has it.
 bool names(std::string_view label, std::string_view attribute) {
   if (label.starts_with(".")) return label.substr(1) == attribute;
   return label.size() == attribute.size() + 4 && label.substr(2, attribute.size()) == attribute;

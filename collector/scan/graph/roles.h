@@ -1,4 +1,4 @@
-// What a storage is to a module, an optimizer or a graph, as the reference says that holds it.
+// What a storage is to a module, an optimizer or a graph, by the reference that leads to it.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +13,7 @@ class Roles {
  public:
   Roles(const Graph& graph, ProcessTypes& types, Paths& paths);
 
-  /// Of what `edge` leads to: a parameter is told by its type, not here.
+  /// Of what `edge` leads to. A parameter is recognized by its type, which the decoder of tensors does.
   [[nodiscard]] Role of(const GraphEdge& edge);
 
  private:
