@@ -10,7 +10,6 @@ import recorded
 PROGRAM = recorded.PROGRAMS / "categories.py"
 SMALL = "under 64 KiB, not followed"
 # What a step has besides: the batch, and what its operators have made and nothing keeps for backward.
-NOT_ATTRIBUTED = 0.1
 OTHERS = {"variable", "not attributed", SMALL}
 
 
@@ -30,14 +29,10 @@ def test_bytes_of_each_category_are_those_of_the_count(recording):
     (live,) = json.loads(shown.stdout)["traces"]
     groups = {group["name"]: group["bytes"] for group in live["by_category"]}
     all_bytes = sum(groups.values())
-    saved = counted.pop("saved for backward")
-    missing = saved - groups.pop("saved for backward")
-    # Of a short run few moments are read: what no reading found, nor others of its place, is not attributed.
-    assert -0.002 * all_bytes <= missing <= groups.get("not attributed", 0) + 0.002 * all_bytes
     for category, size in counted.items():
         assert abs(groups.pop(category, 0) - size) <= 0.002 * all_bytes, category
     assert set(groups) <= OTHERS
-    assert groups.get("not attributed", 0) <= NOT_ATTRIBUTED * all_bytes
+    assert groups.get("not attributed", 0) <= 0.01 * all_bytes
 
 
 def test_most_of_the_peak_is_attributed(recording):
@@ -45,6 +40,7 @@ def test_most_of_the_peak_is_attributed(recording):
     report = recorded.report(trace)[0]
     groups = {group["name"]: group["bytes"] for group in report["peak"]["by_category"]}
     assert report["findings"] == []
-    assert groups.get("not attributed", 0) <= NOT_ATTRIBUTED * report["peak"]["bytes"]
+    # The peak is in the backward: what is made and dropped there was not alive when the memory was read.
+    assert groups.get("not attributed", 0) <= 0.1 * report["peak"]["bytes"]
     text = recorded.tool("show", "peak", trace, "--by", "category").stdout
     assert "optimizer state" in text and "saved for backward" in text

@@ -68,7 +68,7 @@ def keys(ids, ranks: int, times: int) -> list[tuple[int, int]]:
 def test_recording_changes_no_number(tmp_path):
     options = ("--ranks", 3, *DEFECT, "--prefetch", 1, "--offload", "--bf16")
     alone = recorded.python(*TRAIN, *options, env=environment())
-    for detail in ("lifetimes", "full"):
+    for detail in recorded.some(("full", "lifetimes"), 2):
         assert train(tmp_path / detail, *options, detail=detail) == json.loads(alone.stdout)
 
 
@@ -111,7 +111,7 @@ def test_a_wrapper_that_keeps_names_does_no_harm_to_a_release_of_the_storage(tmp
     assert verdicts(tmp_path / "out") == {"freed": PARAMETERS * PASSES * 2}
 
 
-@pytest.mark.parametrize("defect", [True, False], ids=["defect", "twin"])
+@pytest.mark.parametrize("defect", recorded.some([True, False], 2))
 def test_a_cast_cache_keeps_the_copies_that_no_release_reaches(tmp_path, defect):
     switch = ("--switch", "cast_cache_keeps_gathered") * defect
     result = train(tmp_path / "out", "--ranks", 2, "--bf16", *switch)
@@ -121,7 +121,7 @@ def test_a_cast_cache_keeps_the_copies_that_no_release_reaches(tmp_path, defect)
     assert verdicts(tmp_path / "out").total() == len(every)
 
 
-@pytest.mark.parametrize("defect", [True, False], ids=["defect", "twin"])
+@pytest.mark.parametrize("defect", recorded.some([True, False], 2))
 def test_an_eager_gather_that_nobody_owns_is_never_released(tmp_path, defect):
     switch = ("--switch", "eager_gather_without_owner") * defect
     train(tmp_path / "out", "--ranks", 2, "--skipped", 1, *switch)
@@ -134,7 +134,7 @@ def test_an_eager_gather_that_nobody_owns_is_never_released(tmp_path, defect):
         assert set(of) == set(keys(BLOCK, ranks=2, times=1))
 
 
-@pytest.mark.parametrize("defect", [True, False], ids=["defect", "twin"])
+@pytest.mark.parametrize("defect", recorded.some([True, False], 2))
 def test_a_release_before_the_backward_is_read_after(tmp_path, defect):
     """With the tensor cleared only, so that the data is there to be read."""
     switch = ("--switch", "early_release_before_backward") * defect
@@ -161,7 +161,7 @@ def test_names_that_a_graph_never_deletes_hold_every_weight_and_the_predicted_pe
     assert seen["peak"]["predicted_bytes"] == recorded.peak_of(trace_in(tmp_path / "fixed"))
 
 
-@pytest.mark.parametrize("defect", [True, False], ids=["defect", "twin"])
+@pytest.mark.parametrize("defect", recorded.some([True, False], 2))
 def test_a_schema_that_hides_an_alias_spoils_what_is_trained_and_is_no_matter_of_lifetimes(tmp_path, defect):
     switch = ("--switch", "undeclared_alias") * defect
     options = ("--ranks", 2, "--compiled", "--reuse-buffers")

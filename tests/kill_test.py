@@ -1,6 +1,6 @@
 """A job killed at any time leaves a trace that opens, with nothing lost that was published.
 
-DCMT_KILL_RUNS is how often one is killed at a random time (4). For each five of these one more is
+DCMT_KILL_RUNS is how often one is killed at a random time (3). For each five of these one more is
 killed in backward, and one more while a thread changes chunks, at two points.
 """
 
@@ -22,9 +22,9 @@ import time
 import pytest
 import recorded
 
-RUNS = int(os.environ.get("DCMT_KILL_RUNS", "4"))
+RUNS = int(os.environ.get("DCMT_KILL_RUNS", "3"))
 FORCED_RUNS = (RUNS + 4) // 5
-RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "4"))
+RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "3"))
 PROGRAM = recorded.PROGRAMS / "endless_training.py"
 
 

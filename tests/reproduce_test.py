@@ -370,7 +370,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", recorded.some(FUNCTIONS, 2))
+@pytest.mark.parametrize("name", recorded.some(FUNCTIONS, 4))
 def test_parameters_that_functions_gather(tmp_path, name):
     program, findings = FUNCTIONS[name]
     (tmp_path / "sharding").mkdir()
@@ -386,7 +386,7 @@ def test_parameters_that_functions_gather(tmp_path, name):
     assert len(replay["findings"]) == findings
 
 
-@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 5))
+@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 8))
 def test_every_finding_is_found_again(tmp_path, name):
     program, findings = PROGRAMS[name]
     trace = record(tmp_path / "out", program)
@@ -399,7 +399,7 @@ def test_every_finding_is_found_again(tmp_path, name):
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
 
 
-@pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 2))
+@pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 4))
 def test_cycles_that_lie_across_steps(tmp_path, name):
     trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
     for step in range(3):
@@ -650,7 +650,7 @@ dm.step(0)
 """
 
 
-@pytest.mark.parametrize("count, whole", [(120, True), (1200, False)])
+@pytest.mark.parametrize("count, whole", recorded.some([(120, True), (1200, False)], 2))
 def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whole):
     trace = record(tmp_path / "out", ("-c", SEVERAL_HUNDRED_EVENTS.replace("{count}", str(count))))
     done = recorded.tool("reproduce", trace, "--emit", "-")
