@@ -257,7 +257,8 @@ TEST(Judge, RepeatedUpdatesCannotHideACreep) {
     update(baseline, {now}, "2027-01-01", false);
     EXPECT_EQ(judged(now, {}, baseline).outcome, Outcome::kPassed);
   }
-  const CheckedFact& fact = fact_of(judged(now, {}, baseline), "peak.forward");
+  const Verdict verdict = judged(now, {}, baseline);
+  const CheckedFact& fact = fact_of(verdict, "peak.forward");
   EXPECT_EQ(fact.anchor, 9 * kMiB);
   EXPECT_EQ(fact.since, "2026-11-01");
   update(baseline, {now}, "2027-02-01", true);

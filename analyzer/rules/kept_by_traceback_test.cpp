@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ std::vector<Finding> findings(int failing, const HeldOf& of, bool goes = false) 
     if (goes && i == 4) trace.drop(kept.back());
     trace.step(i);
   }
-  return analyze(trace.load()).findings;
+  static std::deque<TraceData> data;  // findings have texts of it
+  return analyze(data.emplace_back(trace.load())).findings;
 }
 
 TEST(KeptByTraceback, TheFrameIsNamedWithWhatItKeeps) {
@@ -75,7 +77,8 @@ TEST(KeptByTraceback, ItIsNeededUntilItsStatementRunsAgain) {
     call(false);
     trace.step(i);
   }
-  const std::vector<Finding> found = analyze(trace.load()).findings;
+  const TraceData data = trace.load();
+  const std::vector<Finding> found = analyze(data).findings;
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found.front().predicted_peak, Bytes(100 + 700)) << "900 with it";
 }
