@@ -96,17 +96,15 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
     }
   }
   watch.done(0.8);
-  std::vector<Remark> of_steps;
+  analysis.remarks = remarks(data, analysis.releases);
   for (const DeviceAnalysis& device : analysis.devices) {
     const std::vector<Remark> of_device = kept(data, device.what_if.measured, analysis.findings);
-    of_steps.insert(of_steps.end(), of_device.begin(), of_device.end());
+    analysis.remarks.insert(analysis.remarks.end(), of_device.begin(), of_device.end());
   }
   const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);
-  analysis.remarks = remarks(data, analysis.releases);
-  analysis.remarks.insert(analysis.remarks.end(), of_steps.begin(), of_steps.end());
   analysis.remarks.insert(analysis.remarks.end(), unheld.begin(), unheld.end());
   analysis.facts = run_facts(data, analysis.releases);
   watch.done(1);

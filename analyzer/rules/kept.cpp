@@ -20,7 +20,7 @@ namespace {
 constexpr double kLeastShare = 0.01;  ///< of the peak
 constexpr std::size_t kMostRemarks = 3;
 
-/// What one holder has at a moment.
+/// What one holder has at the peak, or at the last reading.
 struct Kept {
   std::int64_t storages = 0;
   Bytes bytes;
@@ -112,14 +112,13 @@ class KeptByHolder {
 }  // namespace
 
 std::vector<Remark> kept(const TraceData& data, const Peak& peak, const std::vector<Finding>& findings) {
-  if (!peak.seq.valid()) return {};
+  // Without a reading of the memory no holder has a name.
+  if (!peak.seq.valid() || data.owners.scans.empty()) return {};
   KeptByHolder kept(data, findings);
   kept.add(live_blocks(data, peak.device, peak.seq), kept.round_at(peak.seq), false);
   // Later than that a program takes itself apart.
-  if (!data.owners.scans.empty()) {
-    const Sequence read = data.owners.scans.back().from;
-    kept.add(live_blocks(data, peak.device, read), kept.round_at(read) + 1, true);
-  }
+  const Sequence read = data.owners.scans.back().from;
+  kept.add(live_blocks(data, peak.device, read), kept.round_at(read) + 1, true);
   return kept.remarks(peak);
 }
 

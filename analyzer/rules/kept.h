@@ -10,7 +10,7 @@
 
 namespace dcmt::analyzer {
 
-/// One remark for each variable or container that holds at least a hundredth of the peak at one of the two moments,
+/// One remark for each variable or container that holds at least a hundredth of the peak, at either of the two,
 /// most bytes first, at most three. Parameters, gradients, states of optimizers, buffers, what autograd saved and what
 /// releases are judged by do not count, nor what the first step made, nor what a finding has, nor at the last
 /// reading what a plain variable has. Whether anything reads the storages again is not known.

@@ -23,16 +23,16 @@ enum class RemarkKind {
 
 struct Remark {
   RemarkKind kind = RemarkKind::kPool;
-  std::int64_t count =
-      0;  ///< of a pool its buffers, of kStaysGathered gathers, of kKept and kGrows storages, else releases
+  /// Of a pool its buffers, of kStaysGathered gathers, of kKept and kGrows storages, else releases.
+  std::int64_t count = 0;
   std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
   std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
   Bytes bytes = {};             ///< kept; 0 where it is of none, or not known
   Bytes per_step = {};          ///< of kGrows
   std::string place = {};       ///< of kKept and kGrows: where most of them were made
   std::string holder = {};      ///< of kKept
-  std::int64_t steps = 0;  ///< of kKept: steps before that of the peak in which the first was made; 0: it is at the last reading
-  std::int64_t seen = 0;   ///< of kGrows: storages that were there when the memory was read
+  std::int64_t steps = 0;       ///< of kKept: how long before the peak the first was made; 0: of the last reading
+  std::int64_t seen = 0;        ///< of kGrows: storages that were there when the memory was read
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

@@ -16,13 +16,13 @@ namespace dcmt::analyzer {
 /// through a graph, a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
-/// Belongs to one TraceData, which must outlive it.
 /// The category of what a gather gave.
 inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 
 /// Whether a category comes from a reading of the memory and says what it is for: "not attributed" does not.
 [[nodiscard]] bool is_purpose(std::string_view category);
 
+/// Belongs to one TraceData, which must outlive it.
 class HolderNames {
  public:
   explicit HolderNames(const TraceData& data);

@@ -100,8 +100,8 @@ std::string name_of_group(const PhaseIndex& phases, Names& names, const Block& b
     case GroupBy::kHolder:
       return block.storage.valid() ? names.holders().of(block.storage) : kind_of(data, block);
     case GroupBy::kCategory:
-      if (is_gathered(data, block.storage)) return std::string(kGatheredParameter);
-      return block.storage.valid() ? names.holders().category_of(block.storage) : kind_of(data, block);
+      return block.storage.valid() && !is_gathered(data, block.storage) ? names.holders().category_of(block.storage)
+                                                                        : kind_of(data, block);
   }
   return {};
 }

@@ -37,8 +37,8 @@ struct Group {
 /// most bytes first. Kinds are only those that facts of the trace support: "gathered parameter" (a gather or wait gave
 /// that storage), "tensor", the name of an owner that is none ("cuBLAS workspace"), and where there is neither, who
 /// allocated the block. Owners are the parameters that were gathered, "graph 0 id 3" (of several, all), and "-".
-/// Origins are those of the latest gather (origins.h), and "-". Holders and
-/// categories are those of holder_names.h.
+/// Origins are those of the latest gather (origins.h), and "-". Holders and categories are those of
+/// holder_names.h.
 /// @param at  the moment at which they are alive
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
                                               const std::vector<const Block*>& blocks, GroupBy by, Sequence at);

@@ -1,9 +1,9 @@
 """Trains a small model: what its memory is for, by an independent count, at the end of a forward pass.
 
 Usage: categories.py gpt|vit|lora [count]. With `count` it prints, as JSON, the bytes of the distinct storages of 64 KiB and more by what
-they are for at the moment that the recorded run marks as "full": parameters and buffers by the modules' own lists, gradients
+they are for where the recorded run has the mark "full": parameters and buffers by the modules' own lists, gradients
 by the parameters, optimizer state by the optimizer, and what autograd has saved by hooks. The recorded run asks for readings in two
-steps before that moment: how many there are without that depends on the machine.
+steps before that mark: how many there are without that depends on the machine.
 """
 
 import copy

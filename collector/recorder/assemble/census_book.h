@@ -61,8 +61,8 @@ class CensusBook {
 
   Status commit();
   Status finish();
-  /// Copies the user's files through which storages were made that readings found in containers. Their rows are
-  /// written.
+  /// Copies the user's files through which storages were made that readings found in containers. To be called once all
+  /// other rows are written.
   Status see_sources_of_held();
 
   /// The edges of the variables that the latest census of this storage found to name a tensor of it, and that last.
