@@ -28,8 +28,6 @@ std::string signed_percent(std::int64_t change, std::int64_t of) {
   return fmt::format("{}{}", share > 0 ? "+" : "", percent(share, std::abs(share) < 0.1 ? 2 : 1));
 }
 
-bool is_said(const CheckedFact& fact) { return fact.state != State::kEqual && fact.state != State::kWithin; }
-
 std::string state_text(const CheckedFact& fact) {
   switch (fact.state) {
     case State::kVacuous:
@@ -51,14 +49,14 @@ std::string table(const Verdict& verdict) {
   std::size_t now = 0;
   const auto value_of = [](std::optional<std::int64_t> value) { return value ? grouped(*value) : "-"; };
   for (const CheckedFact& fact : verdict.facts) {
-    if (!is_said(fact)) continue;
+    if (fact.is_as_before()) continue;
     names = std::max(names, fact.name.size());
     before = std::max(before, value_of(fact.baseline).size());
     now = std::max(now, grouped(fact.now).size());
   }
   std::string text;
   for (const CheckedFact& fact : verdict.facts) {
-    if (!is_said(fact)) continue;
+    if (fact.is_as_before()) continue;
     text += fmt::format("  {}  {} → {}{}{}{}\n", left(fact.name, names), right(value_of(fact.baseline), before),
                         right(grouped(fact.now), now), fact.unit == Unit::kBytes ? " B" : "",
                         fact.rank >= 0 ? fmt::format("  rank {}", fact.rank) : "", state_text(fact));
@@ -97,7 +95,7 @@ std::string why_lines(const Verdict& verdict, const Style& style) {
     for (const Cause& cause : first->causes) add(*first, cause);
   }
   for (const CheckedFact& fact : verdict.facts) {
-    if (is_said(fact) && fact.change() > 0 && !fact.causes.empty()) add(fact, fact.causes.front());
+    if (!fact.is_as_before() && fact.change() > 0 && !fact.causes.empty()) add(fact, fact.causes.front());
   }
   return text;
 }
@@ -106,7 +104,7 @@ std::string since_lines(const Verdict& verdict, const Style& style) {
   std::string text;
   for (const CheckedFact& fact : verdict.facts) {
     // The baseline was moved since then: what all updates come to.
-    if (!fact.anchor || *fact.anchor == 0 || fact.anchor == fact.baseline) continue;
+    if (!fact.anchor || *fact.anchor == 0 || fact.anchor == fact.baseline || fact.state == State::kAbsent) continue;
     text += line(text.empty() ? "since" : "",
                  fmt::format("{}: {} {} in all ({} then)", fact.since, fact.name,
                              signed_percent(fact.now - *fact.anchor, *fact.anchor), grouped(*fact.anchor)),
@@ -115,8 +113,8 @@ std::string since_lines(const Verdict& verdict, const Style& style) {
   return text;
 }
 
-std::int64_t count_of(const Verdict& verdict, bool said) {
-  return std::ranges::count_if(verdict.facts, [said](const CheckedFact& fact) { return is_said(fact) == said; });
+std::int64_t count_of(const Verdict& verdict, bool as_before) {
+  return std::ranges::count(verdict.facts, as_before, &CheckedFact::is_as_before);
 }
 
 std::string highest_peak(const Verdict& verdict) {
@@ -183,7 +181,7 @@ std::string cause_text(const CheckedFact& fact, const Cause& cause) {
 
 std::string headline_of(const Verdict& verdict) {
   if (verdict.outcome == Outcome::kPassed) {
-    return fmt::format("{} as in {} ({}){}", counted(count_of(verdict, false), "fact"), verdict.baseline,
+    return fmt::format("{} as in {} ({}){}", counted(count_of(verdict, true), "fact"), verdict.baseline,
                        verdict.section, highest_peak(verdict));
   }
   const CheckedFact* fact = worst(verdict);
@@ -192,7 +190,7 @@ std::string headline_of(const Verdict& verdict) {
 }
 
 std::string updated_text(const Verdict& accepted, const Style& style) {
-  const std::int64_t changed = count_of(accepted, true);
+  const std::int64_t changed = count_of(accepted, false);
   std::string text = fmt::format("{}: {} of {}, {} changed{}\n", style.bold(accepted.baseline),
                                  counted(static_cast<std::int64_t>(accepted.facts.size()), "fact"), accepted.section,
                                  changed, highest_peak(accepted));
@@ -211,7 +209,7 @@ std::string check_text(const Verdict& verdict, const CheckAdvice& advice, const 
   if (verdict.outcome != Outcome::kPassed) {
     text += why_lines(verdict, style);
     if (!verdict.order.empty()) text += line("where", verdict.order, style);
-    const std::int64_t others = count_of(verdict, false);
+    const std::int64_t others = count_of(verdict, true);
     std::string ran = verdict.ran;
     if (others > 0) ran += (ran.empty() ? "" : "; ") + counted(others, "other fact") + " equal";
     if (verdict.recordings > 1) {

@@ -6,7 +6,6 @@ namespace dcmt::cli {
 namespace {
 
 using gate::CheckedFact;
-using gate::State;
 using gate::Unit;
 
 /// Of a workflow command: its message, or, with `property`, a value before it.
@@ -68,7 +67,7 @@ std::string markdown_text(const std::vector<Checked>& checks) {
                         cell(verdict.baseline));
     std::string rows;
     for (const CheckedFact& fact : verdict.facts) {
-      if (fact.state != State::kEqual && fact.state != State::kWithin) rows += row(fact);
+      if (!fact.is_as_before()) rows += row(fact);
     }
     if (!rows.empty()) text += "\n| fact | baseline | now | | where |\n|---|--:|--:|---|---|\n" + rows;
     for (const std::string& reason : verdict.reasons) text += "\n- " + cell(reason);

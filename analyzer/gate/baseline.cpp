@@ -34,7 +34,8 @@ std::vector<std::string> names_of(const std::vector<Recording>& recordings) {
 
 const Fact& middle_fact(const std::vector<Fact>& facts) { return facts[(facts.size() - 1) / 2]; }
 
-BaselineFact fact_of(const std::vector<Fact>& facts) {
+/// `facts`: what so many recordings have, by value.
+BaselineFact fact_of(const std::vector<Fact>& facts, std::size_t recordings) {
   constexpr std::int64_t kMostShare = 100;
   const Fact& middle = middle_fact(facts);
   BaselineFact fact;
@@ -45,6 +46,7 @@ BaselineFact fact_of(const std::vector<Fact>& facts) {
   if (fact.unit == Unit::kBytes && middle.name.starts_with("peak.")) {
     fact.tolerance = std::min(fact.tolerance, fact.value / kMostShare);
   }
+  fact.optional = facts.size() < recordings;
   fact.composition = analyzer::short_composition_of(middle.lines);
   return fact;
 }
@@ -76,8 +78,9 @@ Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& b
   for (const std::string& name : names_of(recordings)) {
     const std::vector<Fact> facts = in_order(recordings, name);
     const BaselineFact* before = section->fact(name);
-    // What the baseline does not have is nearest to it where it is missing, else where it is least.
-    if (before == nullptr && (facts.size() < recordings.size() || facts.front().value == 0)) continue;
+    // What the baseline does not have, or not always, is nearest to it where it is missing, else where it is least.
+    const bool missing = facts.size() < recordings.size();
+    if (before == nullptr ? missing || facts.front().value == 0 : missing && before->optional) continue;
     const std::int64_t wanted = before != nullptr ? before->value : 0;
     nearest.facts.push_back(
         *std::ranges::min_element(facts, {}, [wanted](const Fact& each) { return std::abs(each.value - wanted); }));
@@ -107,7 +110,7 @@ void update(Baseline& baseline, const std::vector<Recording>& recordings, const 
   const auto add = [&](const std::string& name) {
     const std::vector<Fact> facts = in_order(recordings, name);
     if (facts.empty() || section.fact(name) != nullptr) return;
-    BaselineFact fact = fact_of(facts);
+    BaselineFact fact = fact_of(facts, recordings.size());
     const BaselineFact* before = known ? at->fact(name) : nullptr;
     const bool keeps = before != nullptr && !new_anchors;
     fact.anchor = keeps ? before->anchor : fact.value;

@@ -19,6 +19,7 @@ struct BaselineFact {
   Unit unit = Unit::kBytes;
   std::int64_t value = 0;
   std::int64_t tolerance = 0;  ///< what recordings of one program differed by
+  bool optional = false;       ///< some recordings of the program do not have it: a part of the run that may not run
   std::int64_t anchor = 0;     ///< value of the day `since`: updates leave it
   std::string since;           ///< "2026-11-25"
   analyzer::Composition composition;
@@ -60,14 +61,15 @@ struct Baseline {
 
 /// Puts what was recorded in the place of the section of its name. `recordings`: at least one, of one program and one
 /// section. A fact's value is the middle one of them; its tolerance is their spread, at most a hundredth of the value.
-/// Anchors stay, unless `new_anchors`.
+/// Bytes that some of them do not have are optional. Anchors stay, unless `new_anchors`.
 /// @param today  "2026-11-25"
 void update(Baseline& baseline, const std::vector<Recording>& recordings, const std::string& today, bool new_anchors);
 
 /// The recordings of one program as one: of each fact the middle value, with that recording's lines. At least one.
 [[nodiscard]] Recording middle_of(const std::vector<Recording>& recordings);
 
-/// The same with the value that is nearest to the baseline's: a fact fails only if it does in each recording.
+/// The same with the value that is nearest to the baseline's: a fact fails only if it does in each recording. An
+/// optional fact that one of them does not have is missing.
 [[nodiscard]] Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& baseline);
 
 /// The recordings of one program differ in some fact.

@@ -38,6 +38,7 @@ Json fact_json(const BaselineFact& fact) {
   Json json;
   json[fact.unit == Unit::kBytes ? "bytes" : "count"] = fact.value;
   if (fact.tolerance != 0) json["tolerance"] = fact.tolerance;
+  if (fact.optional) json["optional"] = true;
   json["anchor"] = fact.anchor;
   json["since"] = fact.since;
   if (!fact.composition.empty()) json["of"] = fact.composition;
@@ -78,6 +79,13 @@ class Reader {
     value = printable(found->get<std::string>());
     return {};
   }
+  Status yes_or_no(const Json& json, const std::string& where, const char* key, bool& value) const {
+    const auto found = json.find(key);
+    if (found == json.end()) return {};
+    if (!found->is_boolean()) return wrong(where + "." + key, "is neither true nor false");
+    value = found->get<bool>();
+    return {};
+  }
   Status texts(const Json& json, const char* key, std::vector<std::string>& values) const {
     const auto found = json.find(key);
     if (found == json.end()) return {};
@@ -99,6 +107,7 @@ class Reader {
     DCMT_RETURN_IF_ERROR(integer(json, name, fact.unit == Unit::kBytes ? "bytes" : "count", fact.value));
     DCMT_RETURN_IF_ERROR(integer(json, name, "tolerance", fact.tolerance));
     if (fact.tolerance < 0) return wrong(name + ".tolerance", "is below 0");
+    DCMT_RETURN_IF_ERROR(yes_or_no(json, name, "optional", fact.optional));
     fact.anchor = fact.value;
     DCMT_RETURN_IF_ERROR(integer(json, name, "anchor", fact.anchor));
     DCMT_RETURN_IF_ERROR(text(json, name, "since", fact.since));

@@ -159,6 +159,7 @@ TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": -9000000000000000000}}}", "is too large");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"tolerance\": -1}}}", "is below 0");
   expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"of\": {\"f\": []}}}}", "without a list of bytes");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"optional\": 1}}}", "is neither true nor false");
   expect("{\"baseline\": 1, \"expect\": [{\"finding\": \"x\"}]}", "\"reason\" or \"until\"");
   expect("{\"baseline\": 1, \"expect\": [{\"finding\": \"x\", \"reason\": \"y\", \"until\": \"2027-02-30\"}]}",
          "'2027-02-30' is no date");
@@ -220,6 +221,45 @@ TEST(Baseline, ACountThatSomeRecordingsLackIsNoiseDownToNothing) {
   update(baseline, {without}, "2026-11-25", false);
   EXPECT_EQ(nearest_of({with, without}, baseline).fact("gathers.eager_fallback"), nullptr);
   EXPECT_NE(nearest_of({with, with}, baseline).fact("gathers.eager_fallback"), nullptr);
+}
+
+TEST(Baseline, APeakThatSomeRecordingsLackIsOptional) {
+  Recording with;
+  with.section = "cpu, torch 2.11";
+  with.facts = {{"peak.forward", Unit::kBytes, 1000, -1, {}}, {"peak.evaluation", Unit::kBytes, 500, -1, {}}};
+  Recording without = with;
+  without.facts.pop_back();
+  Recording grown = with;
+  grown.facts.back().value += 1;
+  const auto outcome_of = [](const Baseline& baseline, const Recording& now, bool strict = false) {
+    const Expected<Verdict> verdict = judge("gpt.json", baseline, now, {.strict = strict});
+    EXPECT_TRUE(verdict.ok());
+    return verdict->outcome;
+  };
+  for (const std::vector<Recording>& recordings :
+       {std::vector{with, without, with}, std::vector{without, with, without}}) {
+    EXPECT_TRUE(differ(recordings));
+    Baseline written;
+    update(written, recordings, "2026-11-25", false);
+    const Expected<Baseline> baseline = parse_baseline("gpt.json", baseline_text(written));
+    ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+    EXPECT_TRUE(baseline->sections[0].fact("peak.evaluation")->optional);
+    EXPECT_FALSE(baseline->sections[0].fact("peak.forward")->optional);
+    EXPECT_EQ(outcome_of(*baseline, with, true), Outcome::kPassed);
+    EXPECT_EQ(outcome_of(*baseline, without, true), Outcome::kPassed);
+    EXPECT_EQ(outcome_of(*baseline, grown), Outcome::kFailed);
+    // It fails only where each recording has more of it.
+    EXPECT_EQ(outcome_of(*baseline, nearest_of({grown, without, grown}, *baseline)), Outcome::kPassed);
+    EXPECT_EQ(outcome_of(*baseline, nearest_of({grown, grown}, *baseline)), Outcome::kFailed);
+    const Expected<Verdict> verdict = judge("gpt.json", *baseline, without, {});
+    ASSERT_TRUE(verdict.ok());
+    EXPECT_EQ(verdict->facts.back().state, State::kAbsent);
+    EXPECT_TRUE(verdict->facts.back().is_as_before());
+  }
+  // What each recording had is missed.
+  Baseline baseline;
+  update(baseline, {with, with}, "2026-11-25", false);
+  EXPECT_EQ(outcome_of(baseline, without), Outcome::kFailed);
 }
 
 }  // namespace

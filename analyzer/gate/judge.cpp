@@ -259,7 +259,9 @@ Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseli
     fact.tolerance = before->tolerance;
     fact.anchor = before->anchor;
     fact.since = before->since;
-    if (now == nullptr && is_phase(name)) {
+    if (now == nullptr && before->optional) {
+      fact.state = State::kAbsent;
+    } else if (now == nullptr && is_phase(name)) {
       fact.state = State::kVacuous;
       fact.failed = true;
     } else {
@@ -314,6 +316,8 @@ std::string_view name_of(State state) {
       return "retained";
     case State::kNew:
       return "new";
+    case State::kAbsent:
+      return "absent";
   }
   return "";
 }

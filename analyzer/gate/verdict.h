@@ -27,6 +27,7 @@ enum class State {
   kVacuous,   ///< what ran before did not run; fails
   kRetained,  ///< grew by what is expected for a while
   kNew,       ///< the baseline does not have it; fails if asked to be strict
+  kAbsent,    ///< is not there, as in some recordings that the baseline was made of
 };
 
 [[nodiscard]] std::string_view name_of(Outcome outcome);
@@ -71,6 +72,10 @@ struct CheckedFact {
   std::vector<Cause> causes;  ///< what explains most of it first
 
   [[nodiscard]] std::int64_t change() const { return now - baseline.value_or(0); }
+  /// As recordings of the same program may be.
+  [[nodiscard]] bool is_as_before() const {
+    return state == State::kEqual || state == State::kWithin || state == State::kAbsent;
+  }
 
   static constexpr std::string_view kShape = "checked_fact";
   static void describe(auto&& field) {
@@ -81,7 +86,8 @@ struct CheckedFact {
     field("change", &CheckedFact::change, "");
     field("tolerance", &CheckedFact::tolerance, "what recordings of one program differed by, and what is expected");
     field("state", &CheckedFact::state,
-          "\"equal\", \"within tolerance\", \"grew\", \"gained\", \"changed\", \"vacuous\", \"retained\", \"new\"");
+          "\"equal\", \"within tolerance\", \"grew\", \"gained\", \"changed\", \"vacuous\", \"retained\", \"new\", "
+          "\"absent\" (and `now` is 0)");
     field("failed", &CheckedFact::failed, "");
     field("rank", &CheckedFact::rank, "of several, the one that it is of; -1: none");
     field("anchor", &CheckedFact::anchor, "its value on the day `since`; updates leave it");
