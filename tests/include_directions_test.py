@@ -27,17 +27,27 @@ ALLOWED = {
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
     "cli": ("analyzer", "collector/recorder", "collector/scan", "convert", "trace"),
-    "gui": ("analyzer", "trace"),
+    "gui/scene": (),
+    "gui/load": ("gui/scene", "analyzer", "trace"),
+    "gui/models": ("gui/load", "gui/scene", "analyzer/model", "trace/base"),
+    "gui/widgets": ("gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
+    "gui/app": ("gui/widgets", "gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
+    "gui/bench": ("gui/load", "gui/scene", "analyzer", "trace"),
     "executor": ("collector/include",),
     "samples": ("collector/include",),
 }
 
 # These build and run without torch, CUDA and Python, so no header of theirs may appear.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "convert", "cli", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
+    "trace", "analyzer", "convert", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
     "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
+
+# A scene and its loading are plain C++, and what lists of the model are in Qt needs no window.
+QT = re.compile(r"^(Q[A-Z]\w*$|Qt\w+/)")
+QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QSortFilterProxyModel)")
+WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
 
 # What shows a result computes none: these files see what the analyzer may say, and nothing that it was made of.
 FACE = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
@@ -47,7 +57,7 @@ SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/genera
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
 # Rooms whose sub-folders depend on each other in one direction only.
-WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan")
+WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "gui")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
@@ -72,6 +82,10 @@ def violations_in(root: pathlib.Path, path: str) -> list[str]:
     for quote, included in INCLUDE.findall(text):
         if any(below(path, room) for room in WITHOUT_TORCH) and FOREIGN.match(included):
             found.append(f"{path}: includes {included}, but {rule} builds without torch, CUDA and Python")
+        elif QT.match(included) and (any(below(path, room) for room in WITHOUT_QT) or
+                                     (below(path, "gui/models") and not QT_CORE.match(included))):
+            found.append(f"{path}: includes {included}, but {rule} knows " +
+                         ("no window" if below(path, "gui/models") else "no Qt"))
         elif FACE.match(path) and any(below(included, room) for room in ROOMS) and (
                 included in NOT_SHOWN or not any(below(included, shown) for shown in SHOWN)):
             found.append(f"{path}: includes {included}, but a face may see the report model only")
@@ -165,6 +179,11 @@ def test_a_planted_violation_is_found(tmp_path):
         "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
         "trace/base/near.h": '#include "up.h"\n',
         "cli/sums_text.cpp": '#include "analyzer/releases/releases.h"\n',
+        "gui/scene/up.h": '#include "gui/load/session.h"\n',
+        "gui/scene/window.cpp": "#include <QtGui/QImage>\n",
+        "gui/load/text.h": "#include <QString>\n",
+        "gui/models/widget.h": "#include <QWidget>\n",
+        "gui/models/computes.cpp": '#include "analyzer/releases/releases.h"\n',
         "cli/loads_text.cpp": '#include "analyzer/model/analysis.h"\n',
     }
     for path, text in planted.items():
@@ -183,6 +202,9 @@ def test_allowed_includes_pass(tmp_path):
         "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/job/run.h"\n#include "trace/base/status.h"\n',
         "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
         "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
+        "gui/load/a.h": '#include "analyzer/model/report.h"\n#include "gui/scene/curve.h"\n',
+        "gui/models/a.h": '#include <QAbstractTableModel>\n#include "gui/load/session.h"\n',
+        "gui/app/a.cpp": '#include <QApplication>\n#include "gui/widgets/a.h"\n',
         "samples/story/a.cpp": '#include "collector/include/dcmt/marks.h"\n#include <torch/torch.h>\n',
     }
     for path, text in allowed.items():

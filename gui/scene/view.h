@@ -1,0 +1,69 @@
+// Which stretch of a recording is seen, and the columns that it is drawn in.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gui/scene/recording.h"
+
+namespace dcmt::gui::scene {
+
+enum class Axis : std::uint8_t {
+  kTime,    ///< x is nanoseconds since the begin of the recording
+  kEvents,  ///< x is units: each event has the same room
+};
+
+/// The stretch [from, to) of an axis. Moving and zooming keep it inside of the recording and at least one event, or
+/// one nanosecond, wide.
+class View {
+ public:
+  /// All of it.
+  View(const Recording& recording, Axis axis);
+
+  [[nodiscard]] Axis axis() const { return axis_; }
+  [[nodiscard]] double from() const { return from_; }
+  [[nodiscard]] double to() const { return to_; }
+  [[nodiscard]] double length() const { return whole_; }
+  [[nodiscard]] bool whole() const { return from_ <= 0 && to_ >= whole_; }
+
+  void show(double from, double to);
+  void pan(double share) { show(from_ + share * (to_ - from_), to_ + share * (to_ - from_)); }
+  /// @param factor  above 1: closer
+  /// @param at  0 to 1: what stays where it is
+  void zoom(double factor, double at);
+  /// Fits a stretch of units, with some room around it.
+  void fit(const Recording& recording, Unit from, Unit to);
+  /// The same stretch of the recording on the other axis.
+  void set_axis(const Recording& recording, Axis axis);
+
+  [[nodiscard]] double x_of(const Recording& recording, Unit unit) const;
+  [[nodiscard]] Unit unit_of(const Recording& recording, double x) const;
+
+  friend bool operator==(const View&, const View&) = default;
+
+ private:
+  Axis axis_;
+  double whole_ = 1, from_ = 0, to_ = 1;
+};
+
+/// The units [from, to) that a column shows, at least one. Neighbours share a unit that lasts in both.
+struct Column {
+  Unit from = 0, to = 0;
+};
+
+/// As many columns as `columns` has. Allocates nothing.
+void find_columns(const Recording& recording, const View& view, std::span<Column> columns);
+
+struct Tick {
+  double x = 0;  ///< on the axis
+  std::string label;
+};
+/// At round numbers, at least `apart` columns from each other. Replaces what is in `found`.
+void find_ticks(const View& view, int columns, int apart, std::vector<Tick>& found);
+
+/// 1500000 → "1.5 ms": in the unit that `largest` needs, with as many digits as two times `step` apart need.
+[[nodiscard]] std::string time_label(double ns, double step, double largest);
+
+}  // namespace dcmt::gui::scene
