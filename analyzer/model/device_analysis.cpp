@@ -29,15 +29,6 @@ Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) 
   return bytes;
 }
 
-std::vector<Gap> gaps_of(const TraceData& data, const Finding& finding) {
-  if (finding.growth) return gaps_of_growth(data, *finding.growth);
-  std::vector<const ReleaseRow*> rows;
-  for (const FindingItem& item : finding.items) {
-    if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
-  }
-  return gaps_at_release(data, rows);
-}
-
 using Gaps = std::span<const Gap>;
 
 /// True if one of `gaps`, which are of one block, in order and apart, is open at some time of `gap`.
@@ -88,6 +79,25 @@ class GapsOfFindings {
     return together;
   }
 
+  /// Those of some findings, each block's once, without those in which another finding keeps the block too.
+  [[nodiscard]] std::vector<Gap> without(const std::vector<bool>& fixed) const {
+    std::vector<Gap> without;
+    for (const auto& [block, gaps] : by_block_) {
+      const std::pair<std::size_t, Gaps>* longest = nullptr;
+      for (const auto& each : gaps) {
+        if (!fixed[each.first]) continue;
+        if (longest == nullptr || each.second.front().from > longest->second.front().from) longest = &each;
+      }
+      if (longest == nullptr) continue;
+      for (const Gap& gap : longest->second) {
+        const bool shared = std::ranges::any_of(
+            gaps, [&](const auto& other) { return !fixed[other.first] && overlap(other.second, gap); });
+        if (!shared) without.push_back(gap);
+      }
+    }
+    return without;
+  }
+
   [[nodiscard]] std::vector<SharedBytes> shared_at(Sequence at, const std::vector<Finding>& numbered) const {
     std::map<std::vector<std::int64_t>, Bytes> sums;
     for (const auto& [block, gaps] : by_block_) {
@@ -128,6 +138,46 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
 
 }  // namespace
 
+std::vector<Gap> gaps_of_finding(const TraceData& data, const Finding& finding) {
+  if (finding.growth) return gaps_of_growth(data, *finding.growth);
+  std::vector<const ReleaseRow*> rows;
+  for (const FindingItem& item : finding.items) {
+    if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
+  }
+  return gaps_at_release(data, rows);
+}
+
+std::vector<const Block*> blocks_of(const TraceData& data, const Finding& finding) {
+  std::set<std::pair<BlockId, const Block*>> blocks;
+  const auto add = [&](StorageId storage, Sequence since, Sequence until) {
+    for (const Block* block : data.blocks_by_storage.of(storage)) {
+      const bool before = block->span.ended() && block->span.to_seq <= since;
+      const bool after = until.valid() && block->span.from_seq >= until;
+      if (block->device == finding.device && !before && !after) blocks.emplace(block->id, block);
+    }
+  };
+  if (finding.growth) {
+    for (const GrowingStorage& each : finding.growth->storages) add(each.storage, {}, {});
+  }
+  for (const FindingItem& item : finding.items) add(item.storage, item.since, item.until);
+  std::vector<const Block*> found;
+  for (const auto& [id, block] : blocks) found.push_back(block);
+  return found;
+}
+
+std::vector<Gap> gaps_without(const TraceData& data, const DeviceAnalysis& device, const std::vector<Finding>& findings,
+                              const std::vector<std::int64_t>& fixed) {
+  std::vector<std::vector<Gap>> all(findings.size());
+  std::vector<bool> are_fixed(findings.size());
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    // An out-of-memory error points at storages that have findings of their own.
+    if (findings[i].device != device.device || !findings[i].out_of_memory.empty()) continue;
+    all[i] = gaps_of_finding(data, findings[i]);
+    are_fixed[i] = std::ranges::find(fixed, findings[i].number) != fixed.end();
+  }
+  return GapsOfFindings(std::move(all)).without(are_fixed);
+}
+
 DeviceAnalysis analyze_device(const TraceData& data, const Releases& releases, const PhaseIndex& phases,
                               StringId device) {
   DeviceAnalysis result;
@@ -147,7 +197,7 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
   const Peak& peak = device.what_if.measured;
   std::vector<std::vector<Gap>> all(findings.size());
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].device == device.device) all[i] = gaps_of(data, findings[i]);
+    if (findings[i].device == device.device) all[i] = gaps_of_finding(data, findings[i]);
   }
   const GapsOfFindings gaps(std::move(all));
   for (std::size_t i = 0; i < findings.size(); ++i) {

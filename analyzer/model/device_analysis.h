@@ -44,4 +44,15 @@ struct DeviceAnalysis {
 void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis& device,
                  std::vector<Finding>& findings);
 
+/// The stretches in which a finding keeps blocks for nothing; empty where freeing them would not be right.
+[[nodiscard]] std::vector<Gap> gaps_of_finding(const TraceData& data, const Finding& finding);
+
+/// The blocks of its storages, by id.
+[[nodiscard]] std::vector<const Block*> blocks_of(const TraceData& data, const Finding& finding);
+
+/// What the curve of a device would be without, were the findings with these numbers fixed: not what others keep, too.
+[[nodiscard]] std::vector<Gap> gaps_without(const TraceData& data, const DeviceAnalysis& device,
+                                            const std::vector<Finding>& findings,
+                                            const std::vector<std::int64_t>& fixed);
+
 }  // namespace dcmt::analyzer

@@ -1,0 +1,93 @@
+// One device of a trace as a scene: its lifetimes in bands, its curve, its steps and phases.
+//
+// Bands are the findings, what was gathered, and all else by size. Everything in it points into the TraceData and the
+// Analysis that it was made of, which must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/load/watch.h"
+#include "analyzer/model/analysis.h"
+#include "analyzer/model/devices.h"
+#include "gui/scene/frame.h"
+
+namespace dcmt::gui::load {
+
+/// The curve without what some findings keep for nothing.
+struct Without {
+  std::vector<std::int64_t> findings;  ///< their numbers
+  std::vector<scene::Dead> dead;       ///< ascending by lifetime
+  std::unique_ptr<scene::Curve> curve;
+  Bytes peak;  ///< as the analyzer predicts it
+};
+
+class DeviceTimeline {
+ public:
+  /// Fails with kStopped as `watch` says.
+  static Expected<std::unique_ptr<DeviceTimeline>> make(const analyzer::Analysis& analysis,
+                                                        const analyzer::DeviceAnalysis& device,
+                                                        const analyzer::Watch& watch);
+
+  [[nodiscard]] const scene::Document& document() const { return document_; }
+  [[nodiscard]] const scene::Recording& recording() const { return recording_; }
+  [[nodiscard]] const model::DevicePeak& peak() const { return peak_; }
+  [[nodiscard]] const analyzer::DeviceAnalysis& device() const { return *device_; }
+  [[nodiscard]] std::string_view name() const { return peak_.device.value_or("no device"); }
+
+  /// The unit right after the event at `seq`.
+  [[nodiscard]] scene::Unit unit_of(Sequence seq) const;
+  /// Of the event at which the unit begins.
+  [[nodiscard]] Sequence sequence_of(scene::Unit unit) const;
+  [[nodiscard]] const analyzer::Block& block_of(scene::LifetimeId lifetime) const { return *blocks_[lifetime]; }
+  /// The first lifetime of the storage that is drawn as a bar.
+  [[nodiscard]] std::optional<scene::LifetimeId> lifetime_of(StorageId storage) const;
+  /// Those of a finding, in order.
+  [[nodiscard]] std::vector<scene::LifetimeId> lifetimes_of(std::int64_t finding) const;
+
+  /// What if these findings were fixed. May run in any thread, beside others.
+  [[nodiscard]] std::shared_ptr<const Without> without(std::vector<std::int64_t> findings) const;
+  /// The picture shows that.
+  void show(std::shared_ptr<const Without> without);
+  [[nodiscard]] const Without* shown() const { return without_.get(); }
+
+  /// The area is stacked by that from now on. The largest groups at the peak have a color of their own.
+  void stack_by(analyzer::GroupBy by);
+  [[nodiscard]] analyzer::GroupBy stacked_by() const { return by_; }
+
+  void set_open(std::size_t band, bool open) { document_.bands[band].open = open; }
+
+ private:
+  DeviceTimeline(const analyzer::Analysis& analysis, const analyzer::DeviceAnalysis& device);
+  void read(const analyzer::Watch& watch);
+  [[nodiscard]] std::uint16_t band_of(const analyzer::Block& block);
+  void find_bands();
+  void find_names();
+  void label(scene::LifetimeId lifetime, std::string& text) const;
+
+  const analyzer::Analysis* analysis_;
+  const analyzer::DeviceAnalysis* device_;
+  model::DevicePeak peak_;
+  analyzer::GroupBy by_ = analyzer::GroupBy::kSite;
+
+  scene::Recording recording_;
+  std::vector<const analyzer::Block*> blocks_;                 ///< by lifetime
+  std::unordered_map<scene::Unit, Sequence> other_sequences_;  ///< of units that begin at no begin or end of a block
+  std::unordered_map<const analyzer::Block*, std::int64_t> finding_of_;
+  std::vector<std::int64_t> sizes_;  ///< least bytes of the bands by size, the largest first
+  bool has_gathered_ = false;
+
+  std::unique_ptr<scene::Curve> curve_;
+  std::unique_ptr<scene::BandCurves> band_curves_;
+  std::unique_ptr<scene::Lanes> lanes_;
+  std::shared_ptr<const Without> without_;
+  scene::Document document_;
+};
+
+}  // namespace dcmt::gui::load

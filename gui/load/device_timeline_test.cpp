@@ -1,0 +1,214 @@
+#include "gui/load/device_timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "analyzer/storages/group_names.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/testing/test_trace.h"
+#include "analyzer/time/curve.h"
+#include "gui/load/session.h"
+
+namespace dcmt::gui::load {
+namespace {
+
+using analyzer::Analysis;
+using analyzer::TraceData;
+using testing::TestTrace;
+
+/// Steps that gather, release (some keep their bytes), allocate and free on two devices.
+void random_program(TestTrace& trace, std::mt19937& random) {
+  std::vector<TestTrace::Handle> alive;
+  std::vector<TestTrace::Handle> kept;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    trace.phase(step % 2 == 0 ? "forward" : "backward", [&] {
+      for (int i = 0; i < 25; ++i) {
+        trace.gpu = random() % 3 == 0 ? std::nullopt : std::optional<std::int64_t>(0);
+        trace.stack = {{"model.py", "forward", static_cast<std::int64_t>(random() % 12)}};
+        const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % 200000);
+        switch (random() % 5) {
+          case 0: {
+            const auto key = static_cast<std::int64_t>(random() % 4);
+            TestTrace::Handle handle = 0;
+            trace.op("zero3::allgather_param", [&] {
+              handle = trace.allocate(bytes);
+              trace.gather(key, handle);
+            });
+            trace.op("aten::mm");
+            if (random() % 2 == 0) {
+              trace.release(key, handle);
+              trace.op("aten::mm");
+              kept.push_back(handle);
+            } else {
+              trace.release(key, handle, {}, [&] { trace.resize_to_zero(handle); });
+            }
+            break;
+          }
+          case 1:
+          case 2:
+            if (!alive.empty()) {
+              const std::size_t at = random() % alive.size();
+              trace.drop(alive[at]);
+              alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(at));
+              break;
+            }
+            [[fallthrough]];
+          default:
+            trace.op("aten::empty", [&] { alive.push_back(trace.allocate(bytes)); });
+        }
+      }
+    });
+    if (random() % 2 == 0) {
+      for (const TestTrace::Handle handle : kept) trace.drop(handle);
+      kept.clear();
+    }
+    trace.step(step);
+  }
+}
+
+std::vector<std::unique_ptr<DeviceTimeline>> timelines_of(const Analysis& analysis) {
+  std::vector<std::unique_ptr<DeviceTimeline>> timelines;
+  for (const analyzer::DeviceAnalysis& device : analysis.devices) {
+    auto timeline = DeviceTimeline::make(analysis, device, {});
+    EXPECT_TRUE(timeline.ok());
+    timelines.push_back(std::move(*timeline));
+  }
+  return timelines;
+}
+
+/// Groups of the scene at a unit, by their names; those without a color of their own together.
+std::map<std::string, std::int64_t> groups_of(const DeviceTimeline& timeline, scene::Unit unit) {
+  const scene::GroupBytes bytes = timeline.document().curve->groups_at(unit);
+  std::map<std::string, std::int64_t> groups;
+  for (std::size_t i = 0; i < scene::kGroups; ++i) {
+    const bool named = i < timeline.document().groups.size();
+    if (bytes[i] != 0) groups[named ? timeline.document().groups[i] : "others"] += bytes[i];
+  }
+  return groups;
+}
+
+TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
+  std::size_t findings = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    TestTrace trace;
+    random_program(trace, random);
+    const TraceData data = trace.load();
+    const Analysis analysis = analyzer::analyze(data);
+    for (const std::unique_ptr<DeviceTimeline>& timeline : timelines_of(analysis)) {
+      const analyzer::DeviceAnalysis& device = timeline->device();
+      const scene::Document& document = timeline->document();
+      EXPECT_EQ(document.curve->peak(), device.what_if.measured.bytes.value);
+      EXPECT_EQ(timeline->sequence_of(document.curve->peak_at()), device.what_if.measured.seq);
+      // The curve and what is alive, at every moment.
+      for (std::int64_t seq = 1; seq <= trace.last_seq(); ++seq) {
+        const scene::Unit unit = timeline->unit_of(Sequence(seq));
+        std::set<const analyzer::Block*> drawn;
+        for (scene::LifetimeId id = 0; id < timeline->recording().lifetimes().size(); ++id) {
+          const scene::Lifetime& each = timeline->recording().lifetimes()[id];
+          if (each.from <= unit && unit < each.to) drawn.insert(&timeline->block_of(id));
+        }
+        const std::vector<const analyzer::Block*> live = analyzer::live_blocks(data, device.device, Sequence(seq));
+        EXPECT_EQ(drawn, (std::set<const analyzer::Block*>(live.begin(), live.end())))
+            << "seed " << seed << " at " << seq;
+        std::int64_t bytes = 0;
+        for (const analyzer::Block* block : live) bytes += block->bytes.value;
+        EXPECT_EQ(document.curve->at(unit), bytes) << "seed " << seed << " at " << seq;
+      }
+      // Findings: each alone, and all together.
+      for (const analyzer::Finding& finding : analysis.findings) {
+        if (finding.device != device.device || !finding.predicted_peak) continue;
+        ++findings;
+        const auto without = timeline->without({finding.number});
+        EXPECT_EQ(without->peak, *finding.predicted_peak) << "seed " << seed;
+        ASSERT_NE(without->curve, nullptr);
+        EXPECT_EQ(without->curve->peak(), finding.predicted_peak->value) << "seed " << seed;
+        EXPECT_FALSE(timeline->lifetimes_of(finding.number).empty());
+      }
+      ASSERT_NE(timeline->shown(), nullptr);
+      EXPECT_EQ(timeline->shown()->peak, device.what_if.predicted.bytes) << "seed " << seed;
+      if (document.without != nullptr) {
+        EXPECT_EQ(document.without->peak(), device.what_if.predicted.bytes.value);
+        EXPECT_EQ(document.without->left_out_at(document.curve->peak_at()), device.what_if.dead_at_peak.value);
+      }
+      EXPECT_EQ(timeline->without({})->peak, device.what_if.measured.bytes);
+      // What the area is stacked of.
+      for (const analyzer::GroupName& by : analyzer::kGroupNames) {
+        if (by.by == analyzer::GroupBy::kOrigin) continue;  // it changes while a block lives
+        timeline->stack_by(by.by);
+        const Sequence at = device.what_if.measured.seq;
+        std::map<std::string, std::int64_t> expected;
+        for (const analyzer::Group& group :
+             analyzer::group_blocks(data, analysis.phases, analyzer::live_blocks(data, device.device, at), by.by, at)) {
+          expected[expected.size() + 1 < scene::kGroups ? group.name : "others"] += group.bytes.value;
+        }
+        EXPECT_EQ(groups_of(*timeline, document.curve->peak_at()), expected) << "seed " << seed << " " << by.name;
+      }
+    }
+  }
+  EXPECT_GT(findings, 20U) << "the programs have nothing to find";
+}
+
+TEST(DeviceTimeline, WhereOnlySumsWereKept) {
+  TestTrace trace;
+  const TestTrace::Handle a = trace.allocate(100);
+  trace.step(0);
+  trace.kept_interval(0, Kept::kAll);
+  trace.sums_only_interval(1, 6, 100, 700, 120);
+  trace.drop(a);
+  trace.step(2);
+  trace.kept_interval(2, Kept::kLast);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timelines = timelines_of(analysis);
+  const scene::Document& document = timelines.front()->document();
+  EXPECT_EQ(document.curve->peak(), 700);
+  ASSERT_EQ(document.sums_only.size(), 1U);
+  EXPECT_EQ(timelines.front()->sequence_of(document.sums_only.front().from), Sequence(3));
+  EXPECT_EQ(timelines.front()->sequence_of(document.sums_only.front().to), Sequence(9));
+}
+
+TEST(DeviceTimeline, OfATraceWithoutBlocks) {
+  TestTrace trace;
+  trace.op("aten::mm");
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timelines = timelines_of(analysis);
+  ASSERT_EQ(timelines.size(), 1U);
+  EXPECT_EQ(timelines.front()->document().curve->peak(), 0);
+  EXPECT_EQ(timelines.front()->unit_of(Sequence(99)), 0U);
+}
+
+TEST(Session, StopsWhenAskedTo) {
+  TestTrace trace;
+  trace.allocate(100);
+  (void)trace.load();
+  const std::string path = (trace.folder() / "rank0.dcmt").string();
+  const std::atomic<bool> stop{true};
+  const auto stopped = open_session(path, {{}, &stop});
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kStopped);
+  double last = 0;
+  const auto opened = open_session(path, {[&](double share) {
+                                            EXPECT_GE(share, last);
+                                            last = share;
+                                          },
+                                          nullptr});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(last, 1);
+  EXPECT_EQ((*opened)->report.peak.bytes, Bytes(100));
+}
+
+TEST(Session, WhatIsNoTraceIsOneLine) {
+  for (const char* path : {"/nowhere/at.dcmt", "/", "/dev/null"}) {
+    const auto opened = open_session(path);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace dcmt::gui::load

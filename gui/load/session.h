@@ -1,0 +1,33 @@
+// A trace that is open: its rows, its analysis, the report of it, and a timeline for each of its devices.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/load/watch.h"
+#include "analyzer/model/analysis.h"
+#include "analyzer/model/report.h"
+#include "gui/load/device_timeline.h"
+#include "trace/base/status.h"
+
+namespace dcmt::gui::load {
+
+/// Thread-safety: const but for its timelines, which one thread uses.
+struct Session {
+  std::string path;  ///< as it is printed
+  std::unique_ptr<analyzer::TraceData> data;
+  analyzer::Analysis analysis;
+  model::Report report;
+  std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
+};
+
+/// The traces that a path names: itself, or every *.dcmt of a folder, by name. kBadInput if there is none.
+Expected<std::vector<std::string>> traces_of(const std::string& path);
+
+/// Reads and analyzes a trace. The file is closed afterwards. Fails with kBadInput for what is no trace, is damaged or
+/// newer than this build, with kStopped as `watch` says.
+Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch = {});
+
+}  // namespace dcmt::gui::load
