@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"run", add_run_command},
 #endif
     {"report", add_report_command},     {"show", add_show_command},           {"diff", add_diff_command},
-    {"check", add_check_command},
+    {"check", add_check_command},       {"view", add_view_command},
 #ifdef DCMT_HAVE_RUN
     {"snapshot", add_snapshot_command}, {"reproduce", add_reproduce_command}, {"lint", add_lint_command},
 #endif

@@ -25,6 +25,13 @@ else()
   install(TARGETS dc-memtrace RUNTIME_DEPENDENCY_SET dcmt_needed RUNTIME DESTINATION bin)
   install(RUNTIME_DEPENDENCY_SET dcmt_needed PRE_EXCLUDE_REGEXES ${DCMT_RUNTIME} LIBRARY DESTINATION lib/dcmt)
 endif()
+# Qt is the machine's.
+if(DCMT_GUI)
+  set_target_properties(dc-memtrace-view PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/dcmt")
+  install(TARGETS dc-memtrace-view RUNTIME DESTINATION bin)
+  install(FILES gui/app/dc-memtrace-view.desktop DESTINATION share/applications)
+  install(FILES gui/app/dc-memtrace-view.svg DESTINATION share/icons/hicolor/scalable/apps)
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py ${PROJECT_BINARY_DIR}/share/dcmt/csv_to_parquet.py
   DESTINATION share/dcmt)
 if(DCMT_COLLECTOR)

@@ -31,7 +31,7 @@ ALLOWED = {
     "gui/load": ("gui/scene", "analyzer", "trace"),
     "gui/models": ("gui/load", "gui/scene", "analyzer/model", "trace/base"),
     "gui/widgets": ("gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
-    "gui/app": ("gui/widgets", "gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
+    "gui/app": ("gui/widgets", "gui/models", "gui/load", "gui/scene", "analyzer/model", "analyzer/testing", "trace/base"),
     "gui/bench": ("gui/load", "gui/scene", "analyzer", "trace"),
     "executor": ("collector/include",),
     "samples": ("collector/include",),

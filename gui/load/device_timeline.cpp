@@ -267,8 +267,8 @@ void DeviceTimeline::find_names() {
 
   const auto end_of = [&](Sequence seq) { return seq.valid() ? unit_of(seq) : recording_.units(); };
   for (const analyzer::Step& step : analysis_->releases.steps) {
-    document_.steps.push_back({"step " + std::to_string(step.number), unit_of(step.from), end_of(step.to)});
-    if (step.count > 1) document_.steps.back().name += " and " + std::to_string(step.count - 1) + " more";
+    document_.steps.push_back({std::to_string(step.number), unit_of(step.from), end_of(step.to)});
+    if (step.count > 1) document_.steps.back().name += " (" + std::to_string(step.count) + " steps)";
   }
   for (const analyzer::Mark& mark : data.marks) {
     if (mark.kind != analyzer::MarkKind::kPhase) continue;
@@ -287,7 +287,7 @@ void DeviceTimeline::find_names() {
   for (std::size_t band = 0; band < document_.bands.size(); ++band) {
     const std::uint32_t count = lanes_->bands()[band].count;
     scene::BandOf& of = document_.bands[band];
-    of.name += "   " + model::counted(lanes_->bands()[band].lifetimes, "lifetime");
+    of.name += " · " + model::grouped(lanes_->bands()[band].lifetimes);
     of.open = of.finding > 0 || lanes + count <= kFirstLanes;
     if (of.open) lanes += count;
   }

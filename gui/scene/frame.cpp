@@ -12,6 +12,13 @@ namespace {
 /// Labels of one picture, at most: more nobody reads.
 constexpr std::size_t kMostLabels = 400;
 
+/// Between the bytes of a label and the rest.
+constexpr std::string_view kLabelParts = " · ";
+
+bool is_light(Color color) {
+  return 299 * ((color >> 16) & 0xffU) + 587 * ((color >> 8) & 0xffU) + 114 * (color & 0xffU) > 150'000;
+}
+
 int header_height(const Look& look) { return look.text_height + 4; }
 
 int lane_height(const Document& document, const Look& look, std::size_t band) {
@@ -147,7 +154,7 @@ void Painter::curve() {
   const int y = facts_.rows.back().y + facts_.rows.back().height;
   const int height = std::max(look_->text_height * 6, look_->height * 36 / 100);
   facts_.rows.push_back({Row::What::kCurve, y, height, 0});
-  const int base = y + height - 4;
+  const int base = y + height - look_->text_height / 2 - 3;
   const int top = y + look_->text_height + 6;
   const auto width = static_cast<std::size_t>(facts_.chart.width);
 
@@ -271,7 +278,12 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     if (const Dead* dead = dead_of(*document_, bar.lifetime); dead != nullptr) {
       const int d0 = std::clamp(x_of(dead->from), x0, x1);
       const int d1 = std::clamp(x_of(dead->to), d0, x1);
-      canvas_->hatch({d0, y, d1 - d0, thick}, theme.background);
+      // In a thin bar stripes would be dots.
+      if (thick < 7) {
+        canvas_->fill({d0, y, d1 - d0, thick}, mixed(theme.background, color_of(*document_, theme, bar.lifetime), 0.6));
+      } else {
+        canvas_->hatch({d0, y, d1 - d0, thick}, theme.background);
+      }
     }
     if (look_->selected == bar.lifetime || look_->hovered == bar.lifetime) {
       canvas_->fill({x0, y, x1 - x0, 1}, theme.selected);
@@ -290,12 +302,15 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     if (room < look_->text_height * 2 || facts_.text_count >= kMostLabels) continue;
     label_.clear();
     document_->label(bar.lifetime, label_);
+    const Color below = color_of(*document_, theme, bar.lifetime);
+    // Half a name is no name: then its bytes alone.
+    std::string_view shown = label_;
+    if (look_->text_width(shown) > room) shown = shown.substr(0, shown.find(kLabelParts));
+    const int needed = look_->text_width(shown);
+    if (needed > room) continue;
     // Below the text no stripes.
-    const int needed = std::min(look_->text_width(label_), room);
-    if (dead_of(*document_, bar.lifetime) != nullptr) {
-      canvas_->fill({x0 + 2, y, needed + 4, thick}, color_of(*document_, theme, bar.lifetime));
-    }
-    text(x0 + 4, y, room, look_->text_height, label_, 0xffffff);
+    if (dead_of(*document_, bar.lifetime) != nullptr) canvas_->fill({x0 + 2, y, needed + 4, thick}, below);
+    text(x0 + 4, y, room, look_->text_height, shown, is_light(below) ? 0x16181c : 0xffffff, false);
   }
 }
 

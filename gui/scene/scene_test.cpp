@@ -11,6 +11,7 @@
 #include "gui/scene/lanes.h"
 #include "gui/scene/testing.h"
 #include "gui/scene/view.h"
+#include "gui/scene/view_history.h"
 
 namespace dcmt::gui::scene {
 namespace {
@@ -255,6 +256,39 @@ TEST(View, StaysInsideAndMovesBack) {
   EXPECT_EQ(view.from(), 0);
   view.show(std::nan(""), 1);
   EXPECT_EQ(view.from(), 0);
+}
+
+TEST(View, TheAxisIsTheOneThatShowsMost) {
+  for (const bool at_once : {false, true}) {
+    Recording recording;
+    for (std::int64_t i = 0; i < 100; ++i) recording.moment(at_once ? 1'000'000 + i : i * 10'000);
+    recording.finish(2'000'000);
+    EXPECT_EQ(better_axis(recording), at_once ? Axis::kEvents : Axis::kTime);
+  }
+}
+
+TEST(ViewHistory, GoesBackAndForward) {
+  std::mt19937 random(3);
+  const Recording recording = random_recording(random, 500, 1);
+  const View whole(recording, Axis::kTime);
+  ViewHistory history;
+  history.add(whole, 0);
+  View view = whole;
+  for (const int now : {1000, 1100, 1200, 3000}) {
+    view.zoom(2, 0.5);
+    history.add(view, now);
+  }
+  const View* before = history.back();
+  ASSERT_NE(before, nullptr);
+  EXPECT_NEAR(before->to() - before->from(), (whole.to() - whole.from()) / 8, 1) << "three moves at once are one";
+  EXPECT_EQ(*history.back(), whole);
+  EXPECT_EQ(history.back(), nullptr);
+  ASSERT_NE(history.forward(), nullptr);
+  EXPECT_EQ(*history.forward(), view);
+  EXPECT_EQ(history.forward(), nullptr);
+  history.back();
+  history.add(whole, 9000);
+  EXPECT_EQ(history.forward(), nullptr) << "what came after is gone";
 }
 
 TEST(View, TicksAreRoundAndApart) {

@@ -60,6 +60,17 @@ Unit View::unit_of(const Recording& recording, double x) const {
   return recording.at(recording.begin_ns() + static_cast<std::int64_t>(inside));
 }
 
+Axis better_axis(const Recording& recording) {
+  constexpr std::int64_t kParts = 64;
+  const std::int64_t length = recording.end_ns() - recording.begin_ns();
+  std::int64_t busy = 0;
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    const Unit first = recording.first_at(recording.begin_ns() + length / kParts * part);
+    busy += recording.first_at(recording.begin_ns() + length / kParts * (part + 1)) > first ? 1 : 0;
+  }
+  return busy < kParts / 4 ? Axis::kEvents : Axis::kTime;
+}
+
 void find_columns(const Recording& recording, const View& view, std::span<Column> columns) {
   const Unit units = recording.units();
   const double width = (view.to() - view.from()) / static_cast<double>(columns.size());

@@ -48,6 +48,9 @@ class View {
   double whole_ = 1, from_ = 0, to_ = 1;
 };
 
+/// The axis that shows most of a whole recording: events, where they lie in a small part of its time.
+[[nodiscard]] Axis better_axis(const Recording& recording);
+
 /// The units [from, to) that a column shows, at least one. Neighbours share a unit that lasts in both.
 struct Column {
   Unit from = 0, to = 0;

@@ -19,6 +19,7 @@ dcmt_packages=(
   g++ cmake ninja-build ccache git
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev sqlite3 libtomlplusplus-dev libzstd-dev libelf-dev pkg-config
   libgtest-dev libbenchmark-dev
+  qt6-base-dev qt6-svg-dev fonts-dejavu-core
   python3-venv python3-dev
   libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind libxml2-utils
 )

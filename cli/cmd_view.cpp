@@ -1,0 +1,69 @@
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/installation.h"
+
+namespace dcmt::cli {
+namespace {
+
+struct Options {
+  std::string path, picture, facts, at, select, size, theme;
+};
+
+/// Becomes the viewer: its exit code is this command's.
+int view(const Options& options) {
+  const std::filesystem::path program = installation_root() / "bin" / "dc-memtrace-view";
+  std::vector<std::string> words{program.string()};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.push_back(name + ("=" + value));
+  };
+  add("--picture", options.picture);
+  add("--facts", options.facts);
+  add("--at", options.at);
+  add("--select", options.select);
+  add("--size", options.size);
+  add("--theme", options.theme);
+  words.emplace_back("--");
+  if (!options.path.empty()) words.push_back(options.path);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  if (errno == ENOENT) {
+    return print_error({ErrorCode::kUsage,
+                        "the viewer is not part of this installation. It needs Qt 6: install qt6-base-dev and "
+                        "qt6-svg-dev, then build again. Without it: dc-memtrace report --html FILE"});
+  }
+  return print_error({ErrorCode::kIo, program.string() + ": cannot be started: " + std::strerror(errno) + "."});
+}
+
+}  // namespace
+
+void add_view_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("view", "The timeline of a trace in a window");
+  auto options = std::make_shared<Options>();
+  command->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them");
+  command->add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");
+  command->add_option("--facts", options->facts, "Write what the window shows as JSON and end");
+  command->add_option("--at", options->at,
+                      "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number");
+  command->add_option("--select", options->select, "What is selected: finding:N or storage:N");
+  command->add_option("--size", options->size, "Of the window: 1920x1080");
+  command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");
+  command->footer(
+      "Examples:\n"
+      "  dc-memtrace view out/                                    the first rank of a run\n"
+      "  dc-memtrace view out/rank0.dcmt --select finding:1       what a finding is about\n"
+      "  dc-memtrace view out/rank0.dcmt --picture peak.png       a picture for an issue");
+  command->callback([options, &exit_code] { exit_code = view(*options); });
+}
+
+}  // namespace dcmt::cli

@@ -1,0 +1,89 @@
+#include "gui/app/commands.h"
+
+#include <QStringList>
+
+#include "gui/app/main_window.h"
+
+namespace dcmt::gui {
+namespace {
+
+using W = MainWindow;
+
+constexpr Command kCommands[] = {
+    {"File", "Open a trace …", "Ctrl+O", &W::choose_trace},
+    {"File", "Reload", "F5", &W::reload},
+    {"File", "Save the picture …", "Ctrl+E", &W::choose_picture},
+    {"File", "Quit", "Ctrl+Q", &W::quit},
+    {"View", "Zoom in", "W Ctrl+Up", &W::zoom_in, true},
+    {"View", "Zoom out", "S Ctrl+Down", &W::zoom_out, true},
+    {"View", "Left", "A Ctrl+Left", &W::pan_left, true},
+    {"View", "Right", "D Ctrl+Right", &W::pan_right, true},
+    {"View", "Rows up", "PgUp", &W::rows_up, true},
+    {"View", "Rows down", "PgDown", &W::rows_down, true},
+    {"View", "Fit the selection or range", "F", &W::fit_selection, true},
+    {"View", "Whole run", "0 Home", &W::whole_run, true},
+    {"View", "View before", "Backspace Alt+Left", &W::view_before, true},
+    {"View", "View after", "Alt+Right", &W::view_after},
+    {"View", "Time or events as the axis", "T", &W::toggle_axis, true},
+    {"View", "Stack the area by the next grouping", "C", &W::next_grouping, true},
+    {"View", "Next device", "Ctrl+Shift+D", &W::next_device},
+    {"Go", "Next finding", "N", &W::next_finding, true},
+    {"Go", "Previous finding", "Shift+N", &W::previous_finding, true},
+    {"Go", "Peak", "P", &W::go_to_peak, true},
+    {"Go", "Go to a moment …", "G", &W::go_to, true},
+    {"Go", "Next in the lane", ". Right", &W::next_in_lane, true},
+    {"Go", "Previous in the lane", ", Left", &W::previous_in_lane, true},
+    {"Go", "Lane above", "Up", &W::lane_above, true},
+    {"Go", "Lane below", "Down", &W::lane_below, true},
+    {"Go", "Moment of the live set to the pointer", "Space", &W::moment_here, true},
+    {"Go", "Clear the range, then the selection", "Esc", &W::clear_selection, true},
+    {"Edit", "Copy the selection as text", "Ctrl+C", &W::copy},
+    {"Edit", "Tick or untick the finding", "X", &W::tick_finding, true},
+    {"Panels", "Go to the findings", "1", &W::show_findings, true},
+    {"Panels", "Go to the selection", "2", &W::show_selection, true},
+    {"Panels", "Go to the story", "3", &W::show_story, true},
+    {"Panels", "Go to the live set", "4", &W::show_live_set, true},
+    {"Panels", "Go to the timeline", "5", &W::show_timeline, true},
+    {"Panels", "Next pane", "F6", &W::next_pane},
+    {"Panels", "Hide or show the panels", "Q", &W::toggle_panels, true},
+    {"Help", "All commands", "Ctrl+Shift+P", &W::show_palette},
+    {"Help", "Keys", "? F1", &W::show_keys, true},
+};
+
+constexpr Gesture kGestures[] = {
+    {"click on a bar", "selects it, in all panels"},
+    {"click on the curve", "moves the moment of the live set to the highest point there"},
+    {"click on a band's header", "opens or closes it"},
+    {"double click on a bar", "fits it"},
+    {"drag", "a range"},
+    {"Shift+drag, middle drag", "moves the view"},
+    {"wheel", "rows"},
+    {"Ctrl+wheel", "zooms at the pointer"},
+    {"Shift+wheel", "left and right"},
+    {"drop a file", "opens it"},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+std::span<const Gesture> gestures() { return kGestures; }
+
+QString keys_text() {
+  QString text;
+  QString menu;
+  for (const Command& command : kCommands) {
+    if (menu != QLatin1String(command.menu)) {
+      menu = QLatin1String(command.menu);
+      text += (text.isEmpty() ? QString() : QStringLiteral("\n")) + menu + QLatin1Char('\n');
+    }
+    const QString keys = QString::fromUtf8(command.keys).replace(QLatin1Char(' '), QStringLiteral(" or "));
+    text += QStringLiteral("  %1 %2\n").arg(keys, -24).arg(QString::fromUtf8(command.text));
+  }
+  text += QStringLiteral("\nMouse\n");
+  for (const Gesture& gesture : kGestures) {
+    text += QStringLiteral("  %1 %2\n").arg(QString::fromUtf8(gesture.what), -24).arg(QString::fromUtf8(gesture.does));
+  }
+  return text;
+}
+
+}  // namespace dcmt::gui

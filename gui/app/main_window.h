@@ -1,0 +1,132 @@
+// The window: the timeline with its panels, and the commands that connect them.
+#pragma once
+
+#include <QMainWindow>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/models/finding_model.h"
+#include "gui/models/opener.h"
+#include "gui/models/selection.h"
+#include "gui/models/what_if.h"
+
+class QComboBox;
+class QDockWidget;
+class QLabel;
+class QProgressBar;
+class QTableView;
+class QToolButton;
+
+namespace dcmt::gui {
+
+class Timeline;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// A trace or a folder of them; of a folder the first is shown. What is open stays until the new one is there.
+  void open(const QString& path);
+  /// A moment as `show live --at` has it: "peak", "end", "step:7", a mark's name, a sequence number. Empty: it is there
+  /// now; else why not.
+  QString show_moment(const QString& at);
+  /// "finding:1" or "storage:417". Empty: it is selected now; else why not.
+  QString select(const QString& what);
+
+  [[nodiscard]] const SessionPointer& session() const { return session_; }
+  [[nodiscard]] Timeline& timeline() { return *timeline_; }
+  [[nodiscard]] std::vector<std::pair<QString, const TableModel*>> tables() const;
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] QString message() const;
+
+  // The commands (commands.cpp).
+  void choose_trace();
+  void reload();
+  void choose_picture();
+  void quit();
+  void zoom_in();
+  void zoom_out();
+  void pan_left();
+  void pan_right();
+  void rows_up();
+  void rows_down();
+  void fit_selection();
+  void whole_run();
+  void view_before();
+  void view_after();
+  void toggle_axis();
+  void next_grouping();
+  void next_device();
+  void next_finding();
+  void previous_finding();
+  void go_to_peak();
+  void go_to();
+  void next_in_lane();
+  void previous_in_lane();
+  void lane_above();
+  void lane_below();
+  void moment_here();
+  void clear_selection();
+  void copy();
+  void tick_finding();
+  void show_findings();
+  void show_selection();
+  void show_story();
+  void show_live_set();
+  void show_timeline();
+  void next_pane();
+  void toggle_panels();
+  void show_palette();
+  void show_keys();
+
+ signals:
+  void opened();
+  void failed(const QString& why, int exit_code);
+  void what_if_shown();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void make_panels();
+  void make_actions();
+  QDockWidget* add_panel(const QString& title, QWidget* widget, Qt::DockWidgetArea area);
+  QTableView* add_table(TableModel& model, const QString& name);
+  void show_session(const SessionPointer& session);
+  void show_device(int index);
+  void show_selected();
+  void show_live();
+  void show_grouping();
+  void select_beside(int right, int down);
+  void select_lifetime(std::optional<scene::LifetimeId> lifetime);
+  void step_finding(int by);
+  void raise_panel(QDockWidget* panel, QWidget* focus);
+  [[nodiscard]] load::DeviceTimeline* device() const;
+  [[nodiscard]] std::string moment_text() const;
+
+  SessionPointer session_;
+  std::size_t device_ = 0;
+  std::string path_;  ///< what was opened last
+  Opener opener_;
+  WhatIf what_if_;
+  Selection selection_;
+
+  FindingModel findings_;
+  TableModel facts_, story_, live_;
+  Timeline* timeline_ = nullptr;
+  QTableView *finding_table_ = nullptr, *fact_table_ = nullptr, *story_table_ = nullptr, *live_table_ = nullptr;
+  QDockWidget *finding_panel_ = nullptr, *fact_panel_ = nullptr, *story_panel_ = nullptr, *live_panel_ = nullptr;
+  QComboBox *devices_ = nullptr, *traces_ = nullptr, *groupings_ = nullptr, *live_by_ = nullptr;
+  QLabel *live_title_ = nullptr, *status_ = nullptr, *headline_ = nullptr;
+  QWidget* legend_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QToolButton* cancel_ = nullptr;
+};
+
+}  // namespace dcmt::gui

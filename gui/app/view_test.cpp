@@ -1,0 +1,315 @@
+// The window with all its panels, without a display (QT_QPA_PLATFORM=offscreen).
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QApplication>
+#include <QDialog>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTest>
+#include <QTimer>
+
+#include <fstream>
+
+#include "analyzer/testing/test_trace.h"
+#include "gui/app/commands.h"
+#include "gui/app/main_window.h"
+#include "gui/models/words.h"
+#include "gui/widgets/timeline.h"
+
+namespace dcmt::gui {
+namespace {
+
+constexpr int kPatienceMs = 20000;
+constexpr std::int64_t kBytes = 1'048'584;
+
+void two_steps(testing::TestTrace& trace) {
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    trace.phase("forward", [&] { testing::add_zero3_graph(trace, 4, kBytes, false); });
+    trace.step(step);
+  }
+}
+
+/// A window with a trace that has a finding.
+class ViewTest : public ::testing::Test {
+ protected:
+  ViewTest() {
+    two_steps(trace_);
+    path_ = QString::fromStdString(trace_.save());
+    window_.resize(1280, 800);
+    window_.show();
+  }
+
+  void open(const QString& path) {
+    QSignalSpy opened(&window_, &MainWindow::opened);
+    QSignalSpy failed(&window_, &MainWindow::failed);
+    window_.open(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !opened.isEmpty() || !failed.isEmpty(); }, kPatienceMs));
+  }
+  const TableModel& table(const QString& name) {
+    for (const auto& [key, model] : window_.tables()) {
+      if (key == name) return *model;
+    }
+    return *window_.tables().front().second;
+  }
+
+  testing::TestTrace trace_;
+  QString path_;
+  MainWindow window_;
+};
+
+TEST(Models, AreWhatQtExpectsOfModels) {
+  TableModel model({{"name"}, {"bytes", true}});
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  for (const int rows : {0, 3, 5000, 1, 0}) {
+    std::vector<TableModel::Row> all;
+    for (int i = 0; i < rows; ++i) all.push_back({{QString::number(i % 7), QString::number(i)}, {0, double(i)}, i});
+    model.set_rows(std::move(all));
+    EXPECT_EQ(model.rowCount(), rows);
+    model.sort(1, Qt::DescendingOrder);
+    if (rows > 0) {
+      EXPECT_EQ(model.row_at(0).id, rows - 1);
+    }
+    model.sort(0, Qt::AscendingOrder);
+  }
+}
+
+TEST(Models, OfAMillionRowsAnswerAtOnce) {
+  TableModel model({{"bytes", true}});
+  std::vector<TableModel::Row> all(1'000'000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {{QStringLiteral("x")}, {double(i)}, qint64(i)};
+  model.set_rows(std::move(all));
+  model.sort(0, Qt::DescendingOrder);
+  EXPECT_EQ(model.row_at(0).id, 999'999);
+}
+
+TEST(Models, SortedRowsKeepWhatIsSelected) {
+  TableModel model({{"name"}});
+  model.set_rows({{{"b"}, {}, 1}, {{"a"}, {}, 2}});
+  const QPersistentModelIndex kept = model.index(0, 0);
+  model.sort(0, Qt::AscendingOrder);
+  EXPECT_EQ(kept.row(), 1);
+  EXPECT_EQ(model.text_of({model.index(0, 0), model.index(1, 0)}), "a\nb\n");
+}
+
+TEST_F(ViewTest, ShowsTheReport) {
+  open(path_);
+  const model::Report& report = window_.session()->report;
+  ASSERT_EQ(report.findings.size(), 1U);
+  const TableModel& findings = table("findings");
+  ASSERT_EQ(findings.rowCount(), 1);
+  EXPECT_EQ(findings.row_at(0).cells[0], words::title(report.findings.front()));
+  EXPECT_EQ(findings.row_at(0).cells[2], words::bytes(report.findings.front().predicted_peak->value));
+  EXPECT_EQ(findings.data(findings.index(0, 0), Qt::CheckStateRole).toInt(), Qt::Checked);
+  EXPECT_EQ(window_.selection().finding(), 1) << "the worst one is selected at first";
+  EXPECT_EQ(window_.timeline().device()->sequence_of(*window_.selection().moment()), report.peak.at->seq);
+  const auto sites = report.peak.live.by_site();
+  ASSERT_EQ(table("live").rowCount(), static_cast<int>(sites.size()));
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    EXPECT_EQ(table("live").row_at(static_cast<int>(i)).cells[0], words::exact_bytes(sites[i].bytes.value));
+    EXPECT_EQ(table("live").row_at(static_cast<int>(i)).cells[3], words::text(sites[i].name));
+  }
+}
+
+TEST_F(ViewTest, TheFindingModelIsWhatQtExpects) {
+  open(path_);
+  FindingModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_findings(window_.session()->report, window_.timeline().device()->peak());
+  EXPECT_TRUE(model.setData(model.index(0, 0), Qt::Unchecked, Qt::CheckStateRole));
+  EXPECT_TRUE(model.ticked().empty());
+  EXPECT_FALSE(model.setData(model.index(0, 1), Qt::Unchecked, Qt::CheckStateRole));
+  model.set_ticked({1, 7});
+  EXPECT_EQ(model.ticked(), std::vector<std::int64_t>{1}) << "there is no seventh";
+}
+
+TEST_F(ViewTest, TickingAFindingAnswersWhatIf) {
+  open(path_);
+  QSignalSpy shown(&window_, &MainWindow::what_if_shown);
+  const load::DeviceTimeline& device = *window_.timeline().device();
+  EXPECT_EQ(device.shown()->peak, window_.session()->report.peak.predicted_bytes);
+  window_.timeline().setFocus();
+  QTest::keyClick(&window_.timeline(), Qt::Key_X);
+  ASSERT_TRUE(shown.wait(kPatienceMs));
+  EXPECT_EQ(device.shown()->peak, window_.session()->report.peak.bytes);
+  EXPECT_EQ(device.document().without, nullptr);
+  QTest::keyClick(&window_.timeline(), Qt::Key_X);
+  ASSERT_TRUE(shown.wait(kPatienceMs));
+  EXPECT_EQ(device.shown()->peak, window_.session()->report.peak.predicted_bytes);
+}
+
+TEST_F(ViewTest, OneSelectionForAllPanels) {
+  open(path_);
+  const auto lifetimes = window_.timeline().device()->lifetimes_of(1);
+  ASSERT_FALSE(lifetimes.empty());
+  ASSERT_EQ(window_.select("finding:1"), "");
+  EXPECT_EQ(window_.selection().lifetime(), lifetimes.front());
+  const StorageId storage = window_.timeline().device()->block_of(lifetimes.front()).storage;
+  const auto view = model::storage_view(window_.session()->path, window_.session()->analysis, storage);
+  EXPECT_EQ(table("story").rowCount(), static_cast<int>(view->events.size()));
+  EXPECT_EQ(table("selection").row_at(0).cells[1], QString::number(storage.value));
+  EXPECT_EQ(window_.select("storage:" + QString::number(storage.value)), "");
+  EXPECT_NE(window_.select("storage:999999"), "");
+  EXPECT_NE(window_.select("finding:7"), "");
+  EXPECT_NE(window_.select("x"), "");
+  EXPECT_EQ(window_.show_moment("step:1"), "");
+  EXPECT_NE(window_.show_moment("nowhere"), "");
+}
+
+/// Each command by each of its keys; a dialog that opens is closed.
+TEST_F(ViewTest, EveryCommandHasKeysThatRunIt) {
+  open(path_);
+  QTimer closer;
+  int dialogs = 0;
+  QObject::connect(&closer, &QTimer::timeout, [&] {
+    if (QWidget* dialog = QApplication::activeModalWidget()) {
+      ++dialogs;
+      dialog->close();
+    }
+  });
+  closer.start(20);
+  std::set<QString> seen;
+  for (const Command& command : commands()) {
+    for (const QString& key : QString::fromUtf8(command.keys).split(' ')) {
+      EXPECT_TRUE(seen.insert(key).second) << "two commands have " << qPrintable(key);
+      const QKeySequence keys(key);
+      ASSERT_EQ(keys.count(), 1) << qPrintable(key);
+      int runs = 0;
+      for (QAction* action : window_.findChildren<QAction*>()) {
+        if (action->text() != QString::fromUtf8(command.text) || command.run == &MainWindow::quit) continue;
+        QObject::connect(action, &QAction::triggered, &closer, [&runs] { ++runs; });
+        window_.activateWindow();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(&window_));
+        window_.timeline().setFocus();
+        QTest::keyClick(&window_.timeline(), Qt::Key(keys[0].key()), keys[0].keyboardModifiers());
+        EXPECT_EQ(runs, 1) << command.text << " by " << qPrintable(key);
+        QObject::disconnect(action, nullptr, &closer, nullptr);
+      }
+    }
+    EXPECT_TRUE(keys_text().contains(QString::fromUtf8(command.text)));
+  }
+  EXPECT_EQ(dialogs, 6) << "open, picture, go to, commands, keys twice";
+  QTest::qWait(100);
+}
+
+TEST_F(ViewTest, KeysMoveTheViewAndBackspaceGoesBack) {
+  open(path_);
+  Timeline& timeline = window_.timeline();
+  timeline.setFocus();
+  const scene::View whole = *timeline.view();
+  QTest::keyClick(&timeline, Qt::Key_W);
+  EXPECT_LT(timeline.view()->to() - timeline.view()->from(), whole.to() - whole.from());
+  QTest::keyClick(&timeline, Qt::Key_Backspace);
+  EXPECT_EQ(*timeline.view(), whole);
+  QTest::keyClick(&timeline, Qt::Key_T);
+  EXPECT_NE(timeline.view()->axis(), whole.axis());
+  QTest::keyClick(&timeline, Qt::Key_N);
+  ASSERT_TRUE(window_.selection().lifetime());
+  const auto first = window_.selection().lifetime();
+  QTest::keyClick(&timeline, Qt::Key_Down);
+  EXPECT_NE(window_.selection().lifetime(), first);
+  QTest::keyClick(&timeline, Qt::Key_F);
+  const scene::Lifetime& of = timeline.device()->recording().lifetimes()[*window_.selection().lifetime()];
+  EXPECT_LE(timeline.view()->from(), timeline.view()->x_of(timeline.device()->recording(), of.from));
+  EXPECT_LT(timeline.view()->to() - timeline.view()->from(), timeline.view()->length());
+  QTest::keyClick(&timeline, Qt::Key_0);
+  EXPECT_TRUE(timeline.view()->whole());
+}
+
+TEST_F(ViewTest, AClickOnABarSelectsItAndOnTheCurveItsHighestMoment) {
+  open(path_);
+  Timeline& timeline = window_.timeline();
+  const scene::Facts& facts = timeline.facts();
+  ASSERT_FALSE(facts.bars.empty());
+  const scene::BarOf bar = facts.bars.front();
+  QTest::mouseClick(&timeline, Qt::LeftButton, {}, {bar.box.x + bar.box.width / 2, bar.box.y + 1});
+  EXPECT_EQ(window_.selection().lifetime(), bar.lifetime);
+  const auto curve = std::find_if(facts.rows.begin(), facts.rows.end(),
+                                  [](const scene::Row& row) { return row.what == scene::Row::What::kCurve; });
+  const int x = facts.chart.x + facts.chart.width / 3;
+  const scene::Unit highest = facts.curve[static_cast<std::size_t>(x - facts.chart.x)].highest_at;
+  QTest::mouseClick(&timeline, Qt::LeftButton, {}, {x, curve->y + 10});
+  EXPECT_EQ(window_.selection().moment(), highest);
+  QTest::mousePress(&timeline, Qt::LeftButton, {}, {x, curve->y + 10});
+  QTest::mouseMove(&timeline, {x + 60, curve->y + 10});
+  QTest::mouseRelease(&timeline, Qt::LeftButton, {}, {x + 60, curve->y + 10});
+  EXPECT_TRUE(timeline.range().has_value());
+}
+
+TEST_F(ViewTest, NoTwoTextsOfTheTimelineMeetAndNoneIsCut) {
+  open(path_);
+  Timeline& timeline = window_.timeline();
+  for (const QSize size : {QSize(1280, 720), QSize(1920, 1080), QSize(2560, 1440), QSize(700, 420)}) {
+    for (const int pixels : {12, 13, 20}) {
+      window_.resize(size);
+      QFont font = timeline.font();
+      font.setPixelSize(pixels);
+      timeline.setFont(font);
+      QApplication::processEvents();
+      for (int zoom = 0; zoom < 4; ++zoom) {
+        const auto texts = timeline.facts().texts();
+        EXPECT_GT(texts.size(), 5U);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+          EXPECT_LE(texts[i].box.x + texts[i].box.width, timeline.width()) << texts[i].text;
+          for (std::size_t j = i + 1; j < texts.size(); ++j) {
+            EXPECT_FALSE(texts[i].box.meets(texts[j].box))
+                << texts[i].text << " and " << texts[j].text << " at " << size.width() << " font " << pixels;
+          }
+        }
+        timeline.zoom(2);
+      }
+      timeline.fit_whole();
+    }
+  }
+}
+
+TEST_F(ViewTest, EveryPaneHasANameForScreenReaders) {
+  open(path_);
+  for (const QWidget* widget : window_.findChildren<QWidget*>()) {
+    const bool pane =
+        widget->inherits("QTableView") || widget->inherits("QComboBox") || widget->objectName() == "timeline";
+    if (pane && widget->isVisible()) {
+      EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
+    }
+  }
+  EXPECT_TRUE(window_.timeline().accessibleDescription().contains("RELEASE KEEPS STORAGE"));
+}
+
+TEST_F(ViewTest, ATraceThatCannotBeReadLeavesTheWindowAsItWas) {
+  open(path_);
+  const SessionPointer before = window_.session();
+  const std::string broken = (trace_.folder() / "broken.dcmt").string();
+  std::ofstream(broken) << "this is no trace";
+  for (const QString& path :
+       {QString::fromStdString(broken), QStringLiteral("/nowhere.dcmt"), QStringLiteral("/proc")}) {
+    open(path);
+    EXPECT_EQ(window_.session(), before);
+    EXPECT_FALSE(window_.message().isEmpty());
+    EXPECT_FALSE(window_.message().contains('\n'));
+  }
+  // Deleted while it is open: what was read is still there.
+  std::filesystem::remove(path_.toStdString());
+  open(path_);
+  EXPECT_EQ(window_.session(), before);
+  EXPECT_FALSE(window_.timeline().facts().bars.empty());
+}
+
+TEST_F(ViewTest, TheNewestRequestWins) {
+  QSignalSpy opened(&window_, &MainWindow::opened);
+  window_.open("/nowhere.dcmt");
+  window_.open(path_);
+  ASSERT_TRUE(opened.wait(kPatienceMs));
+  QTest::qWait(50);
+  EXPECT_EQ(opened.size(), 1);
+  ASSERT_NE(window_.session(), nullptr);
+}
+
+}  // namespace
+}  // namespace dcmt::gui
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  ::testing::InitGoogleTest(&argc, argv);
+  QApplication app(argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,74 @@
+#include "gui/models/opener.h"
+
+#include <QMetaObject>
+
+#include <exception>
+#include <utility>
+
+namespace dcmt::gui {
+namespace {
+
+/// As dc-memtrace has them (docs/viewer.md).
+int exit_code_of(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : code == ErrorCode::kStopped ? 130 : 3; }
+
+Expected<SessionPointer> opened_session(const std::string& path, const analyzer::Watch& watch) {
+  try {
+    return load::open_session(path, watch);
+  } catch (const std::exception&) {  // only running out of memory gets here
+    return Error{ErrorCode::kBadInput, path + ": there is not enough memory for this trace."};
+  }
+}
+
+}  // namespace
+
+struct Opener::Work {
+  std::atomic<bool> stop{false};
+  std::jthread thread;
+};
+
+Opener::Opener(QObject* parent) : QObject(parent) {}
+
+Opener::~Opener() { cancel(); }
+
+void Opener::cancel() {
+  ++number_;
+  busy_ = false;
+  if (work_) work_->stop = true;
+  work_.reset();  // waits for its thread, which stops at once
+}
+
+void Opener::open(const std::string& path) {
+  cancel();
+  busy_ = true;
+  work_ = std::make_unique<Work>();
+  const int number = number_;
+  std::atomic<bool>* stop = &work_->stop;
+  work_->thread = std::jthread([this, path, number, stop] {
+    int shown = -1;
+    const auto report = [&](double share) {
+      const int percent = static_cast<int>(share * 100);
+      if (percent == std::exchange(shown, percent)) return;
+      QMetaObject::invokeMethod(
+          this,
+          [this, number, share] {
+            if (number == number_) emit progress(share);
+          },
+          Qt::QueuedConnection);
+    };
+    Expected<SessionPointer> session = opened_session(path, {report, stop});
+    QMetaObject::invokeMethod(
+        this, [this, number, session = std::move(session)] { finish(number, session); }, Qt::QueuedConnection);
+  });
+}
+
+void Opener::finish(int number, const Expected<SessionPointer>& session) {
+  if (number != number_) return;  // a newer request came
+  busy_ = false;
+  if (session.ok()) {
+    emit opened(*session);
+  } else {
+    emit failed(QString::fromStdString(session.error().message), exit_code_of(session.error().code));
+  }
+}
+
+}  // namespace dcmt::gui

@@ -1,0 +1,45 @@
+// Opens traces in a thread of its own. Only the newest request is answered.
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gui/load/session.h"
+
+namespace dcmt::gui {
+
+using SessionPointer = std::shared_ptr<load::Session>;
+
+class Opener : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Opener(QObject* parent = nullptr);
+  ~Opener() override;
+
+  void open(const std::string& path);
+  /// The work stops; nothing is opened.
+  void cancel();
+  [[nodiscard]] bool busy() const { return busy_; }
+
+ signals:
+  void progress(double share);
+  void opened(dcmt::gui::SessionPointer session);
+  void failed(const QString& why, int exit_code);
+
+ private:
+  struct Work;
+
+  void finish(int number, const Expected<SessionPointer>& session);
+
+  std::unique_ptr<Work> work_;
+  int number_ = 0;
+  bool busy_ = false;
+};
+
+}  // namespace dcmt::gui

@@ -1,0 +1,41 @@
+// What is selected, for all panels together: a finding, a storage, a moment.
+#pragma once
+
+#include <QObject>
+
+#include <cstdint>
+#include <optional>
+
+#include "gui/scene/recording.h"
+
+namespace dcmt::gui {
+
+class Selection : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+
+  [[nodiscard]] std::int64_t finding() const { return finding_; }
+  [[nodiscard]] std::optional<scene::LifetimeId> lifetime() const { return lifetime_; }
+  [[nodiscard]] std::optional<scene::Unit> moment() const { return moment_; }
+
+  void clear();
+  /// 0: none. The lifetime stays what it is.
+  void select_finding(std::int64_t finding);
+  /// @param finding  the one that it is of; 0: none
+  void select_lifetime(std::optional<scene::LifetimeId> lifetime, std::int64_t finding);
+  void select_moment(std::optional<scene::Unit> moment);
+
+ signals:
+  /// A finding or a lifetime.
+  void changed();
+  void moment_changed();
+
+ private:
+  std::int64_t finding_ = 0;
+  std::optional<scene::LifetimeId> lifetime_;
+  std::optional<scene::Unit> moment_;
+};
+
+}  // namespace dcmt::gui

@@ -1,0 +1,44 @@
+// A table of texts, replaced as a whole: what most panels show.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QString>
+
+#include <vector>
+
+namespace dcmt::gui {
+
+class TableModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  struct Row {
+    std::vector<QString> cells;
+    std::vector<double> order;  ///< by which cells are sorted where they are numbers; empty: by their texts
+    qint64 id = 0;              ///< what the row is of
+  };
+  struct ColumnOf {
+    QString title;
+    bool number = false;  ///< at the right
+  };
+
+  explicit TableModel(std::vector<ColumnOf> columns, QObject* parent = nullptr);
+
+  void set_rows(std::vector<Row> rows);
+  [[nodiscard]] const Row& row_at(int row) const { return rows_[static_cast<std::size_t>(row)]; }
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  /// Rows as text, one a line, cells apart by tabs.
+  [[nodiscard]] QString text_of(const QModelIndexList& rows) const;
+
+  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  void sort(int column, Qt::SortOrder order) override;
+
+ private:
+  std::vector<ColumnOf> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace dcmt::gui

@@ -1,0 +1,42 @@
+// Finds the curve without the ticked findings, beside the window. Only the newest request is answered.
+#pragma once
+
+#include <QObject>
+
+#include <memory>
+#include <vector>
+
+#include "gui/models/opener.h"
+
+namespace dcmt::gui {
+
+using WithoutPointer = std::shared_ptr<const load::Without>;
+
+class WhatIf : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+  ~WhatIf() override;
+
+  /// The session stays alive until the work is done.
+  void ask(SessionPointer session, std::size_t device, std::vector<std::int64_t> findings);
+
+ signals:
+  void found(dcmt::gui::WithoutPointer without);
+
+ private:
+  void start();
+  void finish(const WithoutPointer& without);
+
+  struct Question {
+    SessionPointer session;
+    std::size_t device = 0;
+    std::vector<std::int64_t> findings;
+  };
+  std::optional<Question> next_;  ///< asked while a thread is busy
+  std::jthread thread_;
+  bool busy_ = false;
+};
+
+}  // namespace dcmt::gui

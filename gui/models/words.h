@@ -1,0 +1,37 @@
+// The report model in the words of the panels. Text of a trace is data: it is shown as plain text only.
+#pragma once
+
+#include <QString>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/report.h"
+#include "analyzer/model/views.h"
+#include "gui/models/table_model.h"
+
+namespace dcmt::gui::words {
+
+[[nodiscard]] QString text(std::string_view text);
+/// "12.1 MiB"
+[[nodiscard]] QString bytes(std::int64_t bytes);
+/// "12,655,108 B"
+[[nodiscard]] QString exact_bytes(std::int64_t bytes);
+/// "1.250 ms"
+[[nodiscard]] QString time(std::int64_t ns);
+/// "1 RELEASE KEEPS STORAGE"
+[[nodiscard]] QString title(const model::Finding& finding);
+
+/// Rows of two cells, what it is and how it is.
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report);
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
+/// Of a device: its peak and what it consists of.
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak);
+
+/// Rows of four cells: sequence, time after the start, what, by whom.
+[[nodiscard]] std::vector<TableModel::Row> story(const model::StorageView& storage);
+/// Rows of four cells: bytes, share, blocks, name.
+[[nodiscard]] std::vector<TableModel::Row> groups(const model::Groups& groups);
+
+}  // namespace dcmt::gui::words

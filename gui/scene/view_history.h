@@ -1,0 +1,45 @@
+// The views that were before, to go back to. Moves that follow each other at once are one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gui/scene/view.h"
+
+namespace dcmt::gui::scene {
+
+class ViewHistory {
+ public:
+  static constexpr std::size_t kMost = 100;
+  static constexpr std::int64_t kOneMoveMs = 500;
+
+  void clear() {
+    views_.clear();
+    at_ = 0;
+  }
+  /// The view is `view` now, at a time in milliseconds that never goes back.
+  void add(const View& view, std::int64_t now_ms) {
+    if (!views_.empty() && views_[at_] == view) return;
+    const bool same_move = !views_.empty() && at_ > 0 && now_ms - last_ms_ < kOneMoveMs;
+    last_ms_ = now_ms;
+    if (!views_.empty()) views_.erase(views_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, views_.end());
+    if (same_move) {
+      views_[at_] = view;
+      return;
+    }
+    views_.push_back(view);
+    if (views_.size() > kMost) views_.erase(views_.begin());
+    at_ = views_.size() - 1;
+  }
+  /// nullptr: there is none.
+  const View* back() { return at_ > 0 ? &views_[--at_] : nullptr; }
+  const View* forward() { return at_ + 1 < views_.size() ? &views_[++at_] : nullptr; }
+
+ private:
+  std::vector<View> views_;
+  std::size_t at_ = 0;  ///< the one that is shown
+  std::int64_t last_ms_ = 0;
+};
+
+}  // namespace dcmt::gui::scene

@@ -1,0 +1,37 @@
+// The colors of the stacked area and their names.
+#pragma once
+
+#include <QWidget>
+
+#include <string>
+#include <vector>
+
+namespace dcmt::gui {
+
+class Legend : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Legend(QWidget* parent = nullptr);
+  /// Names of the groups that have a color of their own; `dead`: something is kept for nothing.
+  void show_groups(const std::vector<std::string>& groups, bool dead);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  /// Places the entries, in as many lines as they need.
+  void place();
+
+  struct Entry {
+    QString name, shown;
+    int color = 0;  ///< of the theme's groups; -1: dead
+    QRect box;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace dcmt::gui

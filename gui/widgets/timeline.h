@@ -1,0 +1,100 @@
+// The timeline: a picture of the scene with its input. It asks nothing of the analyzer; what is selected is said by
+// signals.
+#pragma once
+
+#include <QImage>
+#include <QScrollBar>
+#include <QWidget>
+
+#include <optional>
+
+#include "gui/load/session.h"
+#include "gui/scene/frame.h"
+#include "gui/scene/raster.h"
+#include "gui/scene/view.h"
+#include "gui/scene/view_history.h"
+
+namespace dcmt::gui {
+
+class Timeline : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Timeline(QWidget* parent = nullptr);
+
+  /// nullptr: nothing is shown. The session must outlive it or be replaced first.
+  void show_device(load::DeviceTimeline* device);
+  [[nodiscard]] load::DeviceTimeline* device() const { return device_; }
+
+  void set_selected(std::optional<scene::LifetimeId> lifetime);
+  void set_moment(std::optional<scene::Unit> moment);
+  /// What the device's document says has changed.
+  void refresh();
+
+  void zoom(double factor);
+  void pan(double share);
+  void fit_whole();
+  void fit(scene::Unit from, scene::Unit to);
+  void back();
+  void forward();
+  void toggle_axis();
+  void clear_range();
+  void scroll_rows(int pages);
+  /// Scrolls and pans as little as needed so that it is seen.
+  void reveal(scene::LifetimeId lifetime);
+  /// Left (-1) or right in the lane, up (-1) or down; from nothing: the first that is seen.
+  [[nodiscard]] std::optional<scene::LifetimeId> beside(std::optional<scene::LifetimeId> from, int right,
+                                                        int down) const;
+
+  [[nodiscard]] const scene::View* view() const { return view_ ? &*view_ : nullptr; }
+  [[nodiscard]] std::optional<std::pair<scene::Unit, scene::Unit>> range() const { return range_; }
+  /// Where the pointer is, or the middle.
+  [[nodiscard]] scene::Unit unit_at_pointer() const;
+  /// Of the picture as it is now.
+  [[nodiscard]] const scene::Facts& facts();
+  [[nodiscard]] QSize sizeHint() const override { return {900, 600}; }
+
+ signals:
+  void picked(std::optional<dcmt::gui::scene::LifetimeId> lifetime);
+  void moment_picked(dcmt::gui::scene::Unit unit);
+  void range_changed();
+  void hovered(const QString& text);
+  void view_changed();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void draw();
+  void moved();
+  [[nodiscard]] double share_at(double x) const;
+  [[nodiscard]] QPoint device_point(const QPointF& at) const;
+  [[nodiscard]] QString text_at(const QPoint& at) const;
+  [[nodiscard]] QFont text_font() const;
+
+  load::DeviceTimeline* device_ = nullptr;
+  std::optional<scene::View> view_;
+  scene::ViewHistory history_;
+  scene::Look look_;
+  scene::Painter painter_;
+  scene::Raster raster_;
+  QScrollBar* rows_;
+  bool dirty_ = true;
+  std::optional<std::pair<scene::Unit, scene::Unit>> range_;
+
+  enum class Drag { kNone, kRange, kPan };
+  Drag drag_ = Drag::kNone;
+  QPointF pressed_at_, last_at_;
+  bool dragged_ = false;
+};
+
+}  // namespace dcmt::gui

@@ -1,0 +1,156 @@
+"""The viewer without a display: what it shows equals what `report --json` and `show --json` say."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import sqlite3
+import subprocess
+
+import pytest
+
+import recorded
+
+VIEW = recorded.BUILD / "bin" / "dc-memtrace-view"
+SNAPSHOTS = recorded.ROOT / "tests" / "testdata"
+
+pytestmark = pytest.mark.skipif(not VIEW.exists(), reason="built without Qt: there is no viewer")
+
+
+def converted(name: str, folder: pathlib.Path) -> pathlib.Path:
+    trace = folder / f"{name}.dcmt"
+    result = recorded.tool("convert", SNAPSHOTS / f"snapshot_{name}.pickle", "--to", "trace", "-o", trace)
+    assert result.returncode == 0, result.stderr
+    return trace
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return tmp_path_factory.mktemp("view")
+
+
+@pytest.fixture(scope="module")
+def run(folder: pathlib.Path) -> pathlib.Path:
+    """A training whose list of losses keeps more and more."""
+    result = recorded.tool("run", "-o", folder / "run", "--", recorded.sys.executable,
+                           recorded.ROOT / "samples" / "growing_list" / "train.py")
+    assert result.returncode == 0, result.stderr
+    (trace,) = (folder / "run").glob("*.dcmt")
+    return trace
+
+
+def view(trace: pathlib.Path, *options: object) -> dict:
+    facts = trace.with_suffix(".facts.json")
+    result = recorded.tool("view", trace, "--facts", facts, *options)
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    return json.loads(facts.read_text())
+
+
+def of_json(*arguments: object) -> dict:
+    result = recorded.tool(*arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    (trace,) = json.loads(result.stdout)["traces"]
+    return trace
+
+
+def number(text: str) -> int:
+    """Of "12,655,108 B"."""
+    return int(re.sub(r"[ ,B]", "", text))
+
+
+def compare_with_report(trace: pathlib.Path) -> dict:
+    report = of_json("report", trace)
+    facts = view(trace)
+    device = report["devices"][0]
+    assert facts["device"] == device["device"]
+    columns = facts["timeline"]["columns"]
+    assert max(column["highest_bytes"] for column in columns) == device["bytes"]
+    (at_peak, *_) = (column for column in columns if column["highest_bytes"] == device["bytes"])
+    assert at_peak["highest_seq"] == device["at"]["seq"] == facts["moment_seq"]
+    assert facts["without_peak_bytes"] == device["predicted_bytes"]
+    if device["without_findings"]:
+        assert max(column["without_bytes"] for column in columns) == device["predicted_bytes"]
+        assert at_peak["dead_bytes"] == device["dead_bytes"]
+    for column in columns:
+        assert sum(column["groups"].values()) == column["highest_bytes"]
+
+    titles = [f"{finding['number']} {finding['title'].upper()}" for finding in report["findings"]
+              if finding["device"] == device["device"]]
+    assert [row[0] for row in facts["panels"]["findings"]] == titles
+    live = of_json("show", "live", trace, "--at", "peak")
+    expected = [(group["bytes"], group["name"]) for group in live["by_site"]]
+    assert [(number(row[0]), row[3]) for row in facts["panels"]["live"]] == expected
+    named = {name: size for name, size in at_peak["groups"].items() if name != "others"}
+    assert named.items() <= {name: size for size, name in expected}.items()
+    for bar in facts["timeline"]["bars"]:
+        if bar["finding"]:
+            assert bar["finding"] in [finding["number"] for finding in report["findings"]]
+    return facts
+
+
+def test_a_run_equals_its_report(run: pathlib.Path) -> None:
+    facts = compare_with_report(run)
+    assert any(bar["finding"] == 1 for bar in facts["timeline"]["bars"])
+    assert facts["panels"]["selection"][0] == ["finding", "1 GROWS"]
+    assert ["held by", "main.losses"] in facts["panels"]["selection"]
+
+
+@pytest.mark.parametrize("name", recorded.some(["whole", "cpp_frames", "no_history", "expandable", "cut"], 2))
+def test_snapshots_of_a_gpu_equal_their_reports(name: str, folder: pathlib.Path) -> None:
+    compare_with_report(converted(name, folder))
+
+
+def test_a_storage_equals_its_story(run: pathlib.Path) -> None:
+    facts = view(run, "--select", "finding:1", "--at", "step:3")
+    story = facts["panels"]["story"]
+    storage = int(dict(facts["panels"]["selection"])["storage"])
+    shown = of_json("show", "storage", run, storage)
+    moments = {shown["born"]["seq"], *(block["born"]["seq"] for block in shown["blocks"])}
+    assert moments <= {int(row[0].replace(",", "")) for row in story}
+    live = of_json("show", "live", run, "--at", "step:3")
+    assert sum(number(row[0]) for row in facts["panels"]["live"]) == live["bytes"]
+
+
+def test_a_picture_needs_no_display(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for size, theme in (("1280x720", "light"), ("1920x1080", "dark")):
+        picture = tmp_path / f"{size}.png"
+        result = recorded.tool("view", run, "--picture", picture, "--size", size, "--theme", theme)
+        assert (result.returncode, result.stderr) == (0, "")
+        header = picture.read_bytes()[:24]
+        assert header[:8] == b"\x89PNG\r\n\x1a\n"
+        assert f"{int.from_bytes(header[16:20], 'big')}x{int.from_bytes(header[20:24], 'big')}" == size
+
+
+def bad_traces(folder: pathlib.Path, run: pathlib.Path) -> dict[str, pathlib.Path]:
+    files = {name: folder / f"{name}.dcmt" for name in ("foreign", "cut", "newer", "missing", "empty")}
+    files["foreign"].write_text("no trace")
+    files["cut"].write_bytes(run.read_bytes()[:20000])
+    files["newer"].write_bytes(run.read_bytes())
+    with sqlite3.connect(files["newer"]) as database:
+        database.execute("PRAGMA user_version = 999")
+    files["empty"].write_bytes(b"")
+    return files
+
+
+def test_what_cannot_be_shown_is_one_line(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for trace in bad_traces(tmp_path, run).values():
+        result = recorded.tool("view", trace, "--facts", tmp_path / "facts.json")
+        assert result.returncode == 3, trace
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+        assert not (tmp_path / "facts.json").exists()
+    for wrong in (["--at", "nowhere"], ["--select", "storage:99999999"], ["--size", "3x3"], ["--theme", "blue"]):
+        result = recorded.tool("view", run, "--facts", tmp_path / "facts.json", *wrong)
+        assert result.returncode == 2, wrong
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+    result = recorded.tool("view", run, "--facts", tmp_path / "nowhere" / "facts.json")
+    assert result.returncode == 3
+
+
+def test_without_a_display_it_says_so(run: pathlib.Path) -> None:
+    environment = recorded.environment()
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        environment.pop(name, None)
+    result = subprocess.run([VIEW, run], env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 3
+    assert "there is no display" in result.stderr and len(result.stderr.splitlines()) == 1
