@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -9,22 +10,39 @@
 #include "analyzer/model/report.h"
 #include "analyzer/ranks/ranks_of_run.h"
 #include "cli/commands.h"
+#include "cli/html_page.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/new_file.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
+#include "trace/base/printable.h"
 
 namespace dcmt::cli {
 namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string device;
-  bool json = false;
+  std::string device, html;
+  bool json = false, force = false;
   bool fail_on_findings = false;
 };
 
+Status write_page(const HtmlPage& page, const std::string& run_text, const Options& options) {
+  NewFile file(options.html);
+  DCMT_RETURN_IF_ERROR(file.check(options.force));
+  std::ofstream out(file.part(), std::ios::binary);
+  out << page.page(run_text);
+  if (!out.flush()) return {ErrorCode::kIo, printable(options.html) + ": cannot be written."};
+  out.close();
+  return file.keep();
+}
+
 int report(const Options& options) {
+  if (!options.html.empty()) {  // before the work
+    const Status free = NewFile(options.html).check(options.force);
+    if (!free.ok()) return print_error(free.error());
+  }
   Expected<std::vector<OpenedTrace>> opened = open_traces(options.paths, std::nullopt);
   if (!opened.ok()) return print_error(opened.error());
   const Style style = Style::of_stdout();
@@ -32,6 +50,7 @@ int report(const Options& options) {
   std::optional<TracesDocument> json;
   if (options.json) json.emplace("report", std::cout);
   ReportText text(opened->size() > 1, style);
+  HtmlPage page;
   analyzer::RanksOfRun ranks;
   for (OpenedTrace& each : *opened) {
     Expected<LoadedTrace> trace = load_trace(std::move(each));
@@ -39,14 +58,22 @@ int report(const Options& options) {
     if (const Status kept = keep_device(*trace, options.device); !kept.ok()) return print_error(kept.error());
     const model::Report report = model::report_of(trace->path, trace->analysis);
     found = found || report.found();
-    if (json) {
+    if (!options.html.empty()) {
+      ReportText alone(false, Style());
+      alone.add(report);
+      if (const Status added = page.add(*trace, alone.text()); !added.ok()) return print_error(added.error());
+      ranks.add(trace->analysis);
+    } else if (json) {
       json->add(report);
     } else {
       text.add(report);
       ranks.add(trace->analysis);
     }
   }
-  if (json) {
+  if (!options.html.empty()) {
+    const Status written = write_page(page, run_text(ranks, Style()), options);
+    if (!written.ok()) return print_error(written.error());
+  } else if (json) {
     json->finish();
   } else {
     std::cout << text.text() << run_text(ranks, style);
@@ -62,7 +89,12 @@ void add_report_command(CLI::App& app, int& exit_code) {
   command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them")->required();
   command->add_option("--device", options->device,
                       "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command
+      ->add_option("--html", options->html,
+                   "Write one page to pass on: the timeline, what is alive at the peak, and the report")
+      ->excludes(json);
+  command->add_flag("--force", options->force, "Of --html: replace the file if it is there");
   command->add_flag("--fail-on-findings", options->fail_on_findings,
                     "Exit with 1 if there is a finding about the training");
   command->footer(
@@ -70,6 +102,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace report out/                      every rank of a run\n"
       "  dc-memtrace report out/ --device cpu         what is of one device\n"
       "  dc-memtrace report out/rank0.dcmt --json     for a script\n"
+      "  dc-memtrace report out/ --html report.html   a page for an issue\n"
       "  dc-memtrace report --fail-on-findings out/   in a test");
   command->callback([options, &exit_code] { exit_code = report(*options); });
 }

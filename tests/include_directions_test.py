@@ -26,7 +26,7 @@ ALLOWED = {
     "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
-    "cli": ("analyzer", "collector/recorder", "collector/scan", "convert", "trace"),
+    "cli": ("analyzer", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
     "gui/scene": (),
     "gui/load": ("gui/scene", "analyzer", "trace"),
     "gui/models": ("gui/load", "gui/scene", "analyzer/model", "trace/base"),

@@ -56,11 +56,15 @@ CurveStretch stretch_of(const PyramidRow& row, const Moment& end) {
 
 }  // namespace
 
+Expected<bool> Pyramid::is_stored(Database& database) {
+  DCMT_ASSIGN_OR_RETURN(Statement find, database.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'pyramid'"));
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> found, integer_of(find));
+  return found.has_value();
+}
+
 Expected<Pyramid> Pyramid::open(Database& database) {
   Pyramid pyramid(database);
-  DCMT_ASSIGN_OR_RETURN(Statement find, database.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'pyramid'"));
-  DCMT_ASSIGN_OR_RETURN(std::optional<std::int64_t> found, integer_of(find));
-  pyramid.stored_ = found.has_value();
+  DCMT_ASSIGN_OR_RETURN(pyramid.stored_, is_stored(database));
   if (!pyramid.stored_) DCMT_RETURN_IF_ERROR(build_pyramid(database, "temp"));
 
   DCMT_ASSIGN_OR_RETURN(std::int64_t last, meta_integer(database, meta::kLastSeq));

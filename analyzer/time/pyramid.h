@@ -37,6 +37,9 @@ class Pyramid {
   /// recorder could not finish it. `database` must outlive the result.
   static Expected<Pyramid> open(Database& database);
 
+  /// False: open() would have to make one.
+  static Expected<bool> is_stored(Database& database);
+
   /// Those on which something was allocated: GPUs before the CPU, of several the one with the highest peak first.
   [[nodiscard]] const std::vector<DeviceCurve>& devices() const { return devices_; }
   /// False: made just now, of the rows.

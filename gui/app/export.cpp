@@ -75,7 +75,10 @@ QJsonObject timeline_json(const load::DeviceTimeline& device, const scene::Facts
 bool write_picture(MainWindow& window, const QString& path) { return window.grab().save(path, "PNG"); }
 
 bool write_facts(MainWindow& window, const QString& path) {
-  QJsonObject document{{"version", 1}, {"message", window.message()}};
+  const auto [first_paint, complete] = window.timing();
+  QJsonObject document{{"version", 1},
+                       {"message", window.message()},
+                       {"timing", QJsonObject{{"first_paint_ms", first_paint}, {"complete_ms", complete}}}};
   if (const SessionPointer& session = window.session()) {
     document["path"] = words::text(session->path);
     const load::DeviceTimeline& device = *window.timeline().device();

@@ -54,6 +54,7 @@ MainWindow::MainWindow(QWidget* parent)
       facts_({{tr("what")}, {tr("how it is")}}),
       story_({{tr("seq"), true}, {tr("after start"), true}, {tr("what")}, {tr("by")}}),
       live_({{tr("bytes"), true}, {tr("share"), true}, {tr("blocks"), true}, {tr("name")}}) {
+  age_.start();
   setWindowTitle(tr("dc-memtrace"));
   setAcceptDrops(true);
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
@@ -66,11 +67,16 @@ MainWindow::MainWindow(QWidget* parent)
     cancel_->setVisible(true);
     progress_->setValue(static_cast<int>(share * 100));
   });
+  connect(&opener_, &Opener::overview, this, [this](const OverviewPointer& overview) {
+    if (!session_) timeline_->show_overview(overview, tr("reading the rest"));
+  });
+  connect(timeline_, &Timeline::first_painted, this, [this] { first_paint_ms_ = age_.elapsed(); });
   connect(&opener_, &Opener::opened, this, &MainWindow::show_session);
   connect(&opener_, &Opener::failed, this, [this](const QString& why, int exit_code) {
     progress_->setVisible(false);
     cancel_->setVisible(false);
     status_->setText(why);
+    timeline_->show_overview(nullptr, {});
     emit failed(why, exit_code);
   });
   connect(&what_if_, &WhatIf::found, this, [this](const WithoutPointer& without) {
@@ -314,6 +320,7 @@ void MainWindow::show_session(const SessionPointer& session) {
                             : findings == 1 ? tr("1 finding")
                                             : tr("%1 findings").arg(findings))
                        .arg(session_->report.facts.lost));
+  complete_ms_ = age_.elapsed();
   emit opened();
 }
 

@@ -1,6 +1,7 @@
 // The window: the timeline with its panels, and the commands that connect them.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QMainWindow>
 
 #include <memory>
@@ -43,6 +44,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] std::vector<std::pair<QString, const TableModel*>> tables() const;
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] QString message() const;
+  /// Milliseconds after the window was made: something of a trace was seen, all of it was there. -1: not yet.
+  [[nodiscard]] std::pair<qint64, qint64> timing() const { return {first_paint_ms_, complete_ms_}; }
 
   // The commands (commands.cpp).
   void choose_trace();
@@ -110,6 +113,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] load::DeviceTimeline* device() const;
   [[nodiscard]] std::string moment_text() const;
 
+  QElapsedTimer age_;
+  qint64 first_paint_ms_ = -1, complete_ms_ = -1;
   SessionPointer session_;
   std::size_t device_ = 0;
   std::string path_;  ///< what was opened last

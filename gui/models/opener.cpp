@@ -5,8 +5,13 @@
 #include <exception>
 #include <utility>
 
+#include "gui/load/overview.h"
+
 namespace dcmt::gui {
 namespace {
+
+/// About as many as a window has columns.
+constexpr std::size_t kStretches = 2000;
 
 /// As dc-memtrace has them (docs/viewer.md).
 int exit_code_of(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : code == ErrorCode::kStopped ? 130 : 3; }
@@ -55,6 +60,15 @@ void Opener::open(const std::string& path) {
           },
           Qt::QueuedConnection);
     };
+    if (Expected<scene::Overview> overview = load::read_overview(path, kStretches); overview.ok()) {
+      auto curve = std::make_shared<const scene::Overview>(std::move(*overview));
+      QMetaObject::invokeMethod(
+          this,
+          [this, number, curve] {
+            if (number == number_) emit this->overview(curve);
+          },
+          Qt::QueuedConnection);
+    }
     Expected<SessionPointer> session = opened_session(path, {report, stop});
     QMetaObject::invokeMethod(
         this, [this, number, session = std::move(session)] { finish(number, session); }, Qt::QueuedConnection);

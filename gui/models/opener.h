@@ -10,10 +10,12 @@
 #include <thread>
 
 #include "gui/load/session.h"
+#include "gui/scene/overview.h"
 
 namespace dcmt::gui {
 
 using SessionPointer = std::shared_ptr<load::Session>;
+using OverviewPointer = std::shared_ptr<const scene::Overview>;
 
 class Opener : public QObject {
   Q_OBJECT
@@ -28,6 +30,8 @@ class Opener : public QObject {
   [[nodiscard]] bool busy() const { return busy_; }
 
  signals:
+  /// The curve, where it can be shown before the rest is read.
+  void overview(dcmt::gui::OverviewPointer overview);
   void progress(double share);
   void opened(dcmt::gui::SessionPointer session);
   void failed(const QString& why, int exit_code);

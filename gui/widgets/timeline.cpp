@@ -49,10 +49,17 @@ void Timeline::show_device(load::DeviceTimeline* device) {
   look_.moment.reset();
   rows_->setValue(0);
   if (device_ != nullptr) {
+    overview_.reset();
     view_.emplace(device_->recording(), scene::better_axis(device_->recording()));
     history_.add(*view_, 0);
   }
   refresh();
+}
+
+void Timeline::show_overview(std::shared_ptr<const scene::Overview> overview, const QString& doing) {
+  overview_ = std::move(overview);
+  doing_ = doing;
+  update();
 }
 
 void Timeline::set_selected(std::optional<scene::LifetimeId> lifetime) {
@@ -203,17 +210,20 @@ QFont Timeline::text_font() const {
   return scaled;
 }
 
-void Timeline::draw() {
-  if (!dirty_ || device_ == nullptr) return;
-  dirty_ = false;
+void Timeline::measure(const QFontMetrics& metrics) {
   const double ratio = devicePixelRatioF();
-  const QFont scaled = text_font();
-  const QFontMetrics metrics(scaled);
   look_.width = std::max(1, static_cast<int>((width() - rows_->sizeHint().width()) * ratio));
   look_.height = std::max(1, static_cast<int>(height() * ratio));
   look_.text_height = metrics.height();
   look_.theme = is_dark(palette()) ? &scene::kDark : &scene::kLight;
   look_.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+}
+
+void Timeline::draw() {
+  if (!dirty_ || device_ == nullptr) return;
+  dirty_ = false;
+  const QFontMetrics metrics(text_font());
+  measure(metrics);
   look_.scroll = rows_->value();
   look_.range = range_;
   raster_.begin(look_.width, look_.height, look_.theme->background);
@@ -227,12 +237,20 @@ void Timeline::draw() {
 
 void Timeline::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
-  if (device_ == nullptr) {
+  if (device_ == nullptr && overview_ == nullptr) {
     painter.setPen(palette().color(QPalette::PlaceholderText));
     painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, tr("Open a trace: Ctrl+O, or drop one here."));
     return;
   }
-  draw();
+  if (device_ == nullptr) {
+    const QFontMetrics metrics(text_font());
+    measure(metrics);
+    raster_.begin(look_.width, look_.height, look_.theme->background);
+    scene::draw_overview(*overview_, look_, doing_.toStdString(), raster_);
+  } else {
+    draw();
+  }
+  if (!std::exchange(painted_, true)) emit first_painted();
   const double ratio = devicePixelRatioF();
   QImage image(reinterpret_cast<const uchar*>(raster_.pixels().data()), raster_.width(), raster_.height(),
                raster_.width() * 4, QImage::Format_RGB32);

@@ -6,10 +6,12 @@
 #include <QScrollBar>
 #include <QWidget>
 
+#include <memory>
 #include <optional>
 
 #include "gui/load/session.h"
 #include "gui/scene/frame.h"
+#include "gui/scene/overview.h"
 #include "gui/scene/raster.h"
 #include "gui/scene/view.h"
 #include "gui/scene/view_history.h"
@@ -25,6 +27,8 @@ class Timeline : public QWidget {
   /// nullptr: nothing is shown. The session must outlive it or be replaced first.
   void show_device(load::DeviceTimeline* device);
   [[nodiscard]] load::DeviceTimeline* device() const { return device_; }
+  /// Until there is a device.
+  void show_overview(std::shared_ptr<const scene::Overview> overview, const QString& doing);
 
   void set_selected(std::optional<scene::LifetimeId> lifetime);
   void set_moment(std::optional<scene::Unit> moment);
@@ -60,6 +64,8 @@ class Timeline : public QWidget {
   void range_changed();
   void hovered(const QString& text);
   void view_changed();
+  /// For the first time something of a trace is seen.
+  void first_painted();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -75,6 +81,7 @@ class Timeline : public QWidget {
 
  private:
   void draw();
+  void measure(const QFontMetrics& metrics);
   void moved();
   [[nodiscard]] double share_at(double x) const;
   [[nodiscard]] QPoint device_point(const QPointF& at) const;
@@ -82,6 +89,9 @@ class Timeline : public QWidget {
   [[nodiscard]] QFont text_font() const;
 
   load::DeviceTimeline* device_ = nullptr;
+  std::shared_ptr<const scene::Overview> overview_;
+  QString doing_;
+  bool painted_ = false;
   std::optional<scene::View> view_;
   scene::ViewHistory history_;
   scene::Look look_;

@@ -1,0 +1,130 @@
+#include "cli/html_page.h"
+
+#include <algorithm>
+
+#include "analyzer/model/report.h"
+#include "analyzer/model/stack_tree.h"
+#include "cli/text.h"
+#include "gui/load/device_timeline.h"
+#include "gui/scene/flame.h"
+#include "gui/scene/svg.h"
+
+namespace dcmt::cli {
+namespace {
+
+using gui::scene::escaped;
+
+constexpr int kWidth = 1200;
+constexpr int kTextSize = 12;
+constexpr int kDeepest = 24;       // rows of a flame graph
+constexpr std::size_t kMost = 40;  // rows of a table
+
+constexpr char kStyle[] =
+    "body{font:14px/1.45 'DejaVu Sans',Verdana,sans-serif;max-width:1240px;margin:0 auto;padding:20px;color:#1c1f24;"
+    "background:#fff}h1{font-size:22px}h2{font-size:17px;margin-top:32px}svg{width:100%;height:auto;display:block;"
+    "border:1px solid #e2e5ea}svg text{font-family:'DejaVu "
+    "Sans',Verdana,sans-serif}pre{overflow-x:auto;background:#f6f7f9;"
+    "padding:14px;font:12.5px/1.45 'DejaVu Sans Mono',Menlo,Consolas,monospace}table{border-collapse:collapse}"
+    "td,th{padding:2px 12px 2px 0;text-align:left;border-bottom:1px solid #e2e5ea}td.n,th.n{text-align:right;"
+    "white-space:nowrap}.name{white-space:nowrap}table{margin-top:12px}.key{display:inline-block;width:11px;height:"
+    "11px;margin:0 5px 0 14px}p.legend{font-size:12.5px}";
+
+std::string color_text(gui::scene::Color color) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "#";
+  for (int shift = 20; shift >= 0; shift -= 4) text += kDigits[(color >> shift) & 0xfU];
+  return text;
+}
+
+gui::scene::Flame flame_of(model::StackTree tree) {
+  gui::scene::Flame flame{std::move(tree.name), tree.bytes.value, {}};
+  for (model::StackTree& inner : tree.inner) flame.inner.push_back(flame_of(std::move(inner)));
+  return flame;
+}
+
+std::string legend(const gui::scene::Document& document) {
+  std::string html = "<p class=\"legend\">stacked by site:";
+  const auto add = [&](gui::scene::Color color, std::string_view name) {
+    html += "<span class=\"name\"><span class=\"key\" style=\"background:" + color_text(color) + "\"></span>" +
+            escaped(name) + "</span> ";
+  };
+  const auto& theme = gui::scene::kLight;
+  for (std::size_t i = 0; i < document.groups.size(); ++i) add(theme.groups[i], document.groups[i]);
+  add(theme.groups.back(), "others");
+  if (document.without != nullptr) html += ". Hatched: dead but held. Dashed: the peak without the findings.";
+  return html + "</p>\n";
+}
+
+std::string timeline_svg(gui::load::DeviceTimeline& timeline) {
+  using namespace gui::scene;
+  const View view(timeline.recording(), better_axis(timeline.recording()));
+  Look look;
+  look.width = kWidth;
+  look.height = 420;
+  look.text_height = kTextSize + 4;
+  look.text_width = [](std::string_view text) { return Svg::text_width(text, kTextSize); };
+  Painter painter;
+  // As high as all bands need; the curve takes a share of it, so that the height is found step by step.
+  for (int i = 0; i < 4; ++i) {
+    Svg measured(look.width, look.height, kTextSize, "t");
+    const int needed = painter.draw(timeline.document(), view, look, measured).content + painter.bands_top();
+    look.height = std::clamp(needed, 300, 900);
+  }
+  Svg svg(look.width, look.height, kTextSize, "t");
+  painter.draw(timeline.document(), view, look, svg);
+  return svg.element("what was allocated over time, and the lifetimes of the findings");
+}
+
+std::string live_table(const model::Groups& groups) {
+  std::string html =
+      "<table><tr><th class=\"n\">bytes</th><th class=\"n\">share</th><th class=\"n\">blocks</th><th>allocated "
+      "at</th></tr>\n";
+  for (std::size_t i = 0; i < groups.groups.size() && i < kMost; ++i) {
+    const model::Group& group = groups.groups[i];
+    html += "<tr><td class=\"n\">" + exact_bytes(group.bytes.value) + "</td><td class=\"n\">" +
+            percent(group.share, 1) + "</td><td class=\"n\">" + (group.blocks > 0 ? grouped(group.blocks) : "-") +
+            "</td><td>" + escaped(group.name) + "</td></tr>\n";
+  }
+  html += "</table>\n";
+  if (groups.groups.size() > kMost) {
+    html += "<p>and " + counted(static_cast<std::int64_t>(groups.groups.size() - kMost), "more site") + " with " +
+            exact_bytes(groups.bytes_from(kMost).value) + "</p>\n";
+  }
+  return html;
+}
+
+}  // namespace
+
+Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
+  titles_.push_back(trace.path);
+  body_ += "<h1>" + escaped(trace.path) + "</h1>\n";
+  for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
+    DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<gui::load::DeviceTimeline> timeline,
+                          gui::load::DeviceTimeline::make(trace.analysis, device, {}));
+    const model::DevicePeak& peak = timeline->peak();
+    if (!peak.at) continue;
+    body_ += "<h2>" + escaped(timeline->name()) + ": " + escaped(timeline->document().peak_text) + "</h2>\n" +
+             legend(timeline->document()) + timeline_svg(*timeline);
+    if (peak.sums_only) continue;  // what was alive then is not known
+    const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
+    body_ += "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
+             gui::scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, gui::scene::kLight) +
+             live_table(live.by(analyzer::GroupBy::kSite));
+  }
+  body_ += "<h2>Report</h2>\n<pre>" + escaped(report_text) + "</pre>\n";
+  return {};
+}
+
+std::string HtmlPage::page(const std::string& run_text) const {
+  std::string title = "dc-memtrace";
+  if (!titles_.empty()) title += ": " + titles_.front();
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+      "<title>" +
+      escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n" + body_;
+  if (!run_text.empty()) html += "<h2>All ranks</h2>\n<pre>" + escaped(run_text) + "</pre>\n";
+  return html + "</body></html>\n";
+}
+
+}  // namespace dcmt::cli
