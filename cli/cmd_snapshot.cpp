@@ -15,6 +15,7 @@
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/text.h"
+#include "collector/scan/agreement.h"
 #include "collector/scan/census.h"
 #include "collector/scan/holding_groups.h"
 #include "trace/base/printable.h"
@@ -106,9 +107,9 @@ int snapshot(const Arguments& arguments) {
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
-  // The first pass only makes the second one quick: the shorter a pass, the less changes under it.
-  Expected<scan::Census> census = censuses->take({.smallest = arguments.smallest, .native = !arguments.core.empty()});
-  if (census.ok() && arguments.core.empty()) census = censuses->take({.smallest = arguments.smallest, .native = true});
+  const scan::CensusOptions options{.smallest = arguments.smallest, .native = true};
+  const Expected<scan::Census> census =
+      arguments.core.empty() ? scan::take_agreed(*censuses, options) : censuses->take(options);
   if (!census.ok()) return print_error(census.error());
   const model::Snapshot snapshot = snapshot_of(arguments, *census);
   if (arguments.json) {

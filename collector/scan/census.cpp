@@ -47,8 +47,15 @@ struct Naming {
   ContainerSearch search;  ///< gets the ways that are confirmed
 };
 
+/// Whether the storage is still what it was: at its address another one can have begun.
+bool still_lives(const HeldStorage& held, Mirror& fresh, const TorchLayout& torch) {
+  const HeldStorage now = storage_at(held.storage, fresh, torch);
+  return now.data == held.data && now.bytes == held.bytes && now.references != 0;
+}
+
 /// Names the holders of a storage of so many bytes: the cheapest path of each pattern, read a second time.
-std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, std::uint64_t bytes,
+/// @param lives  the storage did in the second reading
+std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, std::uint64_t bytes, bool lives,
                                  Naming& naming) {
   auto& [graph, paths, cycles, second, search] = naming;
   std::vector<Holder> holders;
@@ -75,7 +82,7 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
     if (std::ranges::find(patterns, pattern) != patterns.end()) continue;
     patterns.push_back(pattern);
     way.insert(way.end(), owner.to_bytes.begin(), owner.to_bytes.end());
-    holder.confirmed = second.confirms(way);
+    holder.confirmed = lives && second.confirms(way);
     if (holder.confirmed && holder.rooted) search.add(way, bytes);
     holders.push_back(std::move(holder));
   }
@@ -134,11 +141,10 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   // The second reading of Python's objects was made before the search, so it is older than what the search has read.
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
-  SecondReading second(naming.graph, fresh, types);
+  PythonText fresh_text(fresh, types);
+  SecondReading second(naming.graph, fresh, types, named_roots(fresh, types, fresh_text, runtime, nullptr));
   for (HeldStorage& held : census.storages) {
-    // At its address another one can have begun.
-    const HeldStorage now = storage_at(held.storage, fresh, types.torch);
-    const bool lives = now.data == held.data && now.bytes == held.bytes;
+    const bool lives = still_lives(held, fresh, types.torch);
     for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh, second)) {
       Holder native;
       native.path = std::move(holder.path);
@@ -203,6 +209,9 @@ Expected<Censuses> Censuses::open(OpenSource open_source, const LayoutFolders& l
 
 Expected<Census> Censuses::take(const CensusOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, state_->source());
   ProcessTypes& types = state_->types;
   Mirror memory(*source);
@@ -213,12 +222,12 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   PythonText text(memory, types);
   Graph graph(objects, is_near ? kNear : GraphLimits{});
   Census census;
-  if (is_near) {
-    add_variables(graph, memory, types, text, state_->versions.runtime, state_->own_modules);
-    graph.explore();
-  } else {
-    add_named_roots(graph, memory, types, text, state_->versions.runtime);
-    graph.explore();
+  OwnModules* const own = is_near ? &state_->own_modules : nullptr;
+  for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
+    graph.add_root(std::move(each.root), each.cost);
+  }
+  graph.explore();
+  if (!is_near) {
     census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
     graph.explore();
   }
@@ -231,9 +240,12 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     return Error{ErrorCode::kCannotRecord, "cannot inspect the process: its memory is gone, or not in the core file"};
   }
 
+  census.until_second = seconds();
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> fresh_source, state_->source());
   Mirror fresh(*fresh_source);
-  Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types),
+  PythonText fresh_text(fresh, types);
+  const std::vector<NamedRoot> roots_now = named_roots(fresh, types, fresh_text, state_->versions.runtime, own);
+  Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types, roots_now),
                 ContainerSearch(graph, types.names)};
   Owners owners(graph, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
@@ -243,7 +255,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     if (held.bytes < options.smallest || held.data == 0) continue;
     const StorageOwners found = owners.of(node);
     held.role = found.role;
-    held.holders = name_holders(found.owners, options.paths, held.bytes, naming);
+    held.holders = name_holders(found.owners, options.paths, held.bytes, still_lives(held, fresh, types.torch), naming);
     const bool is_found = std::ranges::any_of(held.holders, &Holder::confirmed);
     if (is_near && !is_found) continue;
     census.storages.push_back(std::move(held));
@@ -259,7 +271,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read += memory.bytes_read() + fresh.bytes_read();
-  census.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  census.seconds = seconds();
   if (!is_near) state_->read_before = memory.ranges_read();
   return census;
 }

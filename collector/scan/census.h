@@ -59,7 +59,8 @@ struct Census {
   std::size_t bytes_read = 0;               ///< from the process
   std::size_t torn = 0;                     ///< objects that were being changed while they were read
   bool collecting = false;  ///< Python's collector was running: what has no root may only have seemed so
-  double seconds = 0;
+  double seconds = 0;       ///< that all of it took
+  double until_second = 0;  ///< seconds from its begin to that of the second reading, which confirms holders
 };
 
 enum class Scope : std::uint8_t {

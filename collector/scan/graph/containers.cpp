@@ -139,7 +139,7 @@ void Reach::spread(const Graph& graph) {
   };
   for (const GraphEdge& edge : graph.edges()) {
     // What no root leads to, something that was not decoded may hold.
-    if (edge.source == kRootNode && (!graph.root_name(edge.index).empty() || !graph.is_rooted(edge.target))) {
+    if (edge.source == kRootNode && (!graph.root(edge.index).name.empty() || !graph.is_rooted(edge.target))) {
       reach(edge.target, kOtherwise);
     }
   }

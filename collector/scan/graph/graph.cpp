@@ -1,5 +1,7 @@
 #include "collector/scan/graph/graph.h"
 
+#include <utility>
+
 namespace dcmt::scan {
 namespace {
 
@@ -38,20 +40,20 @@ void Graph::offer(EdgeIndex edge, std::uint32_t cost) {
   by_cost_[cost].push_back(edges_[edge].target);
 }
 
-void Graph::add_root(Address address, Kind kind, const std::string& name, std::uint8_t cost) {
-  if (address == 0) return;
+void Graph::add_root(Root root, std::uint8_t cost) {
+  if (root.address == 0) return;
   edges_.push_back(
-      {kRootNode, node_of(address, kind), static_cast<std::uint32_t>(root_names_.size()), Label::kRoot, cost});
-  root_names_.push_back(name);
+      {kRootNode, node_of(root.address, root.kind), static_cast<std::uint32_t>(roots_.size()), Label::kRoot, cost});
+  roots_.push_back(std::move(root));
   offer(static_cast<EdgeIndex>(edges_.size() - 1), cost);
 }
 
 void Graph::add_unrooted(Address address, Kind kind) {
   const NodeIndex node = node_of(address, kind);
   if (nodes_[node].explored) return;
-  edges_.push_back({kRootNode, node, static_cast<std::uint32_t>(root_names_.size()), Label::kRoot, 0});
-  if (root_names_.empty() || !root_names_.back().empty()) root_names_.emplace_back();
-  edges_.back().index = static_cast<std::uint32_t>(root_names_.size() - 1);
+  edges_.push_back({kRootNode, node, 0, Label::kRoot, 0});
+  if (roots_.empty() || !roots_.back().name.empty()) roots_.emplace_back();
+  edges_.back().index = static_cast<std::uint32_t>(roots_.size() - 1);
   offer(static_cast<EdgeIndex>(edges_.size() - 1), kUnrootedCost);
 }
 

@@ -1,6 +1,7 @@
 // The objects of a process and what they refer to, explored from named roots in the order of how well paths read.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ struct GraphEdge {
   std::uint8_t cost = 0;
 };
 
+/// Where paths begin: a frame, a module, what a thread keeps. Another one may be at the address later.
+struct Root {
+  Address address = 0;
+  Kind kind = Kind::kNone;
+  Address code = 0;  ///< of a frame: what it runs
+  std::string name;  ///< empty: an object that is only known to be alive
+
+  auto operator<=>(const Root&) const = default;
+};
+
 /// How far a graph is explored.
 struct GraphLimits {
   std::uint8_t dearest = 255;  ///< references through which a path reads worse are known, and not followed
@@ -44,7 +55,7 @@ class Graph {
  public:
   explicit Graph(PythonObjects& objects, GraphLimits limits = {});
 
-  void add_root(Address address, Kind kind, const std::string& name, std::uint8_t cost);
+  void add_root(Root root, std::uint8_t cost);
   /// An object that is alive although no root has led to it: what it refers to is explored after everything else.
   void add_unrooted(Address address, Kind kind);
   /// Explores what has been added since the last call.
@@ -54,7 +65,8 @@ class Graph {
   [[nodiscard]] NodeIndex find(Address address, Kind kind) const;
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<GraphEdge>& edges() const { return edges_; }
-  [[nodiscard]] const std::string& root_name(std::uint32_t index) const { return root_names_[index]; }
+  /// `index` of an edge that begins at kRootNode.
+  [[nodiscard]] const Root& root(std::uint32_t index) const { return roots_[index]; }
   /// Whether a named root leads to the node.
   [[nodiscard]] bool is_rooted(NodeIndex node) const;
 
@@ -66,7 +78,7 @@ class Graph {
   const GraphLimits limits_;
   std::vector<GraphNode> nodes_;
   std::vector<GraphEdge> edges_;
-  std::vector<std::string> root_names_;
+  std::vector<Root> roots_;
   AddressMap numbers_;
   std::vector<std::vector<NodeIndex>> by_cost_;
 };

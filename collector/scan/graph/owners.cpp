@@ -48,7 +48,7 @@ void Owners::follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vecto
   for (std::uint32_t i = first_[node]; i < first_[node + 1]; ++i) {
     const EdgeIndex number = incoming_[i];
     const GraphEdge& edge = graph_.edges()[number];
-    if (edge.source == kRootNode && graph_.root_name(edge.index).empty()) continue;  // only known to be alive
+    if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // only known to be alive
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
     const bool handle_of_same_memory = (source.kind == Kind::kTensor && (kind == Kind::kStorage || own_object)) ||

@@ -45,7 +45,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
   };
   switch (edge.label) {
     case Label::kRoot:
-      return graph_.root_name(edge.index);
+      return graph_.root(edge.index).name;
     case Label::kItem:
       return fmt::format("[{}]", edge.index);
     case Label::kDictValue:
@@ -122,6 +122,8 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       ++i;
     }
     if (label == " (storage)" || label == " (as tensor)") continue;
+    // Code reads a variable that functions share as any other: its cell is not seen.
+    if (source == Kind::kCell && i != 0 && graph_.edges()[way[i - 1]].label == Label::kLocal) continue;
     if (i == 0 && label == "__main__") label = "main";
     text += label;
     const GraphNode& target = graph_.nodes()[reached];

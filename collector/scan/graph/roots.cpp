@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "collector/scan/process/interpreters.h"
 
@@ -24,22 +26,25 @@ constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
 class NamedRoots {
  public:
   /// @param own  only its modules are added; nullptr: all, and what the interpreter has for all
-  NamedRoots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, OwnModules* own)
-      : graph_(graph), memory_(memory), types_(types), layout_(types.python), text_(text), own_(own) {}
+  NamedRoots(Mirror& memory, ProcessTypes& types, PythonText& text, OwnModules* own)
+      : memory_(memory), types_(types), layout_(types.python), text_(text), own_(own) {}
 
   void add_interpreter(Address interpreter) {
     each_thread(memory_, layout_, interpreter, [this](Address thread) { add_thread(thread); });
     add_modules(memory_.word(interpreter + layout_.interpreter_modules));
     if (own_ != nullptr) return;
-    graph_.add_root(memory_.word(interpreter + layout_.interpreter_sysdict), Kind::kDict, "sys.__dict__", kThreadState);
-    graph_.add_root(memory_.word(interpreter + layout_.interpreter_builtins), Kind::kDict, "builtins.__dict__",
-                    kBuiltins);
+    add({memory_.word(interpreter + layout_.interpreter_sysdict), Kind::kDict, 0, "sys.__dict__"}, kThreadState);
+    add({memory_.word(interpreter + layout_.interpreter_builtins), Kind::kDict, 0, "builtins.__dict__"}, kBuiltins);
   }
 
+  [[nodiscard]] std::vector<NamedRoot> roots() && { return std::move(roots_); }
+
  private:
+  void add(Root root, std::uint8_t cost) { roots_.push_back({std::move(root), cost}); }
+
   void add_object(Address object, const std::string& name, std::uint8_t cost) {
     const PythonType* type = types_.python_types.type_of(memory_, object);
-    if (type != nullptr && !type->leaf) graph_.add_root(object, type->kind, name, cost);
+    if (type != nullptr && !type->leaf) add({object, type->kind, 0, name}, cost);
   }
 
   void add_thread(Address thread) {
@@ -54,8 +59,9 @@ class NamedRoots {
     }
     for (std::size_t depth = 0; depth < frames.size(); ++depth) {
       const Address outer_first = frames[frames.size() - 1 - depth];
-      graph_.add_root(outer_first, Kind::kFrame, text_.frame_function(outer_first),
-                      static_cast<std::uint8_t>(kOutermostFrame + std::min(depth, kDeepestFrame)));
+      add({outer_first, Kind::kFrame, memory_.word(outer_first + layout_.frame_code),
+           text_.frame_function(outer_first)},
+          static_cast<std::uint8_t>(kOutermostFrame + std::min(depth, kDeepestFrame)));
     }
     const auto id = memory_.word(thread + layout_.thread_native_id);
     add_object(memory_.word(thread + layout_.thread_dict), fmt::format("thread {}'s dict", id), kThreadState);
@@ -79,32 +85,24 @@ class NamedRoots {
                                                                       : kSubModule;
       add_object(memory_.word(entry + 8), name, cost);
     }
-    if (own_ == nullptr) graph_.add_root(modules, Kind::kDict, "sys.modules", kAllModules);
+    if (own_ == nullptr) add({modules, Kind::kDict, 0, "sys.modules"}, kAllModules);
   }
 
-  Graph& graph_;
   Mirror& memory_;
   ProcessTypes& types_;
   const PythonLayout& layout_;
   PythonText& text_;
   OwnModules* own_;
+  std::vector<NamedRoot> roots_;
 };
-
-void add_roots(NamedRoots& roots, Mirror& memory, const ProcessTypes& types, Address runtime) {
-  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { roots.add_interpreter(interpreter); });
-}
 
 }  // namespace
 
-void add_named_roots(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime) {
-  NamedRoots roots(graph, memory, types, text, nullptr);
-  add_roots(roots, memory, types, runtime);
-}
-
-void add_variables(Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
-                   OwnModules& own) {
-  NamedRoots roots(graph, memory, types, text, &own);
-  add_roots(roots, memory, types, runtime);
+std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
+                                   OwnModules* own) {
+  NamedRoots roots(memory, types, text, own);
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { roots.add_interpreter(interpreter); });
+  return std::move(roots).roots();
 }
 
 bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {

@@ -209,14 +209,18 @@ void PythonObjects::items(Address first, std::uint64_t count, Label label, Addre
 
 void PythonObjects::deque(Address object) {
   const std::uint64_t count = memory_.word(object + layout_.var_size);
-  Address block = memory_.word(object + kDequeFirstBlock);
+  const Address first = memory_.word(object + kDequeFirstBlock);
+  Address block = first;
   Address index = memory_.word(object + kDequeFirstIndex);
   if (count > longest_ || index >= kDequeBlock) return found_.torn();
   for (std::uint32_t i = 0; i < count && block != 0; ++i) {
     found_.python(memory_.word(block + kDequeItems + 8 * index), Label::kItem, i);
     if (++index == kDequeBlock) {
       index = 0;
-      block = memory_.word(block + kDequeRight);
+      const Address next = memory_.word(block + kDequeRight);
+      // Blocks that are being replaced can lead round in a circle.
+      if (next == first || (next != 0 && memory_.word(next) != block)) return found_.torn();
+      block = next;
     }
   }
 }

@@ -33,8 +33,8 @@ void TorchObjects::decode_tensor(Address tensor) {
     found_.cpp(memory_.word(meta + torch_.meta_grad_fn), ".grad_fn");
     python_hooks(meta + torch_.meta_hooks, "._backward_hooks");
     if (type->short_name == "DifferentiableViewMeta") {
-      found_.cpp(memory_.word(meta + torch_.view_backward), "._base");
-      found_.cpp(memory_.word(meta + torch_.view_forward), "._base");
+      view_base(meta + torch_.view_backward);
+      view_base(meta + torch_.view_forward);
     }
   }
   // Since torch 2.10 the tensor owns its Python object while the highest bit of the counts is set.
@@ -43,13 +43,22 @@ void TorchObjects::decode_tensor(Address tensor) {
   }
 }
 
+void TorchObjects::view_base(Address info) {
+  // A std::optional: what it holds, then whether it holds anything. What an empty one has in memory is of before.
+  const std::int64_t size = torch_.view_forward - torch_.view_backward;
+  const bool has_value = memory_.value<std::uint8_t>(info + static_cast<Address>(size) - sizeof(Address)) == 1;
+  if (has_value) found_.cpp(memory_.word(info), "._base");
+}
+
 void TorchObjects::decode_node(Address node) {
   const CppType* type = types_.cpp_types.type_of(memory_, node);
   if (type == nullptr) return;
   const Span edges = vector_of(memory_, node + torch_.node_edges);
   std::uint32_t number = 0;
   for (Address edge = edges.begin; edge < edges.end; edge += torch_.edge_size, ++number) {
-    found_.cpp(memory_.word(edge), ".next_functions[" + std::to_string(number) + "]");
+    const Address next = memory_.word(edge);
+    if (next != 0 && types_.cpp_types.type_of(memory_, next) == nullptr) return found_.torn();
+    found_.cpp(next, ".next_functions[" + std::to_string(number) + "]");
   }
   python_hooks(node + torch_.node_pre_hooks, " pre-hooks");
   python_hooks(node + torch_.node_tensor_pre_hooks, " tensor pre-hooks");

@@ -21,6 +21,7 @@ class TorchObjects {
   void decode_dlpack(Address managed);
 
  private:
+  void view_base(Address info);
   void saved_variable(Address saved, const std::string& name);
   void saved_vector(Address vector, const std::string& name);
   void python_hooks(Address vector, const char* name);
