@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "cli/holder_text.h"
 
@@ -34,6 +35,8 @@ std::string kept_sentence(const model::Report& report) {
   return bytes == 0 ? std::string() : fmt::format("{} kept by the traceback of an exception. ", rounded_bytes(bytes));
 }
 
+std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
+
 /// Storages that were made after the last reading are held like those that were made at the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.seen == growth.storages) return "certain";
@@ -56,8 +59,11 @@ std::string stored_by_text(const Growth& growth, const Style& style) {
 
 std::string growth_sentence(const model::Report& report) {
   std::vector<std::string> holders;
+  std::string_view round;
   for (const Finding& finding : report.findings) {
-    if (finding.growth && finding.growth->steps > 0) holders.push_back(short_holder(*finding.growth));
+    if (!finding.growth || finding.growth->steps == 0) continue;
+    holders.push_back(short_holder(*finding.growth));
+    round = round_of(*finding.growth);
   }
   std::string kept = kept_sentence(report);
   if (holders.empty()) return kept;
@@ -66,16 +72,17 @@ std::string growth_sentence(const model::Report& report) {
     holders.resize(kMostNamed);
     holders.push_back(fmt::format("{} more", more));
   }
-  return fmt::format("Memory grows by {} a step, held by {}. ", rounded_bytes(report.summary.growth_per_step.value),
-                     joined(holders, ", ")) +
+  return fmt::format("Memory grows by {} a {}, held by {}. ", rounded_bytes(report.summary.growth_per_step.value),
+                     round, joined(holders, ", ")) +
          kept;
 }
 
 std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
   const Growth& growth = *finding.growth;
-  const std::string how = growth.steps > 0 ? fmt::format(" in {}, {} more each", counted(growth.steps, "step"),
-                                                         rounded_bytes(growth.per_step.value))
-                                           : std::string();
+  const std::string how = growth.steps > 0
+                              ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)),
+                                            rounded_bytes(growth.per_step.value))
+                              : std::string();
   std::string text =
       fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
                   short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));

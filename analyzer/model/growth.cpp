@@ -23,6 +23,7 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   growth.storages = static_cast<std::int64_t>(from.storages.size());
   growth.seen = from.seen;
   growth.per_step = from.per_round;
+  growth.by_calls = from.by_calls;
   growth.alone = from.alone;
   for (const analyzer::GrowingSite& site : from.sites) {
     const std::string text = analyzer::describe_site(data, site.stack);

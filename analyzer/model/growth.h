@@ -39,6 +39,7 @@ struct Growth {
   std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
+  bool by_calls = false;
   std::vector<GrowthSite> sites;
   std::vector<StoringStatement> stored_by;
   std::optional<StorageId> example;
@@ -51,6 +52,8 @@ struct Growth {
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");
     field("steps", &Growth::steps, "in which it grew, to the end of the last one; 0: it does not grow");
     field("per_step_bytes", &Growth::per_step, "mean over these");
+    field("by_calls", &Growth::by_calls,
+          "the program has no steps: `steps` are its calls of the first place that it reaches again and again");
     field("storages", &Growth::storages, "alive at the end of the last step");
     field("seen", &Growth::seen,
           "of them, those that a reading of the memory found there; the others were made at the same places");

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -29,6 +31,7 @@ constexpr std::size_t kFewestAdding = 3;
 constexpr double kMostGone = 0.25;
 /// The last third of the run adds at least such a share of what a third adds on average.
 constexpr double kStillAdds = 0.4;
+constexpr std::string_view kSavedForBackward = "saved for backward";  ///< a role, as the recorder names it
 
 struct Living {
   const Storage* storage = nullptr;
@@ -228,7 +231,33 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
   return groups;
 }
 
+/// Whether it keeps what autograd saved for a backward.
+bool keeps_graphs(const TraceData& data, const Growth& growth) {
+  return std::ranges::any_of(growth.storages, [&](const GrowingStorage& each) {
+    const Held* held = data.owners.of(each.storage);
+    return held != nullptr && held->role == kSavedForBackward;
+  });
+}
+
+bool has_backward(const TraceData& data) {
+  return std::ranges::any_of(data.operators, [](const Operator& op) { return op.scope == OperatorScope::kBackward; }) ||
+         std::ranges::any_of(data.marks, [&](const Mark& mark) {
+           return mark.kind == MarkKind::kPhase && data.text(mark.name) == "backward";
+         });
+}
+
+/// Steps, or what stands for them; none where the program cannot be judged.
+std::optional<Rounds> rounds_of(const TraceData& data, bool& by_calls) {
+  Rounds steps(data);
+  by_calls = steps.steps() == 0;
+  if (by_calls && has_backward(data)) return std::nullopt;
+  Rounds rounds = by_calls ? Rounds::of_calls(data) : std::move(steps);
+  if (rounds.steps() < kFewestRounds) return std::nullopt;
+  return rounds;
+}
+
 std::string fix_of(const Growth& growth) {
+  if (growth.by_calls) return "compute under torch.inference_mode(), or keep detached copies: .detach()";
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
   if (growth.type.empty() || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
@@ -240,8 +269,10 @@ std::string fix_of(const Growth& growth) {
 namespace rules {
 
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
-  const Rounds rounds(data);
-  if (rounds.steps() < kFewestRounds) return {};
+  bool by_calls = false;
+  const std::optional<Rounds> found = rounds_of(data, by_calls);
+  if (!found) return {};
+  const Rounds& rounds = *found;
   std::vector<Finding> findings;
   for (auto& [name, group] : groups_of(data, rounds)) {
     // What the last rounds have made, before it is let go of.
@@ -252,13 +283,16 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.title = "grows";
     Growth& growth = finding.growth.emplace(std::move(group.growth));
     group.held.move_to(growth);
+    growth.by_calls = by_calls;
+    if (by_calls && !keeps_graphs(data, growth)) continue;
     growth.rounds = rounds.steps() - rounds.steps_before(*group.adding.begin());
     finding.bytes = group.held.bytes();
     growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
-    finding.why = "every part of the run adds to it, and hardly anything that was added went again";
+    finding.why = by_calls ? "it keeps the autograd graphs of what was computed, and the program never calls a backward"
+                           : "every part of the run adds to it, and hardly anything that was added went again";
     finding.fix = fix_of(growth);
     findings.push_back(std::move(finding));
   }

@@ -350,5 +350,50 @@ TEST(Grows, TheFixIsThatOfWhatHoldsIt) {
             std::string::npos);
 }
 
+/// A program without steps that calls its model so many times; what a call returns is kept.
+TestTrace& service(TestTrace& trace, int calls, const HeldOf& by) {
+  at(trace, 1);
+  trace.allocate(5000);  // a parameter
+  for (int i = 0; i < calls; ++i) {
+    at(trace, 2);
+    const Handle input = trace.allocate(700);
+    at(trace, 21);
+    trace.held(trace.allocate(100), by);
+    trace.drop(input);
+  }
+  return trace;
+}
+
+const HeldOf kGraph{
+    .containers = {"main: cache.results"}, .path = "main: cache.results[0]", .role = "saved for backward"};
+
+TEST(Grows, WithoutStepsGraphsThatNoBackwardNeedsAreAFindingByCalls) {
+  TestTrace trace;
+  const std::vector<Finding> findings = findings_of(service(trace, 20, kGraph).load());
+  ASSERT_EQ(findings.size(), 1u);
+  ASSERT_TRUE(findings.front().growth);
+  EXPECT_TRUE(findings.front().growth->by_calls);
+  EXPECT_EQ(findings.front().growth->holder, "main: cache.results");
+  EXPECT_EQ(findings.front().growth->rounds, 19) << "the last call has not ended";
+  EXPECT_EQ(findings.front().growth->per_round, Bytes(100));
+}
+
+TEST(Grows, WithoutStepsWhatIsGatheredWithoutGraphsIsNotJudged) {
+  TestTrace trace;
+  EXPECT_TRUE(findings_of(service(trace, 20, kSeen).load()).empty());
+}
+
+TEST(Grows, WithoutStepsGraphsWaitForABackwardThatTheProgramCalls) {
+  TestTrace trace;
+  service(trace, 20, kGraph);
+  trace.phase("backward", [&] { trace.allocate(10); });
+  EXPECT_TRUE(findings_of(trace.load()).empty());
+}
+
+TEST(Grows, FewCallsAreNotJudged) {
+  TestTrace trace;
+  EXPECT_TRUE(findings_of(service(trace, 5, kGraph).load()).empty());
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

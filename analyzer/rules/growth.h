@@ -32,6 +32,7 @@ struct Growth {
   std::string_view type;    ///< "list"; empty: it is no container
   std::int64_t rounds = 0;  ///< steps in which it grew: from the first that added to it to the last of the run
   Bytes per_round;          ///< mean over these
+  bool by_calls = false;    ///< the program has no steps: rounds are its calls of one place
   Bytes alone;              ///< of its storages, those that go when it alone lets go
   std::int64_t seen = 0;    ///< storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order in which they were made

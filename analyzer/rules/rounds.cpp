@@ -1,8 +1,17 @@
 #include "analyzer/rules/rounds.h"
 
+#include <map>
+
 #include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
+namespace {
+
+/// A place that is reached again and again is reached so often, and still in the last part of the run.
+constexpr std::size_t kFewestCalls = 6;
+constexpr double kLastPart = 0.9;
+
+}  // namespace
 
 Rounds::Rounds(const TraceData& data) {
   for (const Step& step : steps_of(data)) {
@@ -11,6 +20,29 @@ Rounds::Rounds(const TraceData& data) {
     ends_.push_back(step.to);
     until_.push_back(steps_);
   }
+}
+
+Rounds Rounds::of_calls(const TraceData& data) {
+  std::map<StackId, std::vector<Sequence>> places;
+  Sequence last;
+  for (const Storage& storage : data.storages) {
+    last = std::max(last, storage.span.from_seq);
+    if (storage.birth.stack.valid()) places[storage.birth.stack].push_back(storage.span.from_seq);
+  }
+  const std::vector<Sequence>* first = nullptr;
+  const auto from = static_cast<double>(data.storages.empty() ? 0 : data.storages.front().span.from_seq.value);
+  const double late = from + kLastPart * (static_cast<double>(last.value) - from);
+  for (const auto& [stack, made] : places) {
+    if (made.size() < kFewestCalls || static_cast<double>(made.back().value) < late) continue;
+    if (first == nullptr || made.front() < first->front()) first = &made;
+  }
+  Rounds rounds;
+  if (first == nullptr) return rounds;
+  for (std::size_t i = 1; i < first->size(); ++i) {
+    rounds.ends_.push_back((*first)[i]);
+    rounds.until_.push_back(++rounds.steps_);
+  }
+  return rounds;
 }
 
 }  // namespace dcmt::analyzer

@@ -13,9 +13,13 @@ namespace dcmt::analyzer {
 /// The rounds of a run, by their ends. Round 0 makes what the program keeps.
 class Rounds {
  public:
+  /// Its steps.
   explicit Rounds(const TraceData& data);
+  /// Of a program without steps: a round ends where the program reaches the same place again, the first that it reaches
+  /// to the end of the run. None where no place is.
+  static Rounds of_calls(const TraceData& data);
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
-  /// Steps that have ended.
+  /// Steps, or calls, that have ended.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] Sequence end(std::size_t round) const { return ends_[round]; }
   /// The round in which something happened; size() after the last one.
@@ -33,6 +37,8 @@ class Rounds {
   }
 
  private:
+  Rounds() = default;
+
   std::vector<Sequence> ends_;
   std::vector<std::int64_t> until_;
   std::int64_t steps_ = 0;

@@ -29,8 +29,9 @@ namespace dcmt::analyzer::rules {
 /// D09: devices of which torch's allocator reserved much more than was ever active at once.
 [[nodiscard]] std::vector<Finding> reserved_beyond_active(const TraceData& data, const Releases& releases);
 
-/// Storages that each part of the run adds to what one holder keeps, by steps: a program without steps is not judged.
-/// D01 (a graph kept by a value), D11 (a hook's store), D12 (a cache).
+/// Storages that each part of the run adds to what one holder keeps, by steps. A program without steps may gather what
+/// it computes on purpose: there, a holder counts that keeps autograd graphs of which the program never calls a
+/// backward. D01 (a graph kept by a value), D11 (a hook's store), D12 (a cache).
 [[nodiscard]] std::vector<Finding> grows(const TraceData& data, const Releases& releases);
 
 /// D14: storages that outlived their step and that nothing holds but the frames of a traceback. A reading of the memory
