@@ -24,14 +24,14 @@ Rounds::Rounds(const TraceData& data) {
 
 Rounds Rounds::of_calls(const TraceData& data) {
   std::map<StackId, std::vector<Sequence>> places;
-  Sequence last;
+  Sequence begin, last;
   for (const Storage& storage : data.storages) {
+    if (!begin.valid()) begin = storage.span.from_seq;
     last = std::max(last, storage.span.from_seq);
     if (storage.birth.stack.valid()) places[storage.birth.stack].push_back(storage.span.from_seq);
   }
+  const auto late = static_cast<double>(begin.value) + kLastPart * static_cast<double>(last.value - begin.value);
   const std::vector<Sequence>* first = nullptr;
-  const auto from = static_cast<double>(data.storages.empty() ? 0 : data.storages.front().span.from_seq.value);
-  const double late = from + kLastPart * (static_cast<double>(last.value) - from);
   for (const auto& [stack, made] : places) {
     if (made.size() < kFewestCalls || static_cast<double>(made.back().value) < late) continue;
     if (first == nullptr || made.front() < first->front()) first = &made;
