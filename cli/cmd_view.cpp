@@ -15,7 +15,7 @@ namespace dcmt::cli {
 namespace {
 
 struct Options {
-  std::string path, picture, facts, at, select, size, theme;
+  std::string path, picture, facts, at, select, by, size, theme;
 };
 
 /// Becomes the viewer: its exit code is this command's.
@@ -29,6 +29,7 @@ int view(const Options& options) {
   add("--facts", options.facts);
   add("--at", options.at);
   add("--select", options.select);
+  add("--by", options.by);
   add("--size", options.size);
   add("--theme", options.theme);
   words.emplace_back("--");
@@ -56,6 +57,8 @@ void add_view_command(CLI::App& app, int& exit_code) {
   command->add_option("--at", options->at,
                       "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number");
   command->add_option("--select", options->select, "What is selected: finding:N or storage:N");
+  command->add_option("--by", options->by,
+                      "What the area is stacked by: site, operator, phase, kind, owner, holder or category");
   command->add_option("--size", options->size, "Of the window: 1920x1080");
   command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");
   command->footer(

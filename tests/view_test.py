@@ -109,6 +109,10 @@ def test_a_storage_equals_its_story(run: pathlib.Path) -> None:
     moments = {shown["born"]["seq"], *(block["born"]["seq"] for block in shown["blocks"])}
     assert moments <= {int(row[0].replace(",", "")) for row in story}
     live = of_json("show", "live", run, "--at", "step:3")
+    for by in ("category", "holder"):
+        facts = view(run, "--at", "step:3", "--by", by)
+        assert [(number(row[0]), row[3]) for row in facts["panels"]["live"]] == [
+            (group["bytes"], group["name"]) for group in live[f"by_{by}"]]
     assert sum(number(row[0]) for row in facts["panels"]["live"]) == live["bytes"]
 
 
@@ -139,7 +143,7 @@ def test_what_cannot_be_shown_is_one_line(run: pathlib.Path, tmp_path: pathlib.P
         assert result.returncode == 3, trace
         assert len(result.stderr.splitlines()) == 1, result.stderr
         assert not (tmp_path / "facts.json").exists()
-    for wrong in (["--at", "nowhere"], ["--select", "storage:99999999"], ["--size", "3x3"], ["--theme", "blue"]):
+    for wrong in (["--at", "nowhere"], ["--select", "storage:99999999"], ["--size", "3x3"], ["--theme", "blue"], ["--by", "color"]):
         result = recorded.tool("view", run, "--facts", tmp_path / "facts.json", *wrong)
         assert result.returncode == 2, wrong
         assert len(result.stderr.splitlines()) == 1, result.stderr

@@ -22,7 +22,7 @@ constexpr int kUsage = 2;
 constexpr int kBadInput = 3;
 
 struct Options {
-  QString trace, picture, facts, at, select, theme;
+  QString trace, picture, facts, at, select, by, theme;
   QSize size{1600, 1000};
 
   [[nodiscard]] bool headless() const { return !picture.isEmpty() || !facts.isEmpty(); }
@@ -48,9 +48,13 @@ int read_options(const QStringList& words, Options& options) {
   const QCommandLineOption at("at", "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number",
                               "MOMENT");
   const QCommandLineOption select("select", "What is selected: finding:N or storage:N", "WHAT");
+  const QCommandLineOption by("by",
+                              "What the area is stacked by and the live set is grouped by: site, operator, phase, "
+                              "kind, owner, holder or category",
+                              "GROUPING");
   const QCommandLineOption size("size", "Of the window, 1600x1000 by default", "WIDTHxHEIGHT");
   const QCommandLineOption theme("theme", "light or dark; by default the desktop's", "THEME");
-  parser.addOptions({picture, facts, at, select, size, theme});
+  parser.addOptions({picture, facts, at, select, by, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(version)) parser.showVersion();
@@ -61,6 +65,7 @@ int read_options(const QStringList& words, Options& options) {
   options.facts = parser.value(facts);
   options.at = parser.value(at);
   options.select = parser.value(select);
+  options.by = parser.value(by);
   options.theme = parser.value(theme);
   if (parser.isSet(size)) {
     const QStringList parts = parser.value(size).split(QLatin1Char('x'));
@@ -121,6 +126,9 @@ int write_files(MainWindow& window, const Options& options) {
   if (!options.at.isEmpty()) {
     if (const QString why = window.show_moment(options.at); !why.isEmpty()) return say(why, kUsage);
   }
+  if (!options.by.isEmpty()) {
+    if (const QString why = window.group_by(options.by); !why.isEmpty()) return say(why, kUsage);
+  }
   if (!options.select.isEmpty()) {
     if (const QString why = window.select(options.select); !why.isEmpty()) return say(why, kUsage);
   }
@@ -163,6 +171,7 @@ int run(QApplication& app, const Options& options) {
         &window, &MainWindow::opened, &window,
         [&] {
           if (!options.at.isEmpty()) window.show_moment(options.at);
+          if (!options.by.isEmpty()) window.group_by(options.by);
           if (!options.select.isEmpty()) window.select(options.select);
         },
         Qt::SingleShotConnection);

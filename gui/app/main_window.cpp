@@ -459,6 +459,21 @@ QString MainWindow::select(const QString& what) {
   return tr("'%1' is neither finding:N nor storage:N.").arg(what);
 }
 
+QString MainWindow::group_by(const QString& name) {
+  const int area = groupings_->findText(name);
+  const int live = live_by_->findText(name);
+  if (area < 0 || live < 0) {
+    QStringList names;
+    for (int i = 0; i < groupings_->count(); ++i) names << groupings_->itemText(i);
+    return tr("no grouping '%1'; there are %2.").arg(name, names.join(QStringLiteral(", ")));
+  }
+  groupings_->setCurrentIndex(area);
+  live_by_->setCurrentIndex(live);
+  show_grouping();
+  show_live();
+  return {};
+}
+
 void MainWindow::choose_trace() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace"), {}, tr("Traces (*.dcmt);;All files (*)"));
   if (!path.isEmpty()) open(path);

@@ -39,6 +39,9 @@ class MainWindow : public QMainWindow {
   /// "finding:1" or "storage:417". Empty: it is selected now; else why not.
   QString select(const QString& what);
 
+  /// "site": of the area and of the live set. Empty: it is so now; else why not.
+  QString group_by(const QString& name);
+
   [[nodiscard]] const SessionPointer& session() const { return session_; }
   [[nodiscard]] Timeline& timeline() { return *timeline_; }
   [[nodiscard]] std::vector<std::pair<QString, const TableModel*>> tables() const;

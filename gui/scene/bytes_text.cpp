@@ -19,6 +19,7 @@ void write_bytes(std::int64_t bytes, std::string& text) {
 }
 
 std::int64_t round_bytes(std::int64_t least) {
+  if (least > (std::int64_t{1} << 60)) return least;  // the next round one may be no number
   std::int64_t unit = 1;
   while (unit < (std::int64_t{1} << 50) && least > unit * 1000) unit *= 1024;
   for (std::int64_t ten = 1;; ten *= 10) {

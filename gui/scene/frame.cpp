@@ -122,7 +122,7 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
   for (auto each = all.begin(); each != end; ++each) {
     if (each->to <= from) continue;
     const int x0 = std::max(x_of(each->from), facts_.chart.x);
-    const int x1 = std::clamp(x_of(each->to), x0 + 1, facts_.chart.x + facts_.chart.width);
+    const int x1 = std::min(std::max(x_of(each->to), x0 + 1), facts_.chart.x + facts_.chart.width);
     const Color color = (each - all.begin()) % 2 == 0 ? theme.step : theme.step_other;
     for (int x = x0; x < x1 && x < facts_.chart.x + facts_.chart.width; ++x) {
       colors_[static_cast<std::size_t>(x - facts_.chart.x)] = x == x0 && x1 - x0 > 4 ? theme.background : color;
@@ -165,15 +165,17 @@ void Painter::curve() {
     return base - static_cast<int>(std::lround(share * (base - top)));
   };
   // The axis.
-  const std::int64_t step =
-      round_bytes(std::max<std::int64_t>(1, most * (look_->text_height * 2) / std::max(base - top, 1)));
-  for (std::int64_t bytes = 0; bytes <= most; bytes += step) {
+  // In a double: a damaged trace has bytes of which no multiple is a number.
+  const double least = static_cast<double>(most) * look_->text_height * 2 / std::max(base - top, 1);
+  const std::int64_t step = round_bytes(static_cast<std::int64_t>(std::min(least, static_cast<double>(most))));
+  for (std::int64_t bytes = 0;; bytes += step) {
     const int line = y_of(bytes);
     canvas_->fill({facts_.chart.x, line, facts_.chart.width, 1}, theme.grid);
     std::string& label = ticks_.empty() ? ticks_.emplace_back().label : ticks_.front().label;
     write_bytes(bytes, label);
     const int needed = look_->text_width(label);
     text(facts_.chart.x - needed - 6, line - look_->text_height / 2, needed, look_->text_height, label, theme.faint);
+    if (bytes > most - step) break;
   }
 
   facts_.curve.resize(width);

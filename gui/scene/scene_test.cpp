@@ -318,6 +318,7 @@ TEST(BytesText, SaysFewLetters) {
   EXPECT_EQ(round_bytes(1), 1);
   EXPECT_EQ(round_bytes(3 << 20), 5 << 20);
   EXPECT_EQ(round_bytes(600 << 20), 1000LL << 20);
+  for (int shift = 0; shift < 63; ++shift) EXPECT_GE(round_bytes(std::int64_t{1} << shift), std::int64_t{1} << shift);
 }
 
 TEST(Recording, WithoutEventsHasOneUnit) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -16,12 +17,17 @@
 #include "analyzer/model/views.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/curve_text.h"
+#include "cli/html_page.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
 #include "cli/show_text.h"
 #include "collector/recorder/job/process_recorder.h"
+#include "gui/load/device_timeline.h"
+#include "gui/load/overview.h"
+#include "gui/scene/frame.h"
+#include "gui/scene/raster.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/spool_image.h"
@@ -86,8 +92,43 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   }
 }
 
+/// What the viewer shows of it, at random places.
+void draw_timelines(const cli::LoadedTrace& trace, fuzz::Random& random, std::ostream& out) {
+  cli::HtmlPage page;
+  if (page.add(trace, "the report").ok()) out << page.page({});
+  gui::scene::Painter painter;
+  gui::scene::Raster raster;
+  for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
+    auto timeline = gui::load::DeviceTimeline::make(trace.analysis, device, {});
+    if (!timeline.ok()) continue;
+    gui::scene::View view((*timeline)->recording(), gui::scene::Axis::kTime);
+    gui::scene::Look look;
+    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    for (int step = 0; step < 6; ++step) {
+      look.width = 1 + static_cast<int>(random.below(900));
+      look.height = 1 + static_cast<int>(random.below(700));
+      look.scroll = static_cast<int>(random.below(300));
+      view.zoom(random.chance(50) ? 5 : 0.5, 0.01 * static_cast<double>(random.below(100)));
+      if (random.chance(30)) view.pan(0.5);
+      if (random.chance(30)) view.set_axis((*timeline)->recording(), gui::scene::Axis::kEvents);
+      if (random.chance(30)) {
+        (*timeline)->stack_by(analyzer::kGroupNames[random.below(std::size(analyzer::kGroupNames))].by);
+      }
+      raster.begin(look.width, look.height, look.theme->background);
+      painter.draw((*timeline)->document(), view, look, raster);
+      if (painter.hit((*timeline)->document(), look.width / 2, look.height / 2)) out << "a bar\n";
+    }
+    for (const analyzer::Finding& finding : trace.analysis.findings) {
+      (*timeline)->show((*timeline)->without({finding.number}));
+      painter.draw((*timeline)->document(), view, look, raster);
+    }
+  }
+}
+
 /// False: refused with something else than one line.
 bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& out) {
+  const auto overview = gui::load::read_overview(path, 500);
+  if (!overview.ok() && overview.error().message.find('\n') != std::string::npos) return false;
   auto traces = cli::open_traces({path}, std::nullopt);
   if (!traces.ok()) return true;  // as report refuses it
   analyzer::CurveQuestion question{"", "", "", 1 + random.below(30)};
@@ -142,7 +183,10 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   for (const cli::LoadedTrace& trace : *traces) report.add(model::report_of(trace.path, trace.analysis));
   out << report.text();
   print_ranks(*traces, out);
-  for (const cli::LoadedTrace& trace : *traces) print_trace(trace, out);
+  for (const cli::LoadedTrace& trace : *traces) {
+    print_trace(trace, out);
+    draw_timelines(trace, random, out);
+  }
   return out.str().empty() ? wrong("nothing was printed") : Outcome::kDone;
 }
 
