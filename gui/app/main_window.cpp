@@ -327,6 +327,7 @@ void MainWindow::show_session(const SessionPointer& session) {
 void MainWindow::show_device(int index) {
   if (!session_ || index < 0 || static_cast<std::size_t>(index) >= session_->devices.size()) return;
   device_ = static_cast<std::size_t>(index);
+  matches_.clear();
   devices_->setCurrentIndex(index);
   selection_.clear();
   timeline_->show_device(device());
@@ -546,6 +547,36 @@ void MainWindow::go_to() {
   if (!ok) return;
   if (const QString why = show_moment(at); !why.isEmpty()) status_->setText(why);
 }
+
+QString MainWindow::find_text(const QString& text) {
+  if (device() == nullptr) return tr("no trace is open.");
+  bool is_number = false;
+  const qlonglong number = text.toLongLong(&is_number);
+  if (is_number) return select(QStringLiteral("storage:%1").arg(number));
+  matches_ = device()->find(text.toStdString());
+  if (matches_.empty()) return tr("no bar has '%1' in its operator or place.").arg(text);
+  match_ = matches_.size() - 1;
+  step_match(1);
+  return {};
+}
+
+void MainWindow::find() {
+  bool ok = false;
+  const QString text =
+      QInputDialog::getText(this, tr("Find"), tr("part of an operator's name or of a place, or a storage's number"),
+                            QLineEdit::Normal, {}, &ok);
+  if (!ok || text.isEmpty()) return;
+  if (const QString why = find_text(text); !why.isEmpty()) status_->setText(why);
+}
+
+void MainWindow::step_match(int by) {
+  if (matches_.empty()) return;
+  match_ = (match_ + (by > 0 ? 1 : matches_.size() - 1)) % matches_.size();
+  select_lifetime(matches_[match_]);
+  status_->setText(tr("match %1 of %2").arg(match_ + 1).arg(matches_.size()));
+}
+void MainWindow::next_match() { step_match(1); }
+void MainWindow::previous_match() { step_match(-1); }
 
 void MainWindow::select_beside(int right, int down) {
   if (const auto next = timeline_->beside(selection_.lifetime(), right, down)) select_lifetime(next);

@@ -39,6 +39,9 @@ class MainWindow : public QMainWindow {
   /// "finding:1" or "storage:417". Empty: it is selected now; else why not.
   QString select(const QString& what);
 
+  /// Selects the first bar with that text in its operator or site, or the storage of that number. Empty: there is one;
+  /// else why not.
+  QString find_text(const QString& text);
   /// "site": of the area and of the live set. Empty: it is so now; else why not.
   QString group_by(const QString& name);
 
@@ -72,6 +75,9 @@ class MainWindow : public QMainWindow {
   void previous_finding();
   void go_to_peak();
   void go_to();
+  void find();
+  void next_match();
+  void previous_match();
   void next_in_lane();
   void previous_in_lane();
   void lane_above();
@@ -112,6 +118,7 @@ class MainWindow : public QMainWindow {
   void select_beside(int right, int down);
   void select_lifetime(std::optional<scene::LifetimeId> lifetime);
   void step_finding(int by);
+  void step_match(int by);
   void raise_panel(QDockWidget* panel, QWidget* focus);
   [[nodiscard]] load::DeviceTimeline* device() const;
   [[nodiscard]] std::string moment_text() const;
@@ -120,6 +127,8 @@ class MainWindow : public QMainWindow {
   qint64 first_paint_ms_ = -1, complete_ms_ = -1;
   SessionPointer session_;
   std::size_t device_ = 0;
+  std::vector<scene::LifetimeId> matches_;
+  std::size_t match_ = 0;
   std::string path_;  ///< what was opened last
   Opener opener_;
   WhatIf what_if_;

@@ -53,6 +53,12 @@ class ViewTest : public ::testing::Test {
     return *window_.tables().front().second;
   }
 
+  /// A point of the picture, which has pixels of the display, in the window's.
+  QPoint in_window(int x, int y) {
+    const double ratio = window_.timeline().devicePixelRatioF();
+    return {static_cast<int>((x + 0.5) / ratio), static_cast<int>((y + 0.5) / ratio)};
+  }
+
   testing::TestTrace trace_;
   QString path_;
   MainWindow window_;
@@ -156,6 +162,23 @@ TEST_F(ViewTest, OneSelectionForAllPanels) {
   EXPECT_NE(window_.show_moment("nowhere"), "");
 }
 
+TEST_F(ViewTest, FindsBars) {
+  open(path_);
+  ASSERT_EQ(window_.find_text("ALLGATHER"), "");
+  const auto first = window_.selection().lifetime();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(window_.message(), "match 1 of 8");
+  window_.next_match();
+  EXPECT_NE(window_.selection().lifetime(), first);
+  window_.previous_match();
+  window_.previous_match();
+  EXPECT_EQ(window_.message(), "match 8 of 8");
+  EXPECT_NE(window_.find_text("no such operator"), "");
+  const StorageId storage = window_.timeline().device()->block_of(*first).storage;
+  ASSERT_EQ(window_.find_text(QString::number(storage.value)), "");
+  EXPECT_EQ(window_.selection().lifetime(), first);
+}
+
 /// Each command by each of its keys; a dialog that opens is closed.
 TEST_F(ViewTest, EveryCommandHasKeysThatRunIt) {
   open(path_);
@@ -188,7 +211,7 @@ TEST_F(ViewTest, EveryCommandHasKeysThatRunIt) {
     }
     EXPECT_TRUE(keys_text().contains(QString::fromUtf8(command.text)));
   }
-  EXPECT_EQ(dialogs, 6) << "open, picture, go to, commands, keys twice";
+  EXPECT_EQ(dialogs, 7) << "open, picture, go to, find, commands, keys twice";
   QTest::qWait(100);
 }
 
@@ -222,17 +245,20 @@ TEST_F(ViewTest, AClickOnABarSelectsItAndOnTheCurveItsHighestMoment) {
   const scene::Facts& facts = timeline.facts();
   ASSERT_FALSE(facts.bars.empty());
   const scene::BarOf bar = facts.bars.front();
-  QTest::mouseClick(&timeline, Qt::LeftButton, {}, {bar.box.x + bar.box.width / 2, bar.box.y + 1});
+  QTest::mouseClick(&timeline, Qt::LeftButton, {},
+                    in_window(bar.box.x + bar.box.width / 2, bar.box.y + bar.box.height / 2));
   EXPECT_EQ(window_.selection().lifetime(), bar.lifetime);
   const auto curve = std::find_if(facts.rows.begin(), facts.rows.end(),
                                   [](const scene::Row& row) { return row.what == scene::Row::What::kCurve; });
-  const int x = facts.chart.x + facts.chart.width / 3;
-  const scene::Unit highest = facts.curve[static_cast<std::size_t>(x - facts.chart.x)].highest_at;
-  QTest::mouseClick(&timeline, Qt::LeftButton, {}, {x, curve->y + 10});
+  const QPoint at = in_window(facts.chart.x + facts.chart.width / 3, curve->y + 10);
+  const auto column =
+      static_cast<std::size_t>(at.x() * timeline.devicePixelRatioF()) - static_cast<std::size_t>(facts.chart.x);
+  const scene::Unit highest = facts.curve[column].highest_at;
+  QTest::mouseClick(&timeline, Qt::LeftButton, {}, at);
   EXPECT_EQ(window_.selection().moment(), highest);
-  QTest::mousePress(&timeline, Qt::LeftButton, {}, {x, curve->y + 10});
-  QTest::mouseMove(&timeline, {x + 60, curve->y + 10});
-  QTest::mouseRelease(&timeline, Qt::LeftButton, {}, {x + 60, curve->y + 10});
+  QTest::mousePress(&timeline, Qt::LeftButton, {}, at);
+  QTest::mouseMove(&timeline, at + QPoint(60, 0));
+  QTest::mouseRelease(&timeline, Qt::LeftButton, {}, at + QPoint(60, 0));
   EXPECT_TRUE(timeline.range().has_value());
 }
 
@@ -250,7 +276,8 @@ TEST_F(ViewTest, NoTwoTextsOfTheTimelineMeetAndNoneIsCut) {
         const auto texts = timeline.facts().texts();
         EXPECT_GT(texts.size(), 5U);
         for (std::size_t i = 0; i < texts.size(); ++i) {
-          EXPECT_LE(texts[i].box.x + texts[i].box.width, timeline.width()) << texts[i].text;
+          EXPECT_LE(texts[i].box.x + texts[i].box.width, timeline.width() * timeline.devicePixelRatioF())
+              << texts[i].text;
           for (std::size_t j = i + 1; j < texts.size(); ++j) {
             EXPECT_FALSE(texts[i].box.meets(texts[j].box))
                 << texts[i].text << " and " << texts[j].text << " at " << size.width() << " font " << pixels;

@@ -43,6 +43,11 @@ std::string size_name(std::int64_t least) {
   return model::rounded_bytes(least) + " to " + model::rounded_bytes(next_size_class(least));
 }
 
+bool has_text(std::string_view where, std::string_view text) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::search(where, text, [&](char a, char b) { return small(a) == small(b); }).begin() != where.end();
+}
+
 std::string peak_text(const model::DevicePeak& peak) {
   std::string text = "peak " + model::rounded_bytes(peak.bytes.value);
   if (peak.step) text += " · step " + std::to_string(*peak.step);
@@ -345,6 +350,29 @@ std::vector<LifetimeId> DeviceTimeline::lifetimes_of(std::int64_t finding) const
   }
   std::sort(lifetimes.begin(), lifetimes.end());
   return lifetimes;
+}
+
+std::vector<LifetimeId> DeviceTimeline::find(std::string_view text) const {
+  std::vector<LifetimeId> found;
+  if (text.empty()) return found;
+  const analyzer::TraceData& data = *analysis_->data;
+  // Most blocks are of a few operators and sites.
+  std::unordered_map<std::int64_t, bool> operators;
+  std::unordered_map<std::int64_t, bool> stacks;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (recording_.lifetimes()[i].band == scene::kNoBand) continue;
+    const analyzer::Actor& birth = blocks_[i]->birth;
+    const auto [stack, new_stack] = stacks.try_emplace(birth.stack.value, false);
+    if (new_stack && birth.stack.valid()) stack->second = has_text(analyzer::describe_site(data, birth.stack), text);
+    bool fits = stack->second;
+    if (const analyzer::Operator* op = fits ? nullptr : analyzer::named_operator(data, birth.op); op != nullptr) {
+      const auto [name, new_name] = operators.try_emplace(op->name.value, false);
+      if (new_name) name->second = has_text(data.text(op->name), text);
+      fits = name->second;
+    }
+    if (fits) found.push_back(static_cast<LifetimeId>(i));
+  }
+  return found;
 }
 
 std::shared_ptr<const Without> DeviceTimeline::without(std::vector<std::int64_t> findings) const {

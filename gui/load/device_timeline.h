@@ -51,6 +51,10 @@ class DeviceTimeline {
   /// Those of a finding, in order.
   [[nodiscard]] std::vector<scene::LifetimeId> lifetimes_of(std::int64_t finding) const;
 
+  /// Those that are drawn as bars and whose operator or site has the text, in order. Letters of ASCII are alike, small
+  /// or capital. Nothing for an empty text.
+  [[nodiscard]] std::vector<scene::LifetimeId> find(std::string_view text) const;
+
   /// What if these findings were fixed. May run in any thread, beside others.
   [[nodiscard]] std::shared_ptr<const Without> without(std::vector<std::int64_t> findings) const;
   /// The picture shows that.

@@ -152,6 +152,25 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
   EXPECT_GT(findings, 20U) << "the programs have nothing to find";
 }
 
+TEST(DeviceTimeline, FindsBarsByOperatorAndSite) {
+  TestTrace trace;
+  trace.stack = {{"/home/user/Model.py", "forward", 7}};
+  trace.allocate(100);
+  trace.stack = {{"/home/user/train.py", "main", 7}};
+  trace.op("aten::MM", [&] { trace.allocate(100); });
+  trace.op("aten::add", [&] { trace.allocate(100); });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timelines = timelines_of(analysis);
+  const DeviceTimeline& timeline = *timelines.front();
+  EXPECT_EQ(timeline.find("model.PY:7"), std::vector<scene::LifetimeId>{0});
+  EXPECT_EQ(timeline.find("mm"), std::vector<scene::LifetimeId>{1});
+  EXPECT_EQ(timeline.find("aten::"), (std::vector<scene::LifetimeId>{1, 2}));
+  EXPECT_EQ(timeline.find("train"), (std::vector<scene::LifetimeId>{1, 2}));
+  EXPECT_TRUE(timeline.find("").empty());
+  EXPECT_TRUE(timeline.find("conv").empty());
+}
+
 TEST(DeviceTimeline, WhereOnlySumsWereKept) {
   TestTrace trace;
   const TestTrace::Handle a = trace.allocate(100);
