@@ -62,14 +62,15 @@ class Reader {
   }
   Status integer(const Json& json, const std::string& where, const char* key, std::int64_t& value) const {
     const auto found = json.find(key);
-    if (found == json.end()) return {};
-    const bool large =
-        found->is_number_unsigned() &&
-        found->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) << 20;
-    if (!found->is_number_integer() || large) return wrong(where + "." + key, "is not a whole number");
-    value = found->get<std::int64_t>();
-    if (value < -(std::int64_t{1} << 50) || value > std::int64_t{1} << 51)
-      return wrong(where + "." + key, "is too large");
+    return found != json.end() ? integer(*found, where + "." + key, value) : Status();
+  }
+  Status integer(const Json& json, const std::string& where, std::int64_t& value) const {
+    const bool large = json.is_number_unsigned() &&
+                       json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())
+                                                       << 20;
+    if (!json.is_number_integer() || large) return wrong(where, "is not a whole number");
+    value = json.get<std::int64_t>();
+    if (value < -(std::int64_t{1} << 50) || value > std::int64_t{1} << 51) return wrong(where, "is too large");
     return {};
   }
   Status text(const Json& json, const std::string& where, const char* key, std::string& value) const {
@@ -117,10 +118,7 @@ class Reader {
     for (const auto& [function, lines] : of->items()) {
       if (!lines.is_array() || lines.empty()) return wrong(name + ".of", "has a function without a list of bytes");
       for (const Json& bytes : lines) {
-        Json one{{"bytes", bytes}};
-        std::int64_t value = 0;
-        DCMT_RETURN_IF_ERROR(integer(one, name + ".of", "bytes", value));
-        fact.composition[printable(function)].push_back(value);
+        DCMT_RETURN_IF_ERROR(integer(bytes, name + ".of", fact.composition[printable(function)].emplace_back()));
       }
     }
     return {};
@@ -151,9 +149,8 @@ class Reader {
     if (sizes == json.end()) return {};
     if (!sizes->is_array()) return wrong("workload.sizes", "is not a list of bytes");
     for (const Json& each : *sizes) {
-      Json one{{"sizes", each}};
       std::int64_t value = 0;
-      DCMT_RETURN_IF_ERROR(integer(one, "workload", "sizes", value));
+      DCMT_RETURN_IF_ERROR(integer(each, "workload.sizes", value));
       section.sizes.emplace_back(value);
     }
     return {};
@@ -181,7 +178,15 @@ class Reader {
 
 Expected<Baseline> parse_baseline(const std::string& path, const std::string& text) {
   const Reader reader(path);
-  const Json json = Json::parse(text, nullptr, false);
+  // A value that grows copies what it has, level by level: what is deeper than any baseline is not made at all.
+  constexpr int kDeepest = 8;
+  bool too_deep = false;
+  const auto keep = [&too_deep](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    too_deep |= depth > kDeepest;
+    return depth <= kDeepest;
+  };
+  const Json json = Json::parse(text, keep, false);
+  if (too_deep) return reader.wrong("the file", "is no baseline: it has lists within lists").error();
   if (json.is_discarded()) {
     const bool conflict = text.find("<<<<<<<") != std::string::npos;
     return Error{ErrorCode::kBadInput,

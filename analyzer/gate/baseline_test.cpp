@@ -169,6 +169,12 @@ TEST(BaselineFile, WhatIsWrongIsSaidInOneLine) {
       "expect.bytes is below 0");
   expect("{\"baseline\": 1, \"command\": \"python\"}", "is not a list of texts");
   expect("{\"baseline\": 1, \"require\": [\"gathers\"]}", "'gathers' is no requirement");
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"of\": {\"f\": " + deep + "}}}}",
+         "lists within lists");
+  expect("{\"baseline\": 1, \"cpu\": {\"workload\": {\"sizes\": " + deep + "}}}", "lists within lists");
+  expect("{\"baseline\": " + deep + ", \"a\": 1, \"b\": 2}", "lists within lists");
+  expect("{\"baseline\": 1, \"cpu\": {\"peak.x\": {\"bytes\": 5, \"of\": {\"f\": [[5]]}}}}", "is not a whole number");
   for (std::size_t at = 0; at < right.size(); at += 7) (void)parse_baseline("cut.json", right.substr(0, at));
 }
 

@@ -25,8 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # Half a gigabyte each: the memory of a small machine bounds them, too.
 JOBS = max(1, min(os.cpu_count() or 1, 8))
-FLAGS = ["-std=c++20", "-O2", "-w", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-flto", "-fno-access-control",
-         "-DNDEBUG"]
+FLAGS = ["-std=c++20", "-O2", "-w", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fno-access-control", "-DNDEBUG"]
 
 
 class Failed(Exception):
@@ -49,6 +48,17 @@ def find_compiler() -> str:
     if found is None:
         raise Failed(f"there is no C++ compiler ({wanted}): install g++ (Debian, Ubuntu: apt install g++), or name one in CXX")
     return found
+
+
+def across_files(compiler: str, scratch: pathlib.Path) -> list[str]:
+    """The flags with which hooks call small functions of other files inline; none where this compiler came without the programs
+    for that: the provider works alike, and costs a little more."""
+    source, made = scratch / "across.cpp", scratch / "across.o"
+    source.write_text("int answer() { return 42; }\n")
+    compiled = [compiler, "-O2", "-fPIC", "-flto", "-c", source, "-o", made]
+    linked = [compiler, "-shared", "-O2", "-flto", made, "-o", scratch / "across.so"]
+    works = all(subprocess.run(command, capture_output=True).returncode == 0 for command in (compiled, linked))
+    return ["-flto"] if works else []
 
 
 def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
@@ -95,6 +105,7 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
         build = Build(out, scratch)
         facts = scratch / "collector/torch"
         facts.mkdir(parents=True)
+        inline = across_files(compiler, scratch)
         first = [pool.submit(build.run, sys.executable, HERE / "provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
                  pool.submit(build.run, sys.executable, HERE / "list_namespaces.py", facts / "torch_namespaces.inc")]
         layout = pool.submit(build.run, sys.executable, ROOT / "scripts/layouts/torch_layout.py", torch, cpython, compiler, out / "torch.layout")
@@ -104,14 +115,15 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
         objects, steps = [], [layout]
         for source in sources(bool(cuda)):
             objects.append(scratch / f"{source.name}.o")
-            steps.append(pool.submit(build.run, compiler, *FLAGS, f"-I{ROOT}", f"-I{scratch}", *folders, "-c", source, "-o", objects[-1]))
+            steps.append(pool.submit(build.run, compiler, *FLAGS, *inline, f"-I{ROOT}", f"-I{scratch}", *folders, "-c", source, "-o", objects[-1]))
         try:
             for step in steps:
                 step.result()
         except Failed:
             pool.shutdown(cancel_futures=True)
             raise
-        build.run(compiler, "-shared", "-O2", f"-flto={JOBS}", "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
+        parallel = [f"{flag}={JOBS}" for flag in inline]
+        build.run(compiler, "-shared", "-O2", *parallel, "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
                   f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu")
 
 

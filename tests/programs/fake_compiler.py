@@ -1,7 +1,8 @@
 """A C++ compiler for tests of `doctor --prepare`: it answers at once.
 
 Constants that are asked for as assembler text are 1; objects are empty; what is linked is a copy of the provider that
-FAKE_PROVIDER names. Says into the folder FAKE_LOG that it linked. Standard library only.
+FAKE_PROVIDER names. Says into the folder FAKE_LOG that it linked a provider. With FAKE_WITHOUT_LTO it links nothing with -flto,
+as a g++ that came without lto-wrapper. Standard library only.
 """
 
 import os
@@ -22,8 +23,11 @@ if "-S" in words:
     else:
         pathlib.Path(out).write_text(assembly)
 elif "-shared" in words:
+    if "FAKE_WITHOUT_LTO" in os.environ and any(word.startswith("-flto") for word in words):
+        sys.exit("ld: error: could not run lto-wrapper")
     shutil.copy(os.environ["FAKE_PROVIDER"], out)
-    with open(pathlib.Path(os.environ["FAKE_LOG"]) / "linked", "a") as log:
-        log.write("once\n")
+    if pathlib.Path(out).name == "libdcmt_torch.so":
+        with open(pathlib.Path(os.environ["FAKE_LOG"]) / "linked", "a") as log:
+            log.write("once\n")
 else:
     pathlib.Path(out).touch()
