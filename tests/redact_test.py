@@ -159,6 +159,8 @@ def essence(trace):
         "peak": {key: peak[key] for key in ("bytes", "dead_bytes", "predicted_bytes", "step", "phase", "device", "at")},
         "sites": sorted(site["bytes"] for site in peak["by_site"]),
         "holders": sorted(group["bytes"] for group in peak["by_holder"]),
+        "categories": [(group["name"], group["bytes"]) for group in peak["by_category"]],
+        "remarks": len(report["remarks"]),
         "kinds": [(group["name"], group["bytes"]) for group in peak["by_kind"]],
         "findings": [(finding["rule"], finding["bytes"], len(finding["items"])) for finding in report["findings"]],
         "releases": report["releases"],

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "analyzer/load/owners.h"
+
 namespace dcmt::convert {
 namespace {
 
@@ -191,6 +193,7 @@ std::string Names::without_names(std::string_view text) {
   if (one_of(text, kPublicTexts) || is_public_operator(text)) return std::string(text);
   std::string result;
   bool after_word = false;  // the word before this one was no number
+  bool after_public_node = false;
   for (std::size_t at = 0; at < text.size();) {
     if (!in_word(text[at])) {
       result += text[at++];
@@ -205,12 +208,15 @@ std::string Names::without_names(std::string_view text) {
       const bool counts = before == '[' || before == ':' || before == '#' || (before == '.' && after_word);
       const bool goes_on = end < text.size() && text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]);
       result += counts && !goes_on && word.size() < 10 ? std::string(word) : name_of(word);
-      after_word = false;
+      after_word = after_public_node = false;
     } else {
       constexpr std::string_view kCompiler = "torchinductor_";
       if (word.starts_with(kCompiler)) result += kCompiler;
-      result += one_of(word, kPublicWords) || is_public_node(word) ? std::string(word) : name_of(word);
+      const bool node = is_public_node(word);
+      const bool saved = after_public_node && text[at - 1] == '.' && word.starts_with("_saved_");
+      result += node || saved || one_of(word, kPublicWords) ? std::string(word) : name_of(word);
       after_word = true;
+      after_public_node = node;
     }
     at = end;
   }
@@ -223,7 +229,7 @@ bool is_word_of_traces(std::string_view text) {
     const std::string_view word = text.substr(0, comma);
     constexpr std::string_view kGpu = "cuda:";
     const bool gpu = word.starts_with(kGpu) && word.size() <= kGpu.size() + 3 && is_number(word.substr(kGpu.size()));
-    if (!gpu && !one_of(word, kWordsOfTraces)) return false;
+    if (!gpu && !one_of(word, kWordsOfTraces) && !one_of(word, analyzer::kRoles)) return false;
     if (comma == std::string_view::npos) return true;
     text.remove_prefix(comma + 1);
   }
