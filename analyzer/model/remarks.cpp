@@ -11,9 +11,10 @@ std::string releases_of(const analyzer::Remark& remark) {
   return counted(remark.count, "release") + " of " + counted(remark.parameters, "parameter");
 }
 
-std::string when_kept(std::int64_t steps) {
-  if (steps == 0) return " at the last reading of the memory, made after the first step";
-  return " at the peak, made " + (steps == 1 ? "in the step before" : "up to " + counted(steps, "step") + " before");
+std::string when_kept(std::int64_t steps, const std::string& round) {
+  if (steps == 0) return " at the last reading of the memory, made after the first " + round;
+  return " at the peak, made " +
+         (steps == 1 ? "in the " + round + " before" : "up to " + counted(steps, round) + " before");
 }
 
 std::string text_of(const analyzer::Remark& remark) {
@@ -35,8 +36,8 @@ std::string text_of(const analyzer::Remark& remark) {
     case RemarkKind::kUnknown:
       return releases_of(remark) + " unknown: a death or a gather may be among the records that were lost";
     case RemarkKind::kKept:
-      return remark.holder + " held " + bytes + when_kept(remark.steps) + " (" + counted(remark.count, "storage") +
-             (remark.count == 1 ? ", from " : ", most from ") + remark.place +
+      return remark.holder + " held " + bytes + when_kept(remark.steps, remark.by_calls ? "call" : "step") + " (" +
+             counted(remark.count, "storage") + (remark.count == 1 ? ", from " : ", most from ") + remark.place +
              "); whether anything reads it again is not known";
     case RemarkKind::kGrows:
       return "memory grows by " + rounded_bytes(remark.per_step.value) +

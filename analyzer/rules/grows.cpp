@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -246,16 +245,6 @@ bool has_backward(const TraceData& data) {
          });
 }
 
-/// Steps, or what stands for them; none where the program cannot be judged.
-std::optional<Rounds> rounds_of(const TraceData& data, bool& by_calls) {
-  Rounds steps(data);
-  by_calls = steps.steps() == 0;
-  if (by_calls && has_backward(data)) return std::nullopt;
-  Rounds rounds = by_calls ? Rounds::of_calls(data) : std::move(steps);
-  if (rounds.steps() < kFewestRounds) return std::nullopt;
-  return rounds;
-}
-
 std::string fix_of(const Growth& growth) {
   if (growth.by_calls) return "compute under torch.inference_mode(), or keep detached copies: .detach()";
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
@@ -269,10 +258,9 @@ std::string fix_of(const Growth& growth) {
 namespace rules {
 
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
-  bool by_calls = false;
-  const std::optional<Rounds> found = rounds_of(data, by_calls);
-  if (!found) return {};
-  const Rounds& rounds = *found;
+  const Rounds rounds = Rounds::steps_or_calls(data);
+  const bool by_calls = rounds.by_calls();
+  if (rounds.steps() < kFewestRounds || (by_calls && has_backward(data))) return {};
   std::vector<Finding> findings;
   for (auto& [name, group] : groups_of(data, rounds)) {
     // What the last rounds have made, before it is let go of.

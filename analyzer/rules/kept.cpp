@@ -55,7 +55,7 @@ bool is_plain_variable(std::string_view holder) {
 class KeptByHolder {
  public:
   KeptByHolder(const TraceData& data, const std::vector<Finding>& findings)
-      : data_(data), rounds_(data), names_(data), of_findings_(storages_of(findings)) {}
+      : data_(data), rounds_(Rounds::steps_or_calls(data)), names_(data), of_findings_(storages_of(findings)) {}
 
   [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }
 
@@ -86,6 +86,7 @@ class KeptByHolder {
       Remark remark{.kind = RemarkKind::kKept, .count = kept.storages, .bytes = kept.bytes};
       remark.holder = holder;
       remark.place = describe_site(data_, most->first);
+      remark.by_calls = rounds_.by_calls();
       if (!kept.at_reading)
         remark.steps = rounds_.steps_before(rounds_.at(peak.seq)) - rounds_.steps_before(kept.first_round);
       remarks.push_back(std::move(remark));

@@ -50,6 +50,26 @@ std::vector<Remark> kept_of(int made, const HeldOf& of, std::int64_t bytes = 100
 
 const HeldOf kAttribute = {.path = "main: metric._computed", .otherwise = true};
 
+TEST(Kept, WithoutStepsWhatEarlierCallsMadeIsSaid) {
+  TestTrace trace;
+  trace.stack = {{"serve.py", "load", 3}};
+  trace.allocate(kWeights);
+  for (int i = 0; i < 8; ++i) {
+    trace.stack = {{"serve.py", "serve", 7}};
+    const Handle input = trace.allocate(100);
+    trace.stack = {{"serve.py", "serve", 8}};
+    trace.held(trace.allocate(500), {.containers = {"main.results"}, .path = "main.results[0]"});
+    trace.drop(input);
+  }
+  const TraceData data = trace.load();
+  std::vector<Remark> remarks = analyze(data).remarks;
+  std::erase_if(remarks, [](const Remark& remark) { return remark.kind != RemarkKind::kKept; });
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_TRUE(remarks.front().by_calls);
+  EXPECT_EQ(remarks.front().holder, "main.results");
+  EXPECT_GE(remarks.front().bytes, Bytes(5 * 500));
+}
+
 TEST(Kept, WhatAnEarlierStepMadeIsSaidWithItsHolder) {
   const std::vector<Remark> remarks = kept_of(1, kAttribute);
   ASSERT_EQ(remarks.size(), 1u);

@@ -31,6 +31,7 @@ struct Remark {
   Bytes per_step = {};          ///< of kGrows
   std::string place = {};       ///< of kKept and kGrows: where most of them were made
   std::string holder = {};      ///< of kKept
+  bool by_calls = false;        ///< of kKept: the program has no steps, `steps` are calls
   std::int64_t steps = 0;       ///< of kKept: how long before the peak the first was made; 0: of the last reading
   std::int64_t seen = 0;        ///< of kGrows: storages that were there when the memory was read
 };

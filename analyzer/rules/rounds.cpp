@@ -22,7 +22,13 @@ Rounds::Rounds(const TraceData& data) {
   }
 }
 
-Rounds Rounds::of_calls(const TraceData& data) {
+Rounds Rounds::steps_or_calls(const TraceData& data) {
+  Rounds rounds(data);
+  if (rounds.steps() == 0) rounds.add_calls(data);
+  return rounds;
+}
+
+void Rounds::add_calls(const TraceData& data) {
   std::map<StackId, std::vector<Sequence>> places;
   Sequence begin, last;
   for (const Storage& storage : data.storages) {
@@ -36,13 +42,12 @@ Rounds Rounds::of_calls(const TraceData& data) {
     if (made.size() < kFewestCalls || static_cast<double>(made.back().value) < late) continue;
     if (first == nullptr || made.front() < first->front()) first = &made;
   }
-  Rounds rounds;
-  if (first == nullptr) return rounds;
+  if (first == nullptr) return;
+  by_calls_ = true;
   for (std::size_t i = 1; i < first->size(); ++i) {
-    rounds.ends_.push_back((*first)[i]);
-    rounds.until_.push_back(++rounds.steps_);
+    ends_.push_back((*first)[i]);
+    until_.push_back(++steps_);
   }
-  return rounds;
 }
 
 }  // namespace dcmt::analyzer

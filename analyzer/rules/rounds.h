@@ -15,9 +15,10 @@ class Rounds {
  public:
   /// Its steps.
   explicit Rounds(const TraceData& data);
-  /// Of a program without steps: a round ends where the program reaches the same place again, the first that it reaches
-  /// to the end of the run. None where no place is.
-  static Rounds of_calls(const TraceData& data);
+  /// Its steps; of a program without any, calls: a round ends where the program reaches the same place again, the first
+  /// that it reaches to the end of the run.
+  static Rounds steps_or_calls(const TraceData& data);
+  [[nodiscard]] bool by_calls() const { return by_calls_; }
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
   /// Steps, or calls, that have ended.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
@@ -37,11 +38,12 @@ class Rounds {
   }
 
  private:
-  Rounds() = default;
+  void add_calls(const TraceData& data);
 
   std::vector<Sequence> ends_;
   std::vector<std::int64_t> until_;
   std::int64_t steps_ = 0;
+  bool by_calls_ = false;
 };
 
 }  // namespace dcmt::analyzer
