@@ -50,7 +50,7 @@ void Graph::add_root(Root root, std::uint8_t cost) {
 
 void Graph::add_unrooted(Address address, Kind kind) {
   const NodeIndex node = node_of(address, kind);
-  if (nodes_[node].explored) return;
+  if (nodes_[node].explored || nodes_[node].cost <= kUnrootedCost) return;
   edges_.push_back({kRootNode, node, 0, Label::kRoot, 0});
   if (roots_.empty() || !roots_.back().name.empty()) roots_.emplace_back();
   edges_.back().index = static_cast<std::uint32_t>(roots_.size() - 1);

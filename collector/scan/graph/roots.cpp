@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,6 @@ constexpr std::size_t kDeepestFrame = 12;
 
 constexpr int kMostFrames = 5000;
 constexpr int kMostHandled = 100;
-constexpr std::size_t kMostCollected = 50'000'000;
 constexpr int kGenerations = 3;
 constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
 
@@ -115,7 +115,11 @@ bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Ad
       const Address head = list == kGenerations ? collector + layout.gc_permanent
                                                 : collector + layout.gc_generations + list * layout.gc_generation_size;
       Address link = memory.word(head) & ~kCollectorFlags;
-      for (std::size_t step = 0; link != 0 && link != head && step < kMostCollected; ++step) {
+      // A list that is being changed can lead round in a circle without its head: it comes back to a link that was
+      // passed after as many steps as a power of two.
+      Address passed = 0;
+      for (std::size_t step = 0; link != 0 && link != head && link != passed; ++step) {
+        if (std::has_single_bit(step)) passed = link;
         const Address object = link + kCollectorHead;
         const PythonType* type = types.python_types.type_of(memory, object);
         if (type == nullptr) break;  // the list was being changed
