@@ -1,6 +1,7 @@
 #include "analyzer/model/analysis.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -97,10 +98,9 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   }
   watch.done(0.8);
   analysis.remarks = remarks(data, analysis.releases);
-  for (const DeviceAnalysis& device : analysis.devices) {
-    const std::vector<Remark> of_device = kept(data, device.what_if.measured, analysis.findings);
-    analysis.remarks.insert(analysis.remarks.end(), of_device.begin(), of_device.end());
-  }
+  std::vector<Peak> peaks;
+  for (const DeviceAnalysis& device : analysis.devices) peaks.push_back(device.what_if.measured);
+  std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
   const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);

@@ -30,7 +30,6 @@ constexpr std::size_t kFewestAdding = 3;
 constexpr double kMostGone = 0.25;
 /// The last third of the run adds at least such a share of what a third adds on average.
 constexpr double kStillAdds = 0.4;
-constexpr std::string_view kSavedForBackward = "saved for backward";  ///< a role, as the recorder names it
 
 struct Living {
   const Storage* storage = nullptr;

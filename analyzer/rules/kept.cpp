@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -78,9 +79,10 @@ class KeptByHolder {
     }
   }
 
-  [[nodiscard]] std::vector<Remark> remarks(const Peak& peak) const {
+  /// Of what was added since the last call.
+  [[nodiscard]] std::vector<Remark> remarks(const Peak& peak) {
     std::vector<Remark> remarks;
-    for (const auto& [holder, kept] : kept_) {
+    for (const auto& [holder, kept] : std::exchange(kept_, {})) {
       if (static_cast<double>(kept.bytes.value) < kLeastShare * static_cast<double>(peak.bytes.value)) continue;
       const auto most = std::ranges::max_element(kept.made, {}, [](const auto& each) { return each.second; });
       Remark remark{.kind = RemarkKind::kKept, .count = kept.storages, .bytes = kept.bytes};
@@ -112,15 +114,20 @@ class KeptByHolder {
 
 }  // namespace
 
-std::vector<Remark> kept(const TraceData& data, const Peak& peak, const std::vector<Finding>& findings) {
+std::vector<Remark> kept(const TraceData& data, const std::vector<Peak>& peaks, const std::vector<Finding>& findings) {
   // Without a reading of the memory no holder has a name.
-  if (!peak.seq.valid() || data.owners.scans.empty()) return {};
-  KeptByHolder kept(data, findings);
-  kept.add(live_blocks(data, peak.device, peak.seq), kept.round_at(peak.seq), false);
+  if (data.owners.scans.empty()) return {};
   // Later than that a program takes itself apart.
   const Sequence read = data.owners.scans.back().from;
-  kept.add(live_blocks(data, peak.device, read), kept.round_at(read) + 1, true);
-  return kept.remarks(peak);
+  KeptByHolder kept(data, findings);
+  std::vector<Remark> remarks;
+  for (const Peak& peak : peaks) {
+    if (!peak.seq.valid()) continue;
+    kept.add(live_blocks(data, peak.device, peak.seq), kept.round_at(peak.seq), false);
+    kept.add(live_blocks(data, peak.device, read), kept.round_at(read) + 1, true);
+    std::ranges::move(kept.remarks(peak), std::back_inserter(remarks));
+  }
+  return remarks;
 }
 
 }  // namespace dcmt::analyzer

@@ -14,6 +14,8 @@ namespace dcmt::analyzer {
 /// most bytes first, at most three. Parameters, gradients, states of optimizers, buffers, what autograd saved and what
 /// releases are judged by do not count, nor what the first step made, nor what a finding has, nor at the last
 /// reading what a plain variable has. Whether anything reads the storages again is not known.
-[[nodiscard]] std::vector<Remark> kept(const TraceData& data, const Peak& peak, const std::vector<Finding>& findings);
+/// Of each peak, which is that of one device, in their order.
+[[nodiscard]] std::vector<Remark> kept(const TraceData& data, const std::vector<Peak>& peaks,
+                                       const std::vector<Finding>& findings);
 
 }  // namespace dcmt::analyzer

@@ -141,8 +141,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   // The second reading of Python's objects was made before the search, so it is older than what the search has read.
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
-  PythonText fresh_text(fresh, types);
-  SecondReading second(naming.graph, fresh, types, named_roots(fresh, types, fresh_text, runtime, nullptr));
+  SecondReading second(naming.graph, fresh, types, runtime, nullptr);
   for (HeldStorage& held : census.storages) {
     const bool lives = still_lives(held, fresh, types.torch);
     for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh, second)) {
@@ -243,10 +242,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   census.until_second = seconds();
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> fresh_source, state_->source());
   Mirror fresh(*fresh_source);
-  PythonText fresh_text(fresh, types);
-  const std::vector<NamedRoot> roots_now = named_roots(fresh, types, fresh_text, state_->versions.runtime, own);
-  Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph), SecondReading(graph, fresh, types, roots_now),
-                ContainerSearch(graph, types.names)};
+  Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
+                SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
   Owners owners(graph, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : owners.storages()) {

@@ -104,14 +104,6 @@ Outcome run(std::uint64_t seed, const std::string& /*folder*/) {
   return gate::baseline_text(*baseline).empty() ? wrong("nothing was written") : Outcome::kDone;
 }
 
-Outcome run_caught(std::uint64_t seed, const std::string& folder) {
-  try {
-    return run(seed, folder);
-  } catch (const std::exception& error) {
-    return wrong(std::string("an exception: ") + error.what());
-  }
-}
-
 }  // namespace
 
-int main(int argc, char** argv) { return fuzz::fuzz_main(argc, argv, "read", run_caught); }
+int main(int argc, char** argv) { return fuzz::fuzz_main(argc, argv, "read", run); }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <limits>
 
@@ -18,13 +19,21 @@ constexpr unsigned kDeadlineSeconds = 30;
 
 using Run = std::function<Outcome(std::uint64_t seed, const std::string& folder)>;
 
+Outcome run_caught(const Run& run, std::uint64_t seed, const std::string& folder) {
+  try {
+    return run(seed, folder);
+  } catch (const std::exception& error) {
+    return wrong(std::string("an exception: ") + error.what());
+  }
+}
+
 /// Runs one seed in a child; returns what became of it.
 Outcome run_apart(const Run& run, std::uint64_t seed, const std::string& folder) {
   std::filesystem::create_directory(folder);
   const pid_t child = fork();
   if (child == 0) {
     alarm(kDeadlineSeconds);
-    const Outcome outcome = run(seed, folder);
+    const Outcome outcome = run_caught(run, seed, folder);
     std::fflush(nullptr);
     _exit(static_cast<int>(outcome));
   }

@@ -22,7 +22,7 @@ Outcome wrong(const std::string& why);
 ///   PROGRAM [--seed FIRST] (--runs N | --seconds S)
 ///
 /// @param done  what kDone is called in the last line
-/// @return the program's exit code: 1 if a run failed, crashed or hung, 2 for wrong arguments
+/// @return the program's exit code: 1 if a run failed, threw, crashed or hung, 2 for wrong arguments
 int fuzz_main(int argc, char** argv, const std::string& done,
               const std::function<Outcome(std::uint64_t seed, const std::string& folder)>& run);
 

@@ -1,13 +1,14 @@
 #include "collector/scan/graph/confirm.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dcmt::scan {
 
-SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types,
-                             const std::vector<NamedRoot>& roots)
+SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own)
     : graph_(graph), objects_(memory, types) {
-  for (const NamedRoot& each : roots) roots_.insert(each.root);
+  PythonText text(memory, types);
+  for (NamedRoot& each : named_roots(memory, types, text, runtime, own)) roots_.insert(std::move(each.root));
 }
 
 bool SecondReading::confirms(std::span<const EdgeIndex> way) {

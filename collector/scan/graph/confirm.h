@@ -14,9 +14,8 @@ namespace dcmt::scan {
 /// Not thread-safe. Every object is read at most once more.
 class SecondReading {
  public:
-  /// `memory` must not have been read from before, `roots` are those that it has now; `types` is the one of the first
-  /// reading.
-  SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, const std::vector<NamedRoot>& roots);
+  /// `memory` must not have been read from before; the others are those of the first reading, as of named_roots().
+  SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own);
 
   /// Whether its root is still one, and each object of the way still refers to the next one in the same way. A frame
   /// that has ended keeps its variables in memory until another one overwrites them.
