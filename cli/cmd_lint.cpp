@@ -18,10 +18,10 @@
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/lint_text.h"
-#include "cli/scratch_folder.h"
 #include "cli/undeleted_names.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "trace/base/printable.h"
+#include "trace/base/scratch_folder.h"
 
 namespace dcmt::cli {
 namespace {

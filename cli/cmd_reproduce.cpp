@@ -25,9 +25,9 @@
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/reproduce_text.h"
-#include "cli/scratch_folder.h"
 #include "cli/story_program.h"
 #include "collector/recorder/job/run.h"
+#include "trace/base/scratch_folder.h"
 
 namespace dcmt::cli {
 namespace {

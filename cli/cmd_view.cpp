@@ -15,7 +15,7 @@ namespace dcmt::cli {
 namespace {
 
 struct Options {
-  std::string path, picture, facts, at, select, by, size, theme;
+  std::string path, compare, picture, facts, at, select, by, size, theme;
 };
 
 /// Becomes the viewer: its exit code is this command's.
@@ -25,6 +25,7 @@ int view(const Options& options) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.push_back(name + ("=" + value));
   };
+  add("--compare", options.compare);
   add("--picture", options.picture);
   add("--facts", options.facts);
   add("--at", options.at);
@@ -51,7 +52,10 @@ int view(const Options& options) {
 void add_view_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("view", "The timeline of a trace in a window");
   auto options = std::make_shared<Options>();
-  command->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them");
+  command->add_option("PATH", options->path,
+                      "A trace (*.dcmt), a memory snapshot of torch, or a folder of a run's traces");
+  command->add_option("--compare", options->compare,
+                      "An earlier trace, or a run's folder, to show beside it: what differs, and what explains it");
   command->add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");
   command->add_option("--facts", options->facts, "Write what the window shows as JSON and end");
   command->add_option("--at", options->at,
@@ -63,9 +67,11 @@ void add_view_command(CLI::App& app, int& exit_code) {
   command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");
   command->footer(
       "Examples:\n"
-      "  dc-memtrace view out/                                    the first rank of a run\n"
+      "  dc-memtrace view out/                                    the ranks of a run, the first one open\n"
+      "  dc-memtrace view out-new/ --compare out-old/             two runs on one axis of steps\n"
       "  dc-memtrace view out/rank0.dcmt --select finding:1       what a finding is about\n"
-      "  dc-memtrace view out/rank0.dcmt --picture peak.png       a picture for an issue");
+      "  dc-memtrace view out/rank0.dcmt --picture peak.png       a picture for an issue\n"
+      "Exit codes: 0 fine, 2 usage, or no such moment, finding or storage, 3 bad input, 5 nothing to compare");
   command->callback([options, &exit_code] { exit_code = view(*options); });
 }
 

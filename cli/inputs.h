@@ -9,7 +9,7 @@
 #include "analyzer/load/trace_data.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/ranks/rank_facts.h"
-#include "cli/scratch_folder.h"
+#include "trace/base/scratch_folder.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
 
@@ -33,9 +33,10 @@ struct OpenedTrace {
 /// Every *.dcmt in the folder, by name; empty if there is none. Fails with kBadInput if the folder cannot be read.
 Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
 
-/// Opens every trace that `paths` name: a file is a trace or a memory snapshot of torch, a folder stands for every *.dcmt in it. A folder whose
-/// recorder died is finished first. Traces come in the order of the paths, within a folder by rank, then name. With
-/// `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or nothing is left.
+/// Opens every trace that `paths` name: a file is a trace or a memory snapshot of torch, a folder stands for every
+/// *.dcmt in it. A folder whose recorder died is finished first. Traces come in the order of the paths, within a folder
+/// by rank, then name. With `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or
+/// nothing is left.
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
 /// Reads a trace and analyzes it.

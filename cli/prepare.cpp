@@ -17,10 +17,10 @@
 #include "cli/child_output.h"
 #include "cli/doctor.h"
 #include "cli/installation.h"
-#include "cli/scratch_folder.h"
 #include "cli/text.h"
 #include "collector/recorder/job/run.h"
 #include "trace/base/build_id.h"
+#include "trace/base/scratch_folder.h"
 
 namespace dcmt::cli {
 namespace {

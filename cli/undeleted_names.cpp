@@ -5,7 +5,7 @@
 
 #include "cli/child_output.h"
 #include "cli/installation.h"
-#include "cli/scratch_folder.h"
+#include "trace/base/scratch_folder.h"
 
 namespace dcmt::cli {
 namespace {

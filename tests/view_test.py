@@ -20,6 +20,8 @@ pytestmark = pytest.mark.skipif(not VIEW.exists(), reason="built without Qt: the
 
 def converted(name: str, folder: pathlib.Path) -> pathlib.Path:
     trace = folder / f"{name}.dcmt"
+    if trace.exists():
+        return trace
     result = recorded.tool("convert", SNAPSHOTS / f"snapshot_{name}.pickle", "--to", "trace", "-o", trace)
     assert result.returncode == 0, result.stderr
     return trace
@@ -124,6 +126,59 @@ def test_a_picture_needs_no_display(run: pathlib.Path, tmp_path: pathlib.Path) -
         header = picture.read_bytes()[:24]
         assert header[:8] == b"\x89PNG\r\n\x1a\n"
         assert f"{int.from_bytes(header[16:20], 'big')}x{int.from_bytes(header[20:24], 'big')}" == size
+
+
+def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for rank in range(3):
+        copy = folder / f"rank{rank}.dcmt"
+        copy.write_bytes(run.read_bytes())
+        with sqlite3.connect(copy) as database:
+            database.execute("DELETE FROM meta WHERE key IN ('rank', 'world_size')")
+            database.execute("INSERT INTO meta (key, value) VALUES ('rank', ?), ('world_size', 3)", [rank])
+            if rank == 2:  # the same run, but a block of it was larger
+                database.execute("UPDATE block SET bytes = bytes + 100000000 WHERE rowid = (SELECT min(rowid) FROM block)")
+    shown = recorded.tool("show", "ranks", folder, "--json")
+    assert shown.returncode == 0, shown.stderr
+    ranks = json.loads(shown.stdout)
+    facts = view(folder)
+    assert [(int(row[0]), number(row[2])) for row in facts["panels"]["ranks"]] == [
+        (rank["rank"], rank["devices"][0]["peak_bytes"]) for rank in ranks["ranks"]]
+    sides = {number(row[1].split(" on ")[0]) for row in facts["panels"]["rank_differences"] if row[0] == "peak"}
+    assert sides == {side["bytes"] for side in ranks["memory"]["peaks"]} and len(sides) == 2
+    assert ["stands out", "rank 2: peak"] in facts["panels"]["rank_differences"]
+    assert facts["rank_curves"]["current"] == 0
+    for rank, row in zip(ranks["ranks"], facts["rank_curves"]["rows"], strict=True):
+        if rank["rank"] != 2:  # whose stored curve was made before the change
+            assert max(row["columns"]) == rank["devices"][0]["peak_bytes"]
+
+
+def test_a_comparison_equals_diff(run: pathlib.Path, folder: pathlib.Path) -> None:
+    result = recorded.tool("run", "-o", folder / "numbers", "--", recorded.sys.executable,
+                           recorded.ROOT / "samples" / "growing_list" / "train.py", "--numbers")
+    assert result.returncode == 0, result.stderr
+    (other,) = (folder / "numbers").glob("*.dcmt")
+    difference = json.loads(recorded.tool("diff", other, run, "--json").stdout)["differences"][0]
+    rows = view(run, "--compare", other)["panels"]["comparison"]
+    numbers = [row for row in rows if not row[0].startswith((" ", "finding", "peak of step")) and row[1]]
+    assert [(row[0], int(row[1].replace(",", ""))) for row in numbers] == [
+        (each["name"], each["change"]) for each in difference["numbers"]]
+    steps = {row[0]: [int(cell.replace(",", "")) for cell in row[4:6]] for row in rows if row[0].startswith("peak of step")}
+    assert steps == {f"peak of step {each['step']}": [each["before_bytes"], each["after_bytes"]] for each in difference["steps"]}
+    lines = [row for row in rows if row[0].startswith(" ")]
+    assert len(lines) == sum(len(each["lines"]) for each in difference["numbers"]) > 0
+
+
+def test_a_memory_snapshot_is_opened_directly(folder: pathlib.Path) -> None:
+    pickle = SNAPSHOTS / "snapshot_whole.pickle"
+    facts = folder / "pickle.json"
+    result = recorded.tool("view", pickle, "--facts", facts)
+    assert (result.returncode, result.stderr) == (0, "")
+    direct = json.loads(facts.read_text())
+    by_trace = view(converted("whole", folder))
+    assert direct["timeline"]["columns"] == by_trace["timeline"]["columns"]
+    assert direct["panels"]["live"] == by_trace["panels"]["live"]
 
 
 def bad_traces(folder: pathlib.Path, run: pathlib.Path) -> dict[str, pathlib.Path]:

@@ -11,6 +11,7 @@ using W = MainWindow;
 
 constexpr Command kCommands[] = {
     {"File", "Open a trace …", "Ctrl+O", &W::choose_trace},
+    {"File", "Compare with an earlier trace …", "Ctrl+D", &W::choose_other},
     {"File", "Reload", "F5", &W::reload},
     {"File", "Save the picture …", "Ctrl+E", &W::choose_picture},
     {"File", "Quit", "Ctrl+Q", &W::quit},
@@ -27,6 +28,7 @@ constexpr Command kCommands[] = {
     {"View", "Time or events as the axis", "T", &W::toggle_axis, true},
     {"View", "Stack the area by the next grouping", "C", &W::next_grouping, true},
     {"View", "Next device", "Ctrl+Shift+D", &W::next_device},
+    {"View", "Next trace of the run", "R", &W::next_trace, true},
     {"Go", "Next finding", "N", &W::next_finding, true},
     {"Go", "Previous finding", "Shift+N", &W::previous_finding, true},
     {"Go", "Peak", "P", &W::go_to_peak, true},
@@ -47,6 +49,8 @@ constexpr Command kCommands[] = {
     {"Panels", "Go to the story", "3", &W::show_story, true},
     {"Panels", "Go to the live set", "4", &W::show_live_set, true},
     {"Panels", "Go to the timeline", "5", &W::show_timeline, true},
+    {"Panels", "Go to the ranks", "6", &W::show_ranks, true},
+    {"Panels", "Go to the comparison", "7", &W::show_comparison, true},
     {"Panels", "Next pane", "F6", &W::next_pane},
     {"Panels", "Hide or show the panels", "Q", &W::toggle_panels, true},
     {"Help", "All commands", "Ctrl+Shift+P", &W::show_palette},

@@ -8,6 +8,8 @@
 
 #include "gui/app/main_window.h"
 #include "gui/models/words.h"
+#include "gui/widgets/strip_chart.h"
+#include "gui/widgets/strip_panel.h"
 #include "gui/widgets/timeline.h"
 
 namespace dcmt::gui {
@@ -70,6 +72,22 @@ QJsonObject timeline_json(const load::DeviceTimeline& device, const scene::Facts
   return {{"chart", json_of(facts.chart)}, {"texts", texts}, {"bars", bars}, {"columns", columns}};
 }
 
+QJsonObject strips_json(StripChart& chart) {
+  const scene::StripFacts& facts = chart.facts();
+  QJsonArray texts;
+  for (const scene::TextOf& text : facts.texts)
+    texts.append(QJsonObject{{"box", json_of(text.box)}, {"text", words::text(text.text)}});
+  QJsonArray rows;
+  for (std::size_t i = 0; i < facts.rows.size(); ++i) {
+    QJsonArray columns;
+    for (const std::int64_t value : facts.columns[i]) columns.append(number(value));
+    rows.append(QJsonObject{{"box", json_of(facts.rows[i])}, {"columns", columns}});
+  }
+  QJsonObject json{{"chart", json_of(facts.chart)}, {"texts", texts}, {"rows", rows}};
+  if (chart.current()) json["current"] = number(static_cast<std::int64_t>(*chart.current()));
+  return json;
+}
+
 }  // namespace
 
 bool write_picture(MainWindow& window, const QString& path) { return window.grab().save(path, "PNG"); }
@@ -88,6 +106,8 @@ bool write_facts(MainWindow& window, const QString& path) {
       document["moment_seq"] = number(device.sequence_of(*moment).value);
     if (device.shown() != nullptr) document["without_peak_bytes"] = number(device.shown()->peak.value);
   }
+  if (window.ranks() != nullptr) document["rank_curves"] = strips_json(window.rank_panel().chart());
+  if (window.comparison() != nullptr) document["comparison_curves"] = strips_json(window.compare_panel().chart());
   QJsonObject panels;
   for (const auto& [name, model] : window.tables()) panels[name] = json_of(*model);
   document["panels"] = panels;

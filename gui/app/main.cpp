@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include "gui/app/export.h"
 #include "gui/app/main_window.h"
@@ -22,7 +23,7 @@ constexpr int kUsage = 2;
 constexpr int kBadInput = 3;
 
 struct Options {
-  QString trace, picture, facts, at, select, by, theme;
+  QString trace, compare, picture, facts, at, select, by, theme;
   QSize size{1600, 1000};
 
   [[nodiscard]] bool headless() const { return !picture.isEmpty() || !facts.isEmpty(); }
@@ -38,9 +39,11 @@ int read_options(const QStringList& words, Options& options) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
       "The timeline of a trace: what was allocated, what of it is dead but held, and who holds it.\n\n"
-      "Exit codes: 0 fine, 2 usage, 3 bad input.");
-  parser.addPositionalArgument(QStringLiteral("TRACE"), QStringLiteral("A trace (*.dcmt), or a folder of them"),
-                               QStringLiteral("[TRACE]"));
+      "Exit codes: 0 fine, 2 usage, 3 bad input, 5 nothing to compare.");
+  parser.addPositionalArgument(
+      QStringLiteral("TRACE"),
+      QStringLiteral("A trace (*.dcmt), a memory snapshot of torch, or a folder of a run's traces"),
+      QStringLiteral("[TRACE]"));
   const QCommandLineOption help = parser.addHelpOption();
   const QCommandLineOption version = parser.addVersionOption();
   const QCommandLineOption picture("picture", "Write a picture (PNG) of the window and end", "FILE");
@@ -54,7 +57,8 @@ int read_options(const QStringList& words, Options& options) {
                               "GROUPING");
   const QCommandLineOption size("size", "Of the window, 1600x1000 by default", "WIDTHxHEIGHT");
   const QCommandLineOption theme("theme", "light or dark; by default the desktop's", "THEME");
-  parser.addOptions({picture, facts, at, select, by, size, theme});
+  const QCommandLineOption compare("compare", "An earlier trace, or a run's folder, to show beside it", "TRACE");
+  parser.addOptions({picture, facts, at, select, by, compare, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(version)) parser.showVersion();
@@ -66,6 +70,7 @@ int read_options(const QStringList& words, Options& options) {
   options.at = parser.value(at);
   options.select = parser.value(select);
   options.by = parser.value(by);
+  options.compare = parser.value(compare);
   options.theme = parser.value(theme);
   if (parser.isSet(size)) {
     const QStringList parts = parser.value(size).split(QLatin1Char('x'));
@@ -157,7 +162,11 @@ int run(QApplication& app, const Options& options) {
   if (options.headless()) {
     QObject::connect(&window, &MainWindow::failed, &app,
                      [](const QString& why, int exit_code) { QApplication::exit(say(why, exit_code)); });
-    QObject::connect(&window, &MainWindow::opened, &app, [&] {
+    QObject::connect(&window, &MainWindow::settled, &app, [&, compared = false]() mutable {
+      if (!options.compare.isEmpty() && !std::exchange(compared, true)) {
+        window.compare_with(options.compare);
+        return;
+      }
       QTimer::singleShot(0, &window, [&] { QApplication::exit(write_files(window, options)); });
     });
   }
@@ -173,6 +182,7 @@ int run(QApplication& app, const Options& options) {
           if (!options.at.isEmpty()) window.show_moment(options.at);
           if (!options.by.isEmpty()) window.group_by(options.by);
           if (!options.select.isEmpty()) window.select(options.select);
+          if (!options.compare.isEmpty()) window.compare_with(options.compare);
         },
         Qt::SingleShotConnection);
   }

@@ -8,7 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "gui/load/comparison.h"
+#include "gui/load/file_stamp.h"
+#include "gui/load/ranks.h"
+#include "gui/models/background.h"
 #include "gui/models/finding_model.h"
+#include "gui/models/follower.h"
 #include "gui/models/opener.h"
 #include "gui/models/selection.h"
 #include "gui/models/what_if.h"
@@ -17,11 +22,12 @@ class QComboBox;
 class QDockWidget;
 class QLabel;
 class QProgressBar;
-class QTableView;
 class QToolButton;
 
 namespace dcmt::gui {
 
+class StripPanel;
+class TableView;
 class Timeline;
 
 class MainWindow : public QMainWindow {
@@ -31,8 +37,11 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  /// A trace or a folder of them; of a folder the first is shown. What is open stays until the new one is there.
+  /// A trace, a memory snapshot of torch, or a folder of traces; of a folder the first is shown, and all of them beside
+  /// each other. What is open stays until the new one is there.
   void open(const QString& path);
+  /// Another trace, or a run's folder, beside the one that is open. Empty: it is being read; else why not.
+  QString compare_with(const QString& path);
   /// A moment as `show live --at` has it: "peak", "end", "step:7", a mark's name, a sequence number. Empty: it is there
   /// now; else why not.
   QString show_moment(const QString& at);
@@ -50,11 +59,17 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] std::vector<std::pair<QString, const TableModel*>> tables() const;
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] QString message() const;
+  [[nodiscard]] StripPanel& rank_panel() { return *rank_panel_; }
+  [[nodiscard]] StripPanel& compare_panel() { return *compare_panel_; }
+  [[nodiscard]] const load::Ranks* ranks() const { return ranks_.get(); }
+  [[nodiscard]] const load::Comparison* comparison() const { return comparison_.get(); }
+  [[nodiscard]] Follower& follower() { return follower_; }
   /// Milliseconds after the window was made: something of a trace was seen, all of it was there. -1: not yet.
   [[nodiscard]] std::pair<qint64, qint64> timing() const { return {first_paint_ms_, complete_ms_}; }
 
   // The commands (commands.cpp).
   void choose_trace();
+  void choose_other();
   void reload();
   void choose_picture();
   void quit();
@@ -71,6 +86,7 @@ class MainWindow : public QMainWindow {
   void toggle_axis();
   void next_grouping();
   void next_device();
+  void next_trace();
   void next_finding();
   void previous_finding();
   void go_to_peak();
@@ -91,6 +107,8 @@ class MainWindow : public QMainWindow {
   void show_story();
   void show_live_set();
   void show_timeline();
+  void show_ranks();
+  void show_comparison();
   void next_pane();
   void toggle_panels();
   void show_palette();
@@ -100,6 +118,8 @@ class MainWindow : public QMainWindow {
   void opened();
   void failed(const QString& why, int exit_code);
   void what_if_shown();
+  /// Everything that was asked for is shown: the trace, its ranks, the comparison.
+  void settled();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -109,9 +129,21 @@ class MainWindow : public QMainWindow {
   void make_panels();
   void make_actions();
   QDockWidget* add_panel(const QString& title, QWidget* widget, Qt::DockWidgetArea area);
-  QTableView* add_table(TableModel& model, const QString& name);
+  void add_strip_panels();
+  void open_file(int index);
   void show_session(const SessionPointer& session);
+  void follow_session(const SessionPointer& session);
+  void put_in(const SessionPointer& session);
+  void show_facts_of_run();
+  void read_ranks();
+  void read_again();
+  void mark_moment_of_ranks();
+  void raise_strips(QDockWidget* dock);
+  void settle();
+  /// The moment at which the step that is the n-th to end has its peak.
+  void show_step(std::size_t index);
   void show_device(int index);
+  void put_device(int index, bool follow);
   void show_selected();
   void show_live();
   void show_grouping();
@@ -129,21 +161,34 @@ class MainWindow : public QMainWindow {
   std::size_t device_ = 0;
   std::vector<scene::LifetimeId> matches_;
   std::size_t match_ = 0;
-  std::string path_;  ///< what was opened last
+  std::string path_;       ///< what was opened last
+  std::string file_;       ///< of the session
+  load::FileStamp stamp_;  ///< of what is being opened, from before it is read
+  QElapsedTimer reading_;
+  std::shared_ptr<const load::Ranks> ranks_;
+  std::shared_ptr<const load::Comparison> comparison_;
+  std::vector<std::string> rank_files_;  ///< that `ranks_` is of, or is being read of
   Opener opener_;
+  Background rank_work_, compare_work_, follow_work_;
+  Follower follower_;
   WhatIf what_if_;
   Selection selection_;
 
   FindingModel findings_;
-  TableModel facts_, story_, live_;
+  TableModel facts_, story_, live_, ranks_table_, rank_differences_, difference_;
   Timeline* timeline_ = nullptr;
-  QTableView *finding_table_ = nullptr, *fact_table_ = nullptr, *story_table_ = nullptr, *live_table_ = nullptr;
-  QDockWidget *finding_panel_ = nullptr, *fact_panel_ = nullptr, *story_panel_ = nullptr, *live_panel_ = nullptr;
+  TableView *finding_table_ = nullptr, *fact_table_ = nullptr, *story_table_ = nullptr, *live_table_ = nullptr;
+  QDockWidget *finding_panel_ = nullptr, *fact_panel_ = nullptr, *story_panel_ = nullptr, *live_panel_ = nullptr,
+              *ranks_dock_ = nullptr, *compare_dock_ = nullptr;
+  StripPanel *rank_panel_ = nullptr, *compare_panel_ = nullptr;
   QComboBox *devices_ = nullptr, *traces_ = nullptr, *groupings_ = nullptr, *live_by_ = nullptr;
   QLabel *live_title_ = nullptr, *status_ = nullptr, *headline_ = nullptr;
   QWidget* legend_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QToolButton* cancel_ = nullptr;
 };
+
+/// By what the area can be stacked: what does not change while a block lives.
+[[nodiscard]] const std::vector<analyzer::GroupName>& area_groupings();
 
 }  // namespace dcmt::gui

@@ -23,11 +23,15 @@ struct Session {
   std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
 };
 
-/// The traces that a path names: itself, or every *.dcmt of a folder, by name. kBadInput if there is none.
+/// The traces that a path names: itself, or every *.dcmt of a folder, by name, in which numbers count as such.
+/// kBadInput if there is none.
 Expected<std::vector<std::string>> traces_of(const std::string& path);
 
-/// Reads and analyzes a trace. The file is closed afterwards. Fails with kBadInput for what is no trace, is damaged or
-/// newer than this build, with kStopped as `watch` says.
+/// The rank that a trace says it is of; -1: none. Fails as open_session().
+Expected<std::int64_t> rank_of(const std::string& path);
+
+/// Reads and analyzes a trace, or a memory snapshot of torch as one. The file is closed afterwards. Fails with
+/// kBadInput for what is no trace, is damaged or newer than this build, with kStopped as `watch` says.
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::gui::load

@@ -13,22 +13,27 @@ void WhatIf::ask(SessionPointer session, std::size_t device, std::vector<std::in
   if (!busy_) start();
 }
 
+void WhatIf::drop() {
+  ++number_;
+  next_.reset();
+}
+
 void WhatIf::start() {
   busy_ = true;
-  thread_ = std::jthread([this, question = *std::exchange(next_, std::nullopt)] {
+  thread_ = std::jthread([this, number = number_, question = *std::exchange(next_, std::nullopt)] {
     WithoutPointer without = question.session->devices[question.device]->without(question.findings);
     QMetaObject::invokeMethod(
-        this, [this, without] { finish(without); }, Qt::QueuedConnection);
+        this, [this, number, without] { finish(number, without); }, Qt::QueuedConnection);
   });
 }
 
-void WhatIf::finish(const WithoutPointer& without) {
+void WhatIf::finish(int number, const WithoutPointer& without) {
   if (next_) {
     start();
     return;
   }
   busy_ = false;
-  emit found(without);
+  if (number == number_) emit found(without);
 }
 
 }  // namespace dcmt::gui

@@ -21,13 +21,15 @@ class WhatIf : public QObject {
 
   /// The session stays alive until the work is done.
   void ask(SessionPointer session, std::size_t device, std::vector<std::int64_t> findings);
+  /// What was asked is not answered: something else is shown.
+  void drop();
 
  signals:
   void found(dcmt::gui::WithoutPointer without);
 
  private:
   void start();
-  void finish(const WithoutPointer& without);
+  void finish(int number, const WithoutPointer& without);
 
   struct Question {
     SessionPointer session;
@@ -37,6 +39,7 @@ class WhatIf : public QObject {
   std::optional<Question> next_;  ///< asked while a thread is busy
   std::jthread thread_;
   bool busy_ = false;
+  int number_ = 0;  ///< of what is shown: older answers are dropped
 };
 
 }  // namespace dcmt::gui

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "gui/models/words.h"
-#include "gui/scene/colors.h"
+#include "gui/widgets/picture.h"
 
 namespace dcmt::gui {
 
@@ -61,8 +61,7 @@ void Legend::changeEvent(QEvent* event) {
 
 void Legend::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
-  const bool dark = palette().color(QPalette::Window).lightness() < palette().color(QPalette::WindowText).lightness();
-  const scene::Theme& theme = dark ? scene::kDark : scene::kLight;
+  const scene::Theme& theme = theme_of(palette());
   const int square = fontMetrics().height() * 2 / 3;
   for (const Entry& entry : entries_) {
     const QRect color(entry.box.x(), entry.box.y() + (entry.box.height() - square) / 2, square, square);

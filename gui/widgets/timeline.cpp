@@ -11,16 +11,13 @@
 #include <cmath>
 
 #include "gui/models/words.h"
+#include "gui/widgets/picture.h"
 
 namespace dcmt::gui {
 namespace {
 
 constexpr int kDragFrom = 4;  // pixels; less is a click
 constexpr double kNotch = 1.25;
-
-bool is_dark(const QPalette& palette) {
-  return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
-}
 
 std::int64_t now_ms() { return QDateTime::currentMSecsSinceEpoch(); }
 
@@ -53,6 +50,20 @@ void Timeline::show_device(load::DeviceTimeline* device) {
     view_.emplace(device_->recording(), scene::better_axis(device_->recording()));
     history_.add(*view_, 0);
   }
+  refresh();
+}
+
+void Timeline::follow_device(load::DeviceTimeline* device) {
+  const std::optional<scene::View> before = view_;
+  const int rows = rows_->value();
+  show_device(device);
+  if (!before || device_ == nullptr) return;
+  view_->set_axis(device_->recording(), before->axis());
+  if (!before->whole()) view_->show(before->from(), before->to());
+  history_.clear();
+  history_.add(*view_, 0);
+  draw();  // so that there are rows to scroll to
+  rows_->setValue(rows);
   refresh();
 }
 
@@ -203,26 +214,19 @@ const scene::Facts& Timeline::facts() {
   return painter_.facts();
 }
 
-QFont Timeline::text_font() const {
-  QFont scaled = font();
-  const int pixels = QFontInfo(font()).pixelSize();
-  scaled.setPixelSize(std::max(8, static_cast<int>(std::lround(pixels * devicePixelRatioF()))));
-  return scaled;
-}
-
 void Timeline::measure(const QFontMetrics& metrics) {
   const double ratio = devicePixelRatioF();
   look_.width = std::max(1, static_cast<int>((width() - rows_->sizeHint().width()) * ratio));
   look_.height = std::max(1, static_cast<int>(height() * ratio));
   look_.text_height = metrics.height();
-  look_.theme = is_dark(palette()) ? &scene::kDark : &scene::kLight;
+  look_.theme = &theme_of(palette());
   look_.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
 }
 
 void Timeline::draw() {
   if (!dirty_ || device_ == nullptr) return;
   dirty_ = false;
-  const QFontMetrics metrics(text_font());
+  const QFontMetrics metrics(display_font(*this));
   measure(metrics);
   look_.scroll = rows_->value();
   look_.range = range_;
@@ -243,7 +247,7 @@ void Timeline::paintEvent(QPaintEvent* /*event*/) {
     return;
   }
   if (device_ == nullptr) {
-    const QFontMetrics metrics(text_font());
+    const QFontMetrics metrics(display_font(*this));
     measure(metrics);
     raster_.begin(look_.width, look_.height, look_.theme->background);
     scene::draw_overview(*overview_, look_, doing_.toStdString(), raster_);
@@ -251,17 +255,7 @@ void Timeline::paintEvent(QPaintEvent* /*event*/) {
     draw();
   }
   if (!std::exchange(painted_, true)) emit first_painted();
-  const double ratio = devicePixelRatioF();
-  QImage image(reinterpret_cast<const uchar*>(raster_.pixels().data()), raster_.width(), raster_.height(),
-               raster_.width() * 4, QImage::Format_RGB32);
-  painter.scale(1 / ratio, 1 / ratio);
-  painter.drawImage(0, 0, image);
-  painter.setFont(text_font());
-  for (const scene::Raster::Text& text : raster_.texts()) {
-    painter.setPen(QColor(QRgb(text.color)));
-    painter.drawText(QRect(text.box.x, text.box.y, text.box.width + 2, text.box.height),
-                     Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, words::text(text.text));
-  }
+  paint_picture(painter, raster_, display_font(*this), devicePixelRatioF());
   if (hasFocus()) {
     painter.setPen(palette().color(QPalette::Highlight));
     painter.drawRect(0, 0, look_.width - 1, look_.height - 1);

@@ -26,6 +26,8 @@ class Timeline : public QWidget {
 
   /// nullptr: nothing is shown. The session must outlive it or be replaced first.
   void show_device(load::DeviceTimeline* device);
+  /// Another reading of the same trace, which may have grown: what is seen stays, and the whole run stays the whole.
+  void follow_device(load::DeviceTimeline* device);
   [[nodiscard]] load::DeviceTimeline* device() const { return device_; }
   /// Until there is a device.
   void show_overview(std::shared_ptr<const scene::Overview> overview, const QString& doing);
@@ -86,7 +88,6 @@ class Timeline : public QWidget {
   [[nodiscard]] double share_at(double x) const;
   [[nodiscard]] QPoint device_point(const QPointF& at) const;
   [[nodiscard]] QString text_at(const QPoint& at) const;
-  [[nodiscard]] QFont text_font() const;
 
   load::DeviceTimeline* device_ = nullptr;
   std::shared_ptr<const scene::Overview> overview_;

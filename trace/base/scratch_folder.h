@@ -1,11 +1,11 @@
-// A folder for what a command needs in files while it runs.
+// A folder for what is needed in files while a program runs.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-namespace dcmt::cli {
+namespace dcmt {
 
 /// A new folder among the temporary ones, private to the user; it goes with this object.
 class ScratchFolder {
@@ -28,4 +28,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace dcmt::cli
+}  // namespace dcmt

@@ -1,0 +1,29 @@
+#include "gui/load/recorder_state.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "collector/recorder/job/run_folder.h"
+
+namespace dcmt::gui::load {
+
+Recorder recorder_of(const std::string& trace) {
+  const std::filesystem::path path(trace);
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string name = path.filename().string();
+  Recorder found = Recorder::kUnknown;
+  for (const std::string& file : recorder::run_files(folder)) {
+    const Expected<recorder::RunState> run = recorder::load_run(folder, file);
+    if (!run.ok()) continue;
+    const bool names = std::ranges::any_of(run->traces, [&](const auto& each) { return each.second == name; });
+    if (!names) continue;
+    if (run->state != "recording") {
+      found = Recorder::kDone;
+    } else {
+      found = recorder::is_recording(*run) ? Recorder::kAlive : Recorder::kGone;
+    }
+  }
+  return found;
+}
+
+}  // namespace dcmt::gui::load

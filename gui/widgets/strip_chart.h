@@ -1,0 +1,50 @@
+// Small curves on one axis, one below the other, of which one can be chosen: ranks, two runs.
+#pragma once
+
+#include <QWidget>
+
+#include <optional>
+
+#include "gui/scene/raster.h"
+#include "gui/scene/strips.h"
+
+namespace dcmt::gui {
+
+class StripChart : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit StripChart(const QString& name, QWidget* parent = nullptr);
+
+  /// Must outlive it or be replaced first; nullptr: nothing is shown.
+  void show_strips(const scene::Strips* strips);
+  void set_moment(std::optional<double> at);
+  void set_current(std::optional<std::size_t> strip);
+  [[nodiscard]] std::optional<std::size_t> current() const { return current_; }
+  /// Of the picture as it is now.
+  [[nodiscard]] const scene::StripFacts& facts();
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ signals:
+  void picked(std::size_t strip);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void draw();
+  [[nodiscard]] std::optional<std::size_t> strip_at(double y) const;
+
+  const scene::Strips* strips_ = nullptr;
+  std::optional<double> at_;
+  std::optional<std::size_t> current_;
+  scene::Raster raster_;
+  scene::StripFacts facts_;
+};
+
+}  // namespace dcmt::gui
