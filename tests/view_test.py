@@ -128,6 +128,28 @@ def test_a_picture_needs_no_display(run: pathlib.Path, tmp_path: pathlib.Path) -
         assert f"{int.from_bytes(header[16:20], 'big')}x{int.from_bytes(header[20:24], 'big')}" == size
 
 
+def test_panels_equal_show(run: pathlib.Path) -> None:
+    facts = view(run, "--select", "finding:1", "--at", "step:7")
+    panels = facts["panels"]
+    holders = of_json("show", "holders", run, "finding:1")
+    assert [(row[0], number(row[2]), number(row[3]), int(row[4])) for row in panels["containers"]] == [
+        (each["path"], each["bytes"], each["alone_bytes"], each["storages"]) for each in holders["containers"]]
+    assert [(row[0].split("   ")[0], number(row[1]), int(row[2])) for row in panels["paths"]] == [
+        (each["path"], each["bytes"], each["storages"]) for each in holders["paths"]]
+    assert {"main", ".losses", "[*]"} <= set(facts["holder_graph"])
+    saved = of_json("show", "saved", run, "--at", "step:7")
+    assert [(row[0], row[1], number(row[2]), number(row[3]), int(row[4])) for row in panels["saved"]] == [
+        (each["node"], each["field"], each["bytes"], each["elsewhere_bytes"], each["storages"])
+        for each in saved["fields"]] != []
+    report = of_json("report", run)
+    assert [(int(row[0]), number(row[1]), int(row[2])) for row in panels["survivors"]] == [
+        (each["step"], each["bytes"], each["storages"]) for each in report["survivors"]] != []
+    said = dict(panels["run"])
+    assert int(said["records"].replace(",", "")) == report["facts"]["records"]
+    assert int(said["lost records"]) == report["facts"]["lost"]
+    assert said["command"] == report["facts"]["command"] and int(said["steps"]) == report["facts"]["steps"]
+
+
 def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "ranks"
     folder.mkdir()

@@ -7,7 +7,9 @@
 #include <QPixmap>
 
 #include "gui/app/main_window.h"
+#include "gui/app/more_panels.h"
 #include "gui/models/words.h"
+#include "gui/widgets/holder_graph.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/timeline.h"
@@ -108,6 +110,10 @@ bool write_facts(MainWindow& window, const QString& path) {
   }
   if (window.ranks() != nullptr) document["rank_curves"] = strips_json(window.rank_panel().chart());
   if (window.comparison() != nullptr) document["comparison_curves"] = strips_json(window.compare_panel().chart());
+  window.more().fill_all();
+  QJsonArray nodes;
+  for (const scene::TextOf& text : window.more().graph().facts().texts) nodes.append(words::text(text.text));
+  document["holder_graph"] = nodes;
   QJsonObject panels;
   for (const auto& [name, model] : window.tables()) panels[name] = json_of(*model);
   document["panels"] = panels;

@@ -23,7 +23,7 @@ constexpr int kUsage = 2;
 constexpr int kBadInput = 3;
 
 struct Options {
-  QString trace, compare, picture, facts, at, select, by, theme;
+  QString trace, compare, panel, picture, facts, at, select, by, theme;
   QSize size{1600, 1000};
 
   [[nodiscard]] bool headless() const { return !picture.isEmpty() || !facts.isEmpty(); }
@@ -58,7 +58,11 @@ int read_options(const QStringList& words, Options& options) {
   const QCommandLineOption size("size", "Of the window, 1600x1000 by default", "WIDTHxHEIGHT");
   const QCommandLineOption theme("theme", "light or dark; by default the desktop's", "THEME");
   const QCommandLineOption compare("compare", "An earlier trace, or a run's folder, to show beside it", "TRACE");
-  parser.addOptions({picture, facts, at, select, by, compare, size, theme});
+  const QCommandLineOption panel("panel",
+                                 "The panel that is seen: live, story, ranks, comparison, holders, releases, "
+                                 "survivors, saved, run or sql",
+                                 "PANEL");
+  parser.addOptions({picture, facts, at, select, by, compare, panel, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(version)) parser.showVersion();
@@ -71,6 +75,7 @@ int read_options(const QStringList& words, Options& options) {
   options.select = parser.value(select);
   options.by = parser.value(by);
   options.compare = parser.value(compare);
+  options.panel = parser.value(panel);
   options.theme = parser.value(theme);
   if (parser.isSet(size)) {
     const QStringList parts = parser.value(size).split(QLatin1Char('x'));
@@ -137,6 +142,9 @@ int write_files(MainWindow& window, const Options& options) {
   if (!options.select.isEmpty()) {
     if (const QString why = window.select(options.select); !why.isEmpty()) return say(why, kUsage);
   }
+  if (!options.panel.isEmpty()) {
+    if (const QString why = window.show_panel(options.panel); !why.isEmpty()) return say(why, kUsage);
+  }
   QApplication::processEvents();
   if (!options.picture.isEmpty() && !dcmt::gui::write_picture(window, options.picture)) {
     return say(options.picture + ": cannot be written.", kBadInput);
@@ -183,6 +191,7 @@ int run(QApplication& app, const Options& options) {
           if (!options.by.isEmpty()) window.group_by(options.by);
           if (!options.select.isEmpty()) window.select(options.select);
           if (!options.compare.isEmpty()) window.compare_with(options.compare);
+          if (!options.panel.isEmpty()) window.show_panel(options.panel);
         },
         Qt::SingleShotConnection);
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "gui/app/more_panels.h"
 #include "gui/models/run_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
@@ -84,6 +85,7 @@ MainWindow::MainWindow(QWidget* parent)
     timeline_->set_moment(selection_.moment());
     mark_moment_of_ranks();
     show_live();
+    show_more();
   });
   connect(timeline_, &Timeline::picked, this, &MainWindow::select_lifetime);
   connect(timeline_, &Timeline::moment_picked, this, [this](scene::Unit unit) { selection_.select_moment(unit); });
@@ -111,10 +113,14 @@ load::DeviceTimeline* MainWindow::device() const {
 QString MainWindow::message() const { return status_->text(); }
 
 std::vector<std::pair<QString, const TableModel*>> MainWindow::tables() const {
-  return {{QStringLiteral("findings"), &findings_},    {QStringLiteral("selection"), &facts_},
-          {QStringLiteral("story"), &story_},          {QStringLiteral("live"), &live_},
-          {QStringLiteral("ranks"), &ranks_table_},    {QStringLiteral("rank_differences"), &rank_differences_},
-          {QStringLiteral("comparison"), &difference_}};
+  std::vector<std::pair<QString, const TableModel*>> all{
+      {QStringLiteral("findings"), &findings_},    {QStringLiteral("selection"), &facts_},
+      {QStringLiteral("story"), &story_},          {QStringLiteral("live"), &live_},
+      {QStringLiteral("ranks"), &ranks_table_},    {QStringLiteral("rank_differences"), &rank_differences_},
+      {QStringLiteral("comparison"), &difference_}};
+  const auto more = more_->tables();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 void MainWindow::open(const QString& path) {
@@ -247,8 +253,22 @@ void MainWindow::show_selected() {
   story_.set_rows(std::move(story));
   timeline_->set_selected(lifetime);
   timeline_->setAccessibleDescription(spoken);
+  show_more();
   const int row = findings_.row_of(selection_.finding());
   if (row >= 0 && finding_table_->currentIndex().row() != row) finding_table_->setCurrentIndex(findings_.index(row, 0));
+}
+
+void MainWindow::show_more() {
+  Shown shown{session_, file_, {}, {}};
+  if (device() != nullptr) {
+    shown.moment = moment_text();
+    if (selection_.finding() > 0) {
+      shown.asked = "finding:" + std::to_string(selection_.finding());
+    } else if (selection_.lifetime()) {
+      shown.asked = "storage:" + std::to_string(device()->block_of(*selection_.lifetime()).storage.value);
+    }
+  }
+  more_->show(std::move(shown));
 }
 
 std::string MainWindow::moment_text() const {

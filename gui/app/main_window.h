@@ -26,6 +26,7 @@ class QToolButton;
 
 namespace dcmt::gui {
 
+class MorePanels;
 class StripPanel;
 class TableView;
 class Timeline;
@@ -51,6 +52,8 @@ class MainWindow : public QMainWindow {
   /// Selects the first bar with that text in its operator or site, or the storage of that number. Empty: there is one;
   /// else why not.
   QString find_text(const QString& text);
+  /// "holders": the begin of a panel's name. Empty: it is seen now; else why not.
+  QString show_panel(const QString& name);
   /// "site": of the area and of the live set. Empty: it is so now; else why not.
   QString group_by(const QString& name);
 
@@ -63,6 +66,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] StripPanel& compare_panel() { return *compare_panel_; }
   [[nodiscard]] const load::Ranks* ranks() const { return ranks_.get(); }
   [[nodiscard]] const load::Comparison* comparison() const { return comparison_.get(); }
+  [[nodiscard]] MorePanels& more() { return *more_; }
   [[nodiscard]] Follower& follower() { return follower_; }
   /// Milliseconds after the window was made: something of a trace was seen, all of it was there. -1: not yet.
   [[nodiscard]] std::pair<qint64, qint64> timing() const { return {first_paint_ms_, complete_ms_}; }
@@ -109,6 +113,12 @@ class MainWindow : public QMainWindow {
   void show_timeline();
   void show_ranks();
   void show_comparison();
+  void show_holders();
+  void show_releases();
+  void show_survivors();
+  void show_saved();
+  void show_run();
+  void show_sql();
   void next_pane();
   void toggle_panels();
   void show_palette();
@@ -138,7 +148,6 @@ class MainWindow : public QMainWindow {
   void read_ranks();
   void read_again();
   void mark_moment_of_ranks();
-  void raise_strips(QDockWidget* dock);
   void settle();
   /// The moment at which the step that is the n-th to end has its peak.
   void show_step(std::size_t index);
@@ -151,7 +160,10 @@ class MainWindow : public QMainWindow {
   void select_lifetime(std::optional<scene::LifetimeId> lifetime);
   void step_finding(int by);
   void step_match(int by);
+  void raise_dock(QDockWidget* panel);
   void raise_panel(QDockWidget* panel, QWidget* focus);
+  void raise_more(const QString& title);
+  void show_more();
   [[nodiscard]] load::DeviceTimeline* device() const;
   [[nodiscard]] std::string moment_text() const;
 
@@ -180,6 +192,7 @@ class MainWindow : public QMainWindow {
   TableView *finding_table_ = nullptr, *fact_table_ = nullptr, *story_table_ = nullptr, *live_table_ = nullptr;
   QDockWidget *finding_panel_ = nullptr, *fact_panel_ = nullptr, *story_panel_ = nullptr, *live_panel_ = nullptr,
               *ranks_dock_ = nullptr, *compare_dock_ = nullptr;
+  MorePanels* more_ = nullptr;
   StripPanel *rank_panel_ = nullptr, *compare_panel_ = nullptr;
   QComboBox *devices_ = nullptr, *traces_ = nullptr, *groupings_ = nullptr, *live_by_ = nullptr;
   QLabel *live_title_ = nullptr, *status_ = nullptr, *headline_ = nullptr;

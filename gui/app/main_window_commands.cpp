@@ -14,6 +14,7 @@
 
 #include "gui/app/commands.h"
 #include "gui/app/main_window.h"
+#include "gui/app/more_panels.h"
 #include "gui/widgets/palette.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
@@ -185,9 +186,22 @@ void MainWindow::tick_finding() {
   findings_.setData(index, ticked ? Qt::Unchecked : Qt::Checked, Qt::CheckStateRole);
 }
 
-void MainWindow::raise_panel(QDockWidget* panel, QWidget* focus) {
+/// Some need more room than there is for a few rows.
+void MainWindow::raise_dock(QDockWidget* panel) {
   panel->show();
   panel->raise();
+  constexpr int kLow = 240;
+  constexpr int kHigh = 330;
+  if (panel == ranks_dock_ || panel == compare_dock_) {
+    resizeDocks({panel, story_panel_}, {1000, 380}, Qt::Horizontal);
+  } else if (panel == more_->dock(tr("Holders")).first) {
+    resizeDocks({live_panel_, panel}, {500, 900}, Qt::Horizontal);
+    if (panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
+  }
+}
+
+void MainWindow::raise_panel(QDockWidget* panel, QWidget* focus) {
+  raise_dock(panel);
   focus->setFocus(Qt::ShortcutFocusReason);
 }
 void MainWindow::show_findings() { raise_panel(finding_panel_, finding_table_); }
@@ -203,24 +217,48 @@ void MainWindow::show_comparison() {
   if (comparison_) raise_panel(compare_dock_, compare_panel_->tables()[0]);
 }
 
+void MainWindow::raise_more(const QString& title) {
+  const auto [dock, focus] = more_->dock(title);
+  if (dock != nullptr) raise_panel(dock, focus);
+}
+void MainWindow::show_holders() { raise_more(tr("Holders")); }
+void MainWindow::show_releases() { raise_more(tr("Releases")); }
+void MainWindow::show_survivors() { raise_more(tr("Survivors")); }
+void MainWindow::show_saved() { raise_more(tr("Saved for backward")); }
+void MainWindow::show_run() { raise_more(tr("Run")); }
+void MainWindow::show_sql() { raise_more(tr("SQL")); }
+
+QString MainWindow::show_panel(const QString& name) {
+  QStringList names;
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+    if (dock->objectName().startsWith(name, Qt::CaseInsensitive)) {
+      raise_dock(dock);
+      return {};
+    }
+    names << dock->objectName().toLower();
+  }
+  return tr("no panel '%1'; there are %2.").arg(name, names.join(QStringLiteral(", ")));
+}
+
 void MainWindow::next_pane() {
-  const std::vector<QWidget*> panes{timeline_,
-                                    finding_table_,
-                                    fact_table_,
-                                    story_table_,
-                                    live_table_,
-                                    &rank_panel_->chart(),
-                                    rank_panel_->tables()[0],
-                                    rank_panel_->tables()[1],
-                                    &compare_panel_->chart(),
-                                    compare_panel_->tables()[0]};
+  std::vector<QWidget*> panes{timeline_,
+                              finding_table_,
+                              fact_table_,
+                              story_table_,
+                              live_table_,
+                              &rank_panel_->chart(),
+                              rank_panel_->tables()[0],
+                              rank_panel_->tables()[1],
+                              &compare_panel_->chart(),
+                              compare_panel_->tables()[0]};
+  for (const auto& [dock, focus] : more_->docks()) panes.push_back(focus);
   std::size_t at = panes.size() - 1;
   for (std::size_t i = 0; i < panes.size(); ++i) {
     if (panes[i]->hasFocus()) at = i;
   }
   for (std::size_t i = 1; i <= panes.size(); ++i) {
     QWidget* next = panes[(at + i) % panes.size()];
-    if (!next->isVisible()) continue;
+    if (next->visibleRegion().isEmpty()) continue;  // behind another tab
     next->setFocus(Qt::ShortcutFocusReason);
     return;
   }
@@ -229,6 +267,7 @@ void MainWindow::next_pane() {
 void MainWindow::toggle_panels() {
   const bool shown = finding_panel_->isVisible() || live_panel_->isVisible();
   for (QDockWidget* panel : {finding_panel_, fact_panel_, story_panel_, live_panel_}) panel->setVisible(!shown);
+  for (const auto& [dock, focus] : more_->docks()) dock->setVisible(!shown);
   ranks_dock_->setVisible(!shown && ranks_);
   compare_dock_->setVisible(!shown && comparison_);
   timeline_->setFocus(Qt::ShortcutFocusReason);

@@ -15,6 +15,7 @@
 
 #include "gui/app/commands.h"
 #include "gui/app/main_window.h"
+#include "gui/app/more_panels.h"
 #include "gui/models/run_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
@@ -171,6 +172,15 @@ void MainWindow::add_strip_panels() {
   });
   tabifyDockWidget(live_panel_, ranks_dock_);
   tabifyDockWidget(ranks_dock_, compare_dock_);
+  more_ = new MorePanels(*this, compare_dock_, story_panel_);
+  connect(more_, &MorePanels::storage_picked, this, [this](qint64 storage) {
+    if (const QString why = select(QStringLiteral("storage:%1").arg(storage)); !why.isEmpty()) status_->setText(why);
+  });
+  connect(more_, &MorePanels::sequence_picked, this, [this](qint64 seq) {
+    if (device() != nullptr) selection_.select_moment(device()->unit_of(Sequence(seq)));
+  });
+  live_panel_->raise();
+  story_panel_->raise();
   ranks_dock_->hide();
   compare_dock_->hide();
 }

@@ -52,7 +52,7 @@ void MainWindow::read_ranks() {
           const std::size_t others = ranks_->apart.size() - 1;
           status_->setText(tr("rank %1 differs from most: %2").arg(first.rank).arg(in) +
                            (others > 0 ? tr("; so do %1 more").arg(others) : QString()));
-          raise_strips(ranks_dock_);
+          raise_dock(ranks_dock_);
         }
       } else {
         rank_differences_.set_rows({{{tr("not compared"), QString::fromStdString(ranks.error().message)}, {}, -1}});
@@ -60,13 +60,6 @@ void MainWindow::read_ranks() {
       settle();
     };
   });
-}
-
-/// Curves need more room than the story beside them.
-void MainWindow::raise_strips(QDockWidget* dock) {
-  dock->show();
-  dock->raise();
-  resizeDocks({dock, story_panel_}, {1000, 380}, Qt::Horizontal);
 }
 
 void MainWindow::mark_moment_of_ranks() {
@@ -100,7 +93,7 @@ QString MainWindow::compare_with(const QString& path) {
           comparison_ = *comparison;
           compare_panel_->chart().show_strips(&comparison_->strips);
           difference_.set_rows(words::difference(*comparison_));
-          raise_strips(compare_dock_);
+          raise_dock(compare_dock_);
           const analyzer::Difference& difference = comparison_->difference;
           status_->setText(difference.equal_runs() ? tr("no difference to %1").arg(words::text(comparison_->before))
                                                    : tr("compared with %1").arg(words::text(comparison_->before)));

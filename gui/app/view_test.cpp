@@ -14,6 +14,7 @@
 #include "analyzer/testing/test_trace.h"
 #include "gui/app/commands.h"
 #include "gui/app/main_window.h"
+#include "gui/app/more_panels.h"
 #include "gui/models/words.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
@@ -163,6 +164,43 @@ TEST_F(ViewTest, OneSelectionForAllPanels) {
   EXPECT_NE(window_.select("x"), "");
   EXPECT_EQ(window_.show_moment("step:1"), "");
   EXPECT_NE(window_.show_moment("nowhere"), "");
+}
+
+TEST_F(ViewTest, PanelsAreFilledWhenTheyAreSeen) {
+  open(path_);
+  EXPECT_EQ(table("releases").rowCount(), 0) << "behind another tab";
+  window_.show_releases();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table("releases").rowCount() > 0; }, kPatienceMs));
+  const auto releases = model::releases_view("", window_.session()->analysis);
+  EXPECT_EQ(table("releases").rowCount(), static_cast<int>(releases.releases.size()));
+  // A release leads to its moment.
+  const qint64 seq = table("releases").row_at(3).id;
+  emit window_.more().sequence_picked(seq);
+  EXPECT_EQ(window_.selection().moment(), window_.timeline().device()->unit_of(Sequence(seq)));
+
+  window_.show_run();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table("run").rowCount() > 0; }, kPatienceMs));
+  window_.more().fill_all();
+  EXPECT_EQ(table("survivors").rowCount(), static_cast<int>(window_.session()->report.survivors.size()));
+  for (int row = 0; row < table("survivors").rowCount(); ++row) {
+    if (const qint64 storage = table("survivors").row_at(row).id; storage > 0) {
+      emit window_.more().storage_picked(storage);
+      EXPECT_EQ(window_.timeline().device()->block_of(*window_.selection().lifetime()).storage, StorageId(storage));
+    }
+  }
+}
+
+TEST_F(ViewTest, AQuestionInSqlIsAnswered) {
+  open(path_);
+  QSignalSpy answered(&window_.more(), &MorePanels::answered);
+  window_.more().ask("SELECT count(*) AS n FROM block");
+  ASSERT_TRUE(answered.wait(kPatienceMs));
+  ASSERT_EQ(table("answer").rowCount(), 1);
+  EXPECT_EQ(table("answer").row_at(0).cells[0], QString::number(window_.session()->data->blocks.size()));
+  window_.more().ask("DROP TABLE block");
+  ASSERT_TRUE(answered.wait(kPatienceMs));
+  EXPECT_TRUE(answered.back().front().toString().startsWith("a question begins with SELECT"));
+  EXPECT_EQ(table("answer").rowCount(), 1) << "the answer before stays";
 }
 
 TEST_F(ViewTest, FindsBars) {

@@ -14,6 +14,13 @@ void TableModel::set_rows(std::vector<Row> rows) {
   endResetModel();
 }
 
+void TableModel::set_table(std::vector<ColumnOf> columns, std::vector<Row> rows) {
+  beginResetModel();
+  columns_ = std::move(columns);
+  rows_ = std::move(rows);
+  endResetModel();
+}
+
 QString TableModel::text_of(const QModelIndexList& rows) const {
   QString text;
   for (const QModelIndex& index : rows) {

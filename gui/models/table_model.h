@@ -25,6 +25,7 @@ class TableModel : public QAbstractTableModel {
   explicit TableModel(std::vector<ColumnOf> columns, QObject* parent = nullptr);
 
   void set_rows(std::vector<Row> rows);
+  void set_table(std::vector<ColumnOf> columns, std::vector<Row> rows);
   [[nodiscard]] const Row& row_at(int row) const { return rows_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// Rows as text, one a line, cells apart by tabs.

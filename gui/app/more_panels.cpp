@@ -1,0 +1,242 @@
+#include "gui/app/more_panels.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QShortcut>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "gui/load/holder_tree.h"
+#include "gui/load/query.h"
+#include "gui/models/panel_words.h"
+#include "gui/models/words.h"
+#include "gui/widgets/holder_graph.h"
+#include "gui/widgets/table_view.h"
+
+namespace dcmt::gui {
+namespace {
+
+constexpr std::size_t kMostPathsDrawn = 60;
+constexpr std::size_t kMostAnswers = 10000;
+constexpr const char* kFirstQuestion = "SELECT seq, ns, bytes FROM allocated ORDER BY bytes DESC, seq LIMIT 10";
+
+QLabel* plain_label(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  return label;
+}
+
+}  // namespace
+
+MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* right)
+    : QObject(&window),
+      window_(window),
+      containers_(words::container_columns()),
+      paths_(words::path_columns()),
+      releases_(words::release_columns()),
+      survivors_(words::survivor_columns()),
+      saved_(words::saved_columns()),
+      run_({{tr("what")}, {tr("how it is")}}),
+      answer_(std::vector<TableModel::ColumnOf>{}) {
+  auto* holders = new QWidget(&window);
+  auto* holders_layout = new QVBoxLayout(holders);
+  holders_layout->setContentsMargins(4, 4, 4, 0);
+  holders_title_ = plain_label(holders);
+  holders_layout->addWidget(holders_title_);
+  auto* tabs = new QTabWidget(holders);
+  tabs->setDocumentMode(true);
+  graph_ = new HolderGraph;
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(graph_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  tabs->addTab(scroll, tr("Graph"));
+  auto* containers = new TableView(containers_, tr("Containers"));
+  containers->setSortingEnabled(true);
+  containers->horizontalHeader()->setSortIndicator(3, Qt::DescendingOrder);
+  tabs->addTab(containers, tr("What goes if it lets go"));
+  auto* paths = new TableView(paths_, tr("Paths"));
+  tabs->addTab(paths, tr("Paths"));
+  holders_layout->addWidget(tabs);
+  dock_of_[kHolders] = add(tr("Holders"), holders, graph_, right);
+
+  const auto add_table = [&](Part part, const QString& title, TableModel& model) {
+    auto* table = new TableView(model, title, &window);
+    table->setSortingEnabled(true);
+    table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+    dock_of_[part] = add(title, table, table, left);
+    return table;
+  };
+  connect(add_table(kReleases, tr("Releases"), releases_), &QTableView::activated, this,
+          [this](const QModelIndex& index) { emit sequence_picked(releases_.row_at(index.row()).id); });
+  connect(add_table(kSurvivors, tr("Survivors"), survivors_), &QTableView::activated, this,
+          [this](const QModelIndex& index) {
+            if (const qint64 storage = survivors_.row_at(index.row()).id; storage != 0) emit storage_picked(storage);
+          });
+  add_table(kSaved, tr("Saved for backward"), saved_);
+  auto* run = new TableView(run_, tr("Run"), &window);
+  dock_of_[kRun] = add(tr("Run"), run, run, left);
+  QWidget* query = query_box();
+  add(tr("SQL"), query, sql_, left);
+}
+
+QDockWidget* MorePanels::add(const QString& title, QWidget* widget, QWidget* focus, QDockWidget* beside) {
+  auto* dock = new QDockWidget(title, &window_);
+  dock->setObjectName(title);
+  dock->setWidget(widget);
+  window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
+  window_.tabifyDockWidget(beside, dock);
+  docks_.emplace_back(dock, focus);
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool seen) {
+    for (unsigned part = 0; part < kParts; ++part) {
+      if (seen && dock_of_[part] == dock) fill(static_cast<Part>(part));
+    }
+  });
+  return dock;
+}
+
+std::pair<QDockWidget*, QWidget*> MorePanels::dock(const QString& title) const {
+  for (const auto& each : docks_) {
+    if (each.first->objectName() == title) return each;
+  }
+  return {nullptr, nullptr};
+}
+
+QWidget* MorePanels::query_box() {
+  auto* split = new QSplitter(Qt::Horizontal, &window_);
+  auto* left = new QWidget;
+  auto* layout = new QVBoxLayout(left);
+  layout->setContentsMargins(4, 4, 4, 4);
+  sql_ = new QPlainTextEdit(QString::fromUtf8(kFirstQuestion));
+  sql_->setAccessibleName(tr("A question in SQL"));
+  sql_->setTabChangesFocus(true);
+  auto* ask = new QPushButton(tr("Ask (Ctrl+Enter)"));
+  answer_title_ = plain_label(left);
+  answer_title_->setText(tr("Tables and examples: docs/schema.md. The trace is only read."));
+  layout->addWidget(sql_, 1);
+  layout->addWidget(ask);
+  layout->addWidget(answer_title_);
+  split->addWidget(left);
+  split->addWidget(new TableView(answer_, tr("Answer")));
+  split->setSizes({420, 680});
+  const auto run = [this] { this->ask(sql_->toPlainText()); };
+  connect(ask, &QPushButton::clicked, this, run);
+  for (const int enter : {Qt::Key_Return, Qt::Key_Enter}) {
+    auto* shortcut = new QShortcut(QKeySequence(Qt::CTRL | enter), sql_);
+    shortcut->setContext(Qt::WidgetShortcut);
+    connect(shortcut, &QShortcut::activated, this, run);
+  }
+  return split;
+}
+
+void MorePanels::ask(const QString& sql) {
+  if (!shown_.session) return;
+  answer_title_->setText(tr("asking"));
+  query_.start([this, file = shown_.file, sql = sql.toStdString()](const analyzer::Watch& watch) -> Background::Answer {
+    auto result = load::run_query(file, sql, kMostAnswers, watch);
+    return [this, result = std::move(result)] {
+      QString line;
+      if (result.ok()) {
+        std::vector<TableModel::ColumnOf> columns;
+        for (const std::string& name : result->columns) columns.push_back({words::text(name)});
+        std::vector<TableModel::Row> rows;
+        for (const auto& cells : result->rows) {
+          TableModel::Row& row = rows.emplace_back();
+          for (const std::string& cell : cells) row.cells.push_back(words::text(cell));
+        }
+        answer_.set_table(std::move(columns), std::move(rows));
+        line = result->more ? tr("the first %1 rows").arg(result->rows.size()) : tr("%1 rows").arg(result->rows.size());
+      } else {
+        line = QString::fromStdString(result.error().message);
+      }
+      answer_title_->setText(line);
+      emit answered(line);
+    };
+  });
+}
+
+void MorePanels::show(Shown shown) {
+  const bool other_trace = shown.session != shown_.session;
+  const bool other_selection = other_trace || shown.asked != shown_.asked;
+  const bool other_moment = other_trace || shown.moment != shown_.moment;
+  shown_ = std::move(shown);
+  if (other_selection) filled_[kHolders] = false;
+  if (other_moment) filled_[kSaved] = false;
+  if (other_trace) {
+    filled_[kReleases] = filled_[kSurvivors] = filled_[kRun] = false;
+    query_.cancel();
+  }
+  for (unsigned part = 0; part < kParts; ++part) fill_if_seen(static_cast<Part>(part));
+}
+
+void MorePanels::fill_if_seen(Part part) {
+  // A dock behind another tab is "visible", too, but no part of it.
+  if (dock_of_[part] != nullptr && !dock_of_[part]->visibleRegion().isEmpty()) fill(part);
+}
+
+void MorePanels::fill_all() {
+  for (unsigned part = 0; part < kParts; ++part) fill(static_cast<Part>(part));
+}
+
+void MorePanels::fill_holders() {
+  std::vector<scene::HolderNode> roots;
+  std::vector<TableModel::Row> containers;
+  std::vector<TableModel::Row> paths;
+  QString title = tr("Nothing is selected: N goes to the next finding, a click to a bar.");
+  if (!shown_.asked.empty()) {
+    const auto view = model::holders_view(shown_.session->path, shown_.session->analysis, shown_.asked);
+    if (view.ok()) {
+      roots = load::holder_tree(*view, kMostPathsDrawn);
+      containers = words::containers(*view);
+      paths = words::paths(*view);
+      title = words::holders_title(*view);
+    } else {
+      title = QString::fromStdString(view.error().message);
+    }
+  }
+  holders_title_->setText(title);
+  graph_->show_roots(std::move(roots));
+  containers_.set_rows(std::move(containers));
+  paths_.set_rows(std::move(paths));
+}
+
+void MorePanels::fill(Part part) {
+  if (!shown_.session || filled_[part]) return;
+  filled_[part] = true;
+  const load::Session& session = *shown_.session;
+  switch (part) {
+    case kHolders:
+      fill_holders();
+      break;
+    case kReleases:
+      releases_.set_rows(words::releases(model::releases_view(session.path, session.analysis)));
+      break;
+    case kSurvivors:
+      survivors_.set_rows(words::survivors(session.report));
+      break;
+    case kSaved: {
+      const auto view = model::saved_view(session.path, session.analysis, shown_.moment);
+      saved_.set_rows(view.ok() ? words::saved(*view) : std::vector<TableModel::Row>{});
+      break;
+    }
+    case kRun:
+      run_.set_rows(words::run(session.report));
+      break;
+    case kParts:
+      break;
+  }
+}
+
+std::vector<std::pair<QString, const TableModel*>> MorePanels::tables() const {
+  return {{QStringLiteral("containers"), &containers_}, {QStringLiteral("paths"), &paths_},
+          {QStringLiteral("releases"), &releases_},     {QStringLiteral("survivors"), &survivors_},
+          {QStringLiteral("saved"), &saved_},           {QStringLiteral("run"), &run_},
+          {QStringLiteral("answer"), &answer_}};
+}
+
+}  // namespace dcmt::gui

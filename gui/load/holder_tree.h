@@ -1,0 +1,19 @@
+// The paths that hold storages as a tree: paths that begin alike are one branch until they part.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/holders_view.h"
+#include "gui/scene/holder_tree.h"
+
+namespace dcmt::gui::load {
+
+/// The steps of a path from its root on, which together are the path: "main", ".losses", "[*]", ".grad_fn
+/// PowBackward0", " → AddmmBackward0", "._saved_mat1". What is in brackets, parentheses or quotes is not taken apart.
+[[nodiscard]] std::vector<std::string_view> steps_of_path(std::string_view path);
+
+/// Of the first `most` paths. A branch without a fork is one node; containers are nodes of their own.
+[[nodiscard]] std::vector<scene::HolderNode> holder_tree(const model::HoldersView& view, std::size_t most);
+
+}  // namespace dcmt::gui::load

@@ -1,0 +1,251 @@
+#include "gui/models/panel_words.h"
+
+#include <algorithm>
+
+#include "analyzer/model/quantities.h"
+#include "gui/models/words.h"
+
+namespace dcmt::gui::words {
+namespace {
+
+using analyzer::Verdict;
+using model::GoneWhen;
+using RowList = std::vector<TableModel::Row>;
+
+QString count(std::int64_t value) { return text(model::grouped(value)); }
+double order_of(std::int64_t value) { return static_cast<double>(value); }
+
+QString placed(std::string_view path, const std::optional<std::string_view>& place) {
+  return text(path) + (place ? QStringLiteral("   ") + text(*place) : QString());
+}
+
+QString reading(const model::Reading& of) {
+  const QString when = time(of.after_start.value);
+  return of.step ? QStringLiteral("step %1, ").arg(*of.step) + when : when;
+}
+
+QString dash(const std::optional<Bytes>& bytes) { return bytes ? exact_bytes(bytes->value) : QStringLiteral("-"); }
+
+/// The last row of a table that is cut.
+template <class List>
+void add_rest(RowList& rows, const List& all, std::size_t columns, const char* command) {
+  if (all.size() <= rows.size()) return;
+  TableModel::Row row;
+  row.cells.resize(columns);
+  row.cells[0] = QStringLiteral("and %1 more: %2").arg(all.size() - rows.size()).arg(QLatin1String(command));
+  row.order.assign(columns, -1);
+  rows.push_back(std::move(row));
+}
+
+QString gone(const model::Release& release) {
+  switch (release.gone_when()) {
+    case GoneWhen::kNotAsked:
+      return QStringLiteral("-");
+    case GoneWhen::kAtOnce:
+      return QStringLiteral("at once");
+    case GoneWhen::kNotToTheEnd:
+      return QStringLiteral("not to the end");
+    case GoneWhen::kLater:
+      break;
+  }
+  const analyzer::OperatorCount operators = release.operators_held();
+  return QStringLiteral("%1%2 operators, %3 later")
+      .arg(operators.exact() ? QString() : QStringLiteral("≥ "), count(operators.at_least), time(release.held().value));
+}
+
+QString parameter(const model::Release& release) {
+  const QString key = QStringLiteral("id ") + QString::number(release.key().key);
+  const std::string graph = release.graph_name();
+  return graph.empty() ? key : text(graph) + QLatin1Char(' ') + key;
+}
+
+void add(RowList& rows, const char* what, const QString& how) {
+  if (!how.isEmpty()) rows.push_back({{QString::fromUtf8(what), how}, {}, 0});
+}
+
+}  // namespace
+
+std::vector<TableModel::ColumnOf> container_columns() {
+  return {{QStringLiteral("container")},
+          {QStringLiteral("type")},
+          {QStringLiteral("bytes"), true},
+          {QStringLiteral("go if it alone lets go"), true},
+          {QStringLiteral("storages"), true}};
+}
+
+std::vector<TableModel::Row> containers(const model::HoldersView& view) {
+  RowList rows;
+  for (const model::HoldingContainer& each : view.containers) {
+    rows.push_back({{placed(each.path, each.place), text(each.type), exact_bytes(each.bytes.value),
+                     exact_bytes(each.alone.value), count(each.storages)},
+                    {0, 0, order_of(each.bytes.value), order_of(each.alone.value), order_of(each.storages)},
+                    0});
+  }
+  return rows;
+}
+
+std::vector<TableModel::ColumnOf> path_columns() {
+  return {{QStringLiteral("held by")},
+          {QStringLiteral("bytes"), true},
+          {QStringLiteral("storages"), true},
+          {QStringLiteral("found")},
+          {QStringLiteral("still")}};
+}
+
+std::vector<TableModel::Row> paths(const model::HoldersView& view) {
+  RowList rows;
+  for (std::size_t i = 0; i < view.paths.size() && i < kMostTableRows; ++i) {
+    const model::HoldingPath& each = view.paths[i];
+    rows.push_back({{placed(each.path, each.place) +
+                         (each.confirmed ? QString() : QStringLiteral("   (changed while it was read)")),
+                     exact_bytes(each.bytes.value), count(each.storages), reading(each.found), reading(each.still)},
+                    {0, order_of(each.bytes.value), order_of(each.storages), 0, 0},
+                    0});
+  }
+  add_rest(rows, view.paths, path_columns().size(), "dc-memtrace show holders --json");
+  return rows;
+}
+
+QString holders_title(const model::HoldersView& view) {
+  QString title = QStringLiteral("%1: %2 storages, %3 · the memory was read %4 times")
+                      .arg(text(view.of), count(view.storages), exact_bytes(view.bytes.value), count(view.readings));
+  if (view.later > 0)
+    title += QStringLiteral(" · %1 (%2) made after the last reading")
+                 .arg(count(view.later), exact_bytes(view.later_bytes.value));
+  if (view.not_found > 0) {
+    title += QStringLiteral(" · to %1 (%2) no reading found a path")
+                 .arg(count(view.not_found), exact_bytes(view.not_found_bytes.value));
+  }
+  return title;
+}
+
+std::vector<TableModel::ColumnOf> release_columns() {
+  return {{QStringLiteral("seq"), true},   {QStringLiteral("step"), true},
+          {QStringLiteral("parameter")},   {QStringLiteral("left"), true},
+          {QStringLiteral("verdict")},     {QStringLiteral("bytes before"), true},
+          {QStringLiteral("after"), true}, {QStringLiteral("next activity"), true},
+          {QStringLiteral("gone")}};
+}
+
+std::vector<TableModel::Row> releases(const model::ReleasesView& view) {
+  RowList rows;
+  for (std::size_t i = 0; i < view.releases.size() && i < kMostTableRows; ++i) {
+    const model::Release each = view.releases[i];
+    const model::Mark mark = each.release();
+    rows.push_back(
+        {{count(mark.at.seq.value), each.step() ? QString::number(*each.step()) : QStringLiteral("-"), parameter(each),
+          each.remaining() ? QString::number(*each.remaining()) : QStringLiteral("-"),
+          text(name_of(each.verdict())).replace(QLatin1Char('_'), QLatin1Char(' ')), dash(each.bytes_before()),
+          dash(each.bytes_after()), dash(each.bytes_settled()), gone(each)},
+         {order_of(mark.at.seq.value), order_of(each.step().value_or(-1)), 0, order_of(each.remaining().value_or(-1)),
+          0, order_of(each.bytes_before().value_or(Bytes(-1)).value),
+          order_of(each.bytes_after().value_or(Bytes(-1)).value),
+          order_of(each.bytes_settled().value_or(Bytes(-1)).value), 0},
+         mark.at.seq.value});
+  }
+  add_rest(rows, view.releases, release_columns().size(), "dc-memtrace show releases --json");
+  return rows;
+}
+
+std::vector<TableModel::ColumnOf> survivor_columns() {
+  return {{QStringLiteral("step"), true},          {QStringLiteral("outlives it"), true},
+          {QStringLiteral("storages"), true},      {QStringLiteral("a step later"), true},
+          {QStringLiteral("storages then"), true}, {QStringLiteral("most of them from")}};
+}
+
+std::vector<TableModel::Row> survivors(const model::Report& report) {
+  RowList rows;
+  for (std::size_t i = 0; i < report.survivors.size() && i < kMostTableRows; ++i) {
+    const model::Survivors each = report.survivors[i];
+    const model::SurvivorSite* most = each.sites.empty() ? nullptr : &each.sites.front();
+    rows.push_back({{QString::number(each.step), exact_bytes(each.bytes.value), count(each.storages),
+                     dash(each.bytes_next), each.storages_next ? count(*each.storages_next) : QStringLiteral("-"),
+                     most != nullptr ? text(most->site) + QStringLiteral("   ") + bytes(most->bytes.value) : QString()},
+                    {order_of(each.step), order_of(each.bytes.value), order_of(each.storages),
+                     order_of(each.bytes_next.value_or(Bytes(-1)).value), order_of(each.storages_next.value_or(-1)), 0},
+                    most != nullptr && most->largest_storage ? most->largest_storage->value : 0});
+  }
+  add_rest(rows, report.survivors, survivor_columns().size(), "dc-memtrace report --json");
+  return rows;
+}
+
+std::vector<TableModel::ColumnOf> saved_columns() {
+  return {{QStringLiteral("node")},           {QStringLiteral("field")},
+          {QStringLiteral("bytes"), true},    {QStringLiteral("elsewhere too"), true},
+          {QStringLiteral("storages"), true}, {QStringLiteral("graph held by")}};
+}
+
+std::vector<TableModel::Row> saved(const model::SavedView& view) {
+  RowList rows;
+  for (const model::SavedField& each : view.fields) {
+    QString holders;
+    for (const std::string& holder : each.holders)
+      holders += (holders.isEmpty() ? QString() : QStringLiteral(", ")) + text(holder);
+    rows.push_back({{text(each.node), text(each.field), exact_bytes(each.bytes.value),
+                     exact_bytes(each.elsewhere.value), count(each.storages), holders},
+                    {0, 0, order_of(each.bytes.value), order_of(each.elsewhere.value), order_of(each.storages), 0},
+                    0});
+  }
+  return rows;
+}
+
+std::vector<TableModel::Row> run(const model::Report& report) {
+  const analyzer::RunFacts& facts = report.facts;
+  RowList rows;
+  add(rows, "command", text(facts.command));
+  add(rows, "state", text(facts.state));
+  add(rows, "exit", text(facts.exit));
+  if (facts.rank >= 0) add(rows, "rank", QStringLiteral("%1 of %2").arg(facts.rank).arg(facts.world_size));
+  add(rows, "torch", text(facts.torch));
+  add(rows, "python", text(facts.python));
+  add(rows, "detail", text(facts.detail));
+  if (facts.seconds) add(rows, "recorded", QString::number(*facts.seconds, 'f', 3) + QStringLiteral(" s"));
+  if (facts.recorder_cores)
+    add(rows, "recorder", QString::number(*facts.recorder_cores, 'f', 2) + QStringLiteral(" cores"));
+  if (facts.records) add(rows, "records", count(*facts.records));
+  add(rows, "lost records", count(facts.lost));
+  for (const analyzer::LossFact& loss : facts.losses)
+    add(rows, "lost", text(loss.reason) + QStringLiteral(": ") + count(loss.count));
+  if (facts.sequence_gaps && *facts.sequence_gaps > 0)
+    add(rows, "missing", count(*facts.sequence_gaps) + QStringLiteral(" records that the order of all has"));
+  add(rows, "steps", count(facts.steps));
+  if (facts.steps_kept != facts.steps) {
+    add(rows, "steps kept", count(facts.steps_kept) + QStringLiteral(" in full; of the others there are sums only"));
+  }
+  for (const analyzer::KeptFact& kept : facts.kept) {
+    if (kept.steps > 0) add(rows, "kept", count(kept.steps) + QStringLiteral(" steps: ") + text(text_of(kept.why)));
+  }
+  if (report.releases.total > 0) {
+    const model::Totals& totals = report.releases;
+    add(rows, "releases", count(totals.total));
+    const std::pair<const char*, std::int64_t> each[] = {{"freed", totals.freed},
+                                                         {"freed late", totals.late},
+                                                         {"never freed", totals.never},
+                                                         {"freed early", totals.early},
+                                                         {"counted", totals.counted},
+                                                         {"persistent", totals.persistent},
+                                                         {"no gather", totals.no_gather},
+                                                         {"shared", totals.shared},
+                                                         {"recycled", totals.recycled},
+                                                         {"untracked", totals.untracked},
+                                                         {"not known", totals.unknown},
+                                                         {"residual", totals.residual},
+                                                         {"metadata only", totals.metadata_only}};
+    for (const auto& [what, value] : each) {
+      if (value > 0) add(rows, "releases", QString::fromUtf8(what) + QStringLiteral(": ") + count(value));
+    }
+  }
+  if (facts.releases_with_bytes > 0) {
+    add(rows, "holders looked for",
+        QStringLiteral("at %1 of %2 releases that left bytes")
+            .arg(count(facts.censuses), count(facts.releases_with_bytes)));
+    add(rows, "unexplained references", count(facts.unexplained));
+  }
+  for (const analyzer::DiagnosticFact& each : facts.diagnostics) {
+    add(rows, "note", text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
+  }
+  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
+  return rows;
+}
+
+}  // namespace dcmt::gui::words

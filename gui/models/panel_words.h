@@ -1,0 +1,42 @@
+// Holders, releases, growth, what autograd saved and the run's facts as texts, for tables.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/model/holders_view.h"
+#include "analyzer/model/report.h"
+#include "analyzer/model/saved_view.h"
+#include "analyzer/model/views.h"
+#include "gui/models/table_model.h"
+
+namespace dcmt::gui::words {
+
+/// Rows of a long table that are made; a last row says how many are not.
+inline constexpr std::size_t kMostTableRows = 20000;
+
+/// Path, type, bytes, what goes if it alone lets go, storages.
+[[nodiscard]] std::vector<TableModel::ColumnOf> container_columns();
+[[nodiscard]] std::vector<TableModel::Row> containers(const model::HoldersView& view);
+/// Path, bytes, storages, found, still.
+[[nodiscard]] std::vector<TableModel::ColumnOf> path_columns();
+[[nodiscard]] std::vector<TableModel::Row> paths(const model::HoldersView& view);
+/// "finding 1: 156 storages, 40,894,464 B; ..."
+[[nodiscard]] QString holders_title(const model::HoldersView& view);
+
+/// Seq, step, parameter, uses left, verdict, bytes before, after, gone. The id is the sequence number.
+[[nodiscard]] std::vector<TableModel::ColumnOf> release_columns();
+[[nodiscard]] std::vector<TableModel::Row> releases(const model::ReleasesView& view);
+
+/// Step, bytes born in it that outlive it, storages, bytes one step later, storages then, most of them. The id is a
+/// storage, 0: none.
+[[nodiscard]] std::vector<TableModel::ColumnOf> survivor_columns();
+[[nodiscard]] std::vector<TableModel::Row> survivors(const model::Report& report);
+
+/// Node, field, bytes, of them elsewhere too, storages, graph held by.
+[[nodiscard]] std::vector<TableModel::ColumnOf> saved_columns();
+[[nodiscard]] std::vector<TableModel::Row> saved(const model::SavedView& view);
+
+/// Rows of two cells: what was recorded, how much of it, what is missing and why.
+[[nodiscard]] std::vector<TableModel::Row> run(const model::Report& report);
+
+}  // namespace dcmt::gui::words

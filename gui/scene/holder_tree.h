@@ -1,0 +1,30 @@
+// Who holds what, as a tree that is drawn from left to right, with an arrow from each holder to what it holds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gui/scene/canvas.h"
+#include "gui/scene/frame.h"
+
+namespace dcmt::gui::scene {
+
+struct HolderNode {
+  std::string text, note;  ///< note: behind it, "25.0 MiB in 50"
+  bool strong = false;     ///< a container: what one would change
+  std::vector<HolderNode> held;
+};
+
+struct HolderTreeFacts {
+  std::vector<TextOf> texts;
+  struct Arrow {
+    Box from, to;  ///< of the nodes
+  };
+  std::vector<Arrow> arrows;
+  int width = 0, height = 0;  ///< of the whole picture
+};
+
+/// Measures without a canvas. `look`: text_height, text_width and theme.
+HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Look& look, Canvas* canvas);
+
+}  // namespace dcmt::gui::scene
