@@ -56,6 +56,7 @@ constexpr Command kCommands[] = {
     {"Panels", "Go to what outlives its step", "Shift+1", &W::show_survivors, true},
     {"Panels", "Go to what is saved for backward", "Shift+2", &W::show_saved, true},
     {"Panels", "Go to the run: what was recorded and what is missing", "Shift+3", &W::show_run, true},
+    {"Panels", "Go to the story on one axis", "Shift+5", &W::show_chart, true},
     {"Panels", "Ask in SQL", "Shift+4", &W::show_sql, true},
     {"Panels", "Next pane", "F6", &W::next_pane},
     {"Panels", "Hide or show the panels", "Q", &W::toggle_panels, true},

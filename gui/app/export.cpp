@@ -10,6 +10,7 @@
 #include "gui/app/more_panels.h"
 #include "gui/models/words.h"
 #include "gui/widgets/holder_graph.h"
+#include "gui/widgets/story_view.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/timeline.h"
@@ -114,6 +115,12 @@ bool write_facts(MainWindow& window, const QString& path) {
   QJsonArray nodes;
   for (const scene::TextOf& text : window.more().graph().facts().texts) nodes.append(words::text(text.text));
   document["holder_graph"] = nodes;
+  QJsonArray holds;
+  for (const scene::StoryChart::Arrow& arrow : window.more().chart().story().arrows) {
+    const auto& bars = window.more().chart().story().bars;
+    holds.append(QJsonArray{words::text(bars[arrow.holder].name), words::text(bars[arrow.held].name)});
+  }
+  document["holds"] = holds;
   QJsonObject panels;
   for (const auto& [name, model] : window.tables()) panels[name] = json_of(*model);
   document["panels"] = panels;

@@ -259,9 +259,16 @@ void MainWindow::show_selected() {
 }
 
 void MainWindow::show_more() {
-  Shown shown{session_, file_, {}, {}};
+  Shown shown{session_, file_, {}, {}, {}, 0};
   if (device() != nullptr) {
     shown.moment = moment_text();
+    if (const auto moment = selection_.moment())
+      shown.moment_ns = device()->recording().ns(*moment) - device()->recording().begin_ns();
+    if (selection_.lifetime()) {
+      shown.storage = device()->block_of(*selection_.lifetime()).storage;
+    } else if (const auto lifetimes = device()->lifetimes_of(selection_.finding()); !lifetimes.empty()) {
+      shown.storage = device()->block_of(lifetimes.front()).storage;
+    }
     if (selection_.finding() > 0) {
       shown.asked = "finding:" + std::to_string(selection_.finding());
     } else if (selection_.lifetime()) {

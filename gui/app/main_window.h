@@ -119,6 +119,7 @@ class MainWindow : public QMainWindow {
   void show_saved();
   void show_run();
   void show_sql();
+  void show_chart();
   void next_pane();
   void toggle_panels();
   void show_palette();

@@ -194,7 +194,7 @@ void MainWindow::raise_dock(QDockWidget* panel) {
   constexpr int kHigh = 330;
   if (panel == ranks_dock_ || panel == compare_dock_) {
     resizeDocks({panel, story_panel_}, {1000, 380}, Qt::Horizontal);
-  } else if (panel == more_->dock(tr("Holders")).first) {
+  } else if (panel == more_->dock(tr("Holders")).first || panel == more_->dock(tr("On one axis")).first) {
     resizeDocks({live_panel_, panel}, {500, 900}, Qt::Horizontal);
     if (panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
   }
@@ -222,6 +222,7 @@ void MainWindow::raise_more(const QString& title) {
   if (dock != nullptr) raise_panel(dock, focus);
 }
 void MainWindow::show_holders() { raise_more(tr("Holders")); }
+void MainWindow::show_chart() { raise_more(tr("On one axis")); }
 void MainWindow::show_releases() { raise_more(tr("Releases")); }
 void MainWindow::show_survivors() { raise_more(tr("Survivors")); }
 void MainWindow::show_saved() { raise_more(tr("Saved for backward")); }

@@ -12,9 +12,11 @@
 
 #include "gui/load/holder_tree.h"
 #include "gui/load/query.h"
+#include "gui/load/story_of_storage.h"
 #include "gui/models/panel_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/holder_graph.h"
+#include "gui/widgets/story_view.h"
 #include "gui/widgets/table_view.h"
 
 namespace dcmt::gui {
@@ -64,6 +66,13 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
   tabs->addTab(paths, tr("Paths"));
   holders_layout->addWidget(tabs);
   dock_of_[kHolders] = add(tr("Holders"), holders, graph_, right);
+
+  chart_ = new StoryView;
+  auto* chart = new QScrollArea;
+  chart->setWidget(chart_);
+  chart->setWidgetResizable(true);
+  chart->setFrameShape(QFrame::NoFrame);
+  dock_of_[kChart] = add(tr("On one axis"), chart, chart_, right);
 
   const auto add_table = [&](Part part, const QString& title, TableModel& model) {
     auto* table = new TableView(model, title, &window);
@@ -162,17 +171,20 @@ void MorePanels::ask(const QString& sql) {
 
 void MorePanels::show(Shown shown) {
   const bool other_trace = shown.session != shown_.session;
-  const bool other_selection = other_trace || shown.asked != shown_.asked;
+  const bool other_selection = other_trace || shown.asked != shown_.asked || shown.storage != shown_.storage;
   const bool other_moment = other_trace || shown.moment != shown_.moment;
   shown_ = std::move(shown);
-  if (other_selection) filled_[kHolders] = false;
+  if (other_selection) filled_[kHolders] = filled_[kChart] = false;
   if (other_moment) filled_[kSaved] = false;
   if (other_trace) {
     filled_[kReleases] = filled_[kSurvivors] = filled_[kRun] = false;
     query_.cancel();
   }
   for (unsigned part = 0; part < kParts; ++part) fill_if_seen(static_cast<Part>(part));
+  mark_moment();
 }
+
+void MorePanels::mark_moment() { chart_->set_moment(static_cast<double>(shown_.moment_ns - chart_begin_ns_)); }
 
 void MorePanels::fill_if_seen(Part part) {
   // A dock behind another tab is "visible", too, but no part of it.
@@ -205,6 +217,23 @@ void MorePanels::fill_holders() {
   paths_.set_rows(std::move(paths));
 }
 
+void MorePanels::fill_chart() {
+  scene::StoryChart chart;
+  const load::Session& session = *shown_.session;
+  const auto storage = model::storage_view(session.path, session.analysis, shown_.storage);
+  if (shown_.storage.valid() && storage.ok()) {
+    const std::string asked = "storage:" + std::to_string(shown_.storage.value);
+    const auto holders = model::holders_view(session.path, session.analysis, asked);
+    const scene::Recording& recording = session.devices.front()->recording();
+    load::StoryOfStorage story = load::story_of(*storage, holders.ok() ? *holders : model::HoldersView{},
+                                                recording.begin_ns(), recording.end_ns() - recording.begin_ns());
+    chart = std::move(story.chart);
+    chart_begin_ns_ = story.begin_ns;
+  }
+  chart_->show_story(std::move(chart));
+  mark_moment();
+}
+
 void MorePanels::fill(Part part) {
   if (!shown_.session || filled_[part]) return;
   filled_[part] = true;
@@ -212,6 +241,9 @@ void MorePanels::fill(Part part) {
   switch (part) {
     case kHolders:
       fill_holders();
+      break;
+    case kChart:
+      fill_chart();
       break;
     case kReleases:
       releases_.set_rows(words::releases(model::releases_view(session.path, session.analysis)));

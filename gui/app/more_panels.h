@@ -21,14 +21,17 @@ class QTabWidget;
 namespace dcmt::gui {
 
 class HolderGraph;
+class StoryView;
 class TableView;
 
 /// What the window shows.
 struct Shown {
   SessionPointer session;
-  std::string file;    ///< that the session was read from
-  std::string asked;   ///< "finding:1", "storage:7"; empty: nothing is selected
-  std::string moment;  ///< of the live set
+  std::string file;            ///< that the session was read from
+  std::string asked;           ///< "finding:1", "storage:7"; empty: nothing is selected
+  std::string moment;          ///< of the live set
+  StorageId storage;           ///< that is selected, or an example of the finding that is; zero: none
+  std::int64_t moment_ns = 0;  ///< the same moment after the start of the trace
 };
 
 class MorePanels : public QObject {
@@ -49,6 +52,7 @@ class MorePanels : public QObject {
   /// With the widget that has the focus; nullptr: there is none of that name.
   [[nodiscard]] std::pair<QDockWidget*, QWidget*> dock(const QString& title) const;
   [[nodiscard]] HolderGraph& graph() { return *graph_; }
+  [[nodiscard]] StoryView& chart() { return *chart_; }
   [[nodiscard]] bool busy() const { return query_.busy(); }
 
  signals:
@@ -57,11 +61,13 @@ class MorePanels : public QObject {
   void answered(const QString& line);
 
  private:
-  enum Part : unsigned { kHolders, kReleases, kSurvivors, kSaved, kRun, kParts };
+  enum Part : unsigned { kHolders, kChart, kReleases, kSurvivors, kSaved, kRun, kParts };
 
   QDockWidget* add(const QString& title, QWidget* widget, QWidget* focus, QDockWidget* beside);
   void fill(Part part);
   void fill_holders();
+  void fill_chart();
+  void mark_moment();
   void fill_if_seen(Part part);
   QWidget* query_box();
 
@@ -73,6 +79,8 @@ class MorePanels : public QObject {
 
   TableModel containers_, paths_, releases_, survivors_, saved_, run_, answer_;
   HolderGraph* graph_ = nullptr;
+  StoryView* chart_ = nullptr;
+  std::int64_t chart_begin_ns_ = 0;
   QLabel* holders_title_ = nullptr;
   QPlainTextEdit* sql_ = nullptr;
   QLabel* answer_title_ = nullptr;

@@ -1,0 +1,22 @@
+// The story of a storage as a chart.
+#pragma once
+
+#include <cstdint>
+
+#include "analyzer/model/holders_view.h"
+#include "analyzer/model/views.h"
+#include "gui/scene/story_chart.h"
+
+namespace dcmt::gui::load {
+
+struct StoryOfStorage {
+  scene::StoryChart chart;
+  std::int64_t begin_ns = 0;  ///< after the start of the trace: where the axis begins
+};
+
+/// @param holders  of this storage, as readings of the memory found them
+/// @param end_ns  after the start: the end of the trace
+[[nodiscard]] StoryOfStorage story_of(const model::StorageView& storage, const model::HoldersView& holders,
+                                      std::int64_t start_ns, std::int64_t end_ns);
+
+}  // namespace dcmt::gui::load
