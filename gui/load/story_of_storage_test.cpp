@@ -51,7 +51,7 @@ TEST_F(StoryTest, OfWhatIsKeptPastItsReleaseHasItsHolderAndItsDeadPart) {
   EXPECT_EQ(bytes.from, x(view->blocks.front().born));
   EXPECT_EQ(bytes.to, x(*view->blocks.front().freed));
   ASSERT_TRUE(bytes.dead_from);
-  EXPECT_EQ(bytes.to - *bytes.dead_from, static_cast<double>(view->held_for->value));
+  EXPECT_EQ(x(view->bytes_gone->at) - *bytes.dead_from, static_cast<double>(view->held_for->value));
   const auto count = [&](StoryChart::What what) {
     return std::ranges::count(of.chart.bars, what, &StoryChart::Bar::what);
   };
