@@ -136,7 +136,7 @@ def test_panels_equal_show(run: pathlib.Path) -> None:
         (each["path"], each["bytes"], each["alone_bytes"], each["storages"]) for each in holders["containers"]]
     assert [(row[0].split("   ")[0], number(row[1]), int(row[2])) for row in panels["paths"]] == [
         (each["path"], each["bytes"], each["storages"]) for each in holders["paths"]]
-    assert {"main", ".losses", "[*]"} <= set(facts["holder_graph"])
+    assert any(text.endswith(".losses") for text in facts["holder_graph"]) and "[*]" in facts["holder_graph"]
     saved = of_json("show", "saved", run, "--at", "step:7")
     assert [(row[0], row[1], number(row[2]), number(row[3]), int(row[4])) for row in panels["saved"]] == [
         (each["node"], each["field"], each["bytes"], each["elsewhere_bytes"], each["storages"])
