@@ -9,6 +9,7 @@
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/changes.h"
+#include "gui/load/event_rows.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -194,6 +195,8 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
     want(step.to, step.to_ns);
   }
   for (const analyzer::Mark& mark : data.marks) {
+    const bool is_moment = mark.gives_storage() || mark.kind == analyzer::MarkKind::kRelease;
+    if (is_moment) want(mark.span.from_seq, mark.span.from_ns);
     if (mark.kind != analyzer::MarkKind::kPhase && mark.kind != analyzer::MarkKind::kUser) continue;
     want(mark.span.from_seq, mark.span.from_ns);
     want(mark.span.to_seq, mark.span.to_ns);
@@ -287,6 +290,9 @@ void DeviceTimeline::find_names() {
     if (interval.kept != Kept::kNo || !interval.span.from_seq.valid()) continue;
     document_.sums_only.push_back({"sums only", unit_of(interval.span.from_seq), end_of(interval.span.to_seq)});
   }
+
+  document_.spans = operator_rows(data, recording_, [this](Unit unit) { return sequence_of(unit); });
+  document_.points = release_rows(*analysis_, [this](Sequence seq) { return unit_of(seq); });
 
   std::uint32_t lanes = 0;
   for (std::size_t band = 0; band < document_.bands.size(); ++band) {

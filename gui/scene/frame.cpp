@@ -397,6 +397,11 @@ const Facts& Painter::draw(const Document& document, const View& view, const Loo
   ruler();
   named(Row::What::kSteps, document.steps, "steps");
   named(Row::What::kPhases, document.phases, "phases");
+  facts_.spans.resize(document.spans.size());
+  facts_.span_counts.resize(document.spans.size());
+  for (std::size_t row = 0; row < document.spans.size(); ++row) spans(row);
+  facts_.points.resize(document.points.size());
+  for (std::size_t row = 0; row < document.points.size(); ++row) points(row);
   curve();
   bands();
   overlays();

@@ -35,6 +35,32 @@ struct Named {
   Unit from = 0, to = 0;
 };
 
+/// Moments of a few kinds: one row. A column shows the last kind that it has.
+struct PointRow {
+  struct Kind {
+    std::string name;
+    std::uint8_t group = 0;   ///< its color
+    bool finding = false;     ///< or that of findings
+    std::vector<Unit> units;  ///< ascending
+  };
+  std::string name;
+  std::vector<Kind> kinds;
+};
+
+/// What lasted, one after the other, of which there may be millions: the operators of a thread.
+struct SpanRow {
+  struct Span {
+    double from = 0, to = 0;  ///< on the axis
+    std::uint32_t index = 0;
+  };
+  std::string name, unit;  ///< "operators", "operators": the latter behind a number
+  /// Those that lie in [from, to) of the axis of `view`, in order, if they are at most `most`; else none. Returns how
+  /// many there are. Replaces what is in `found`.
+  std::function<std::size_t(const View& view, std::size_t most, std::vector<Span>& found)> spans;
+  /// Writes into a string that is empty.
+  std::function<void(std::uint32_t index, std::string&)> label;
+};
+
 /// What is drawn. All parts outlive the picture.
 struct Document {
   const Recording* recording = nullptr;
@@ -44,7 +70,9 @@ struct Document {
   const Curve* without = nullptr;  ///< the curve without what is kept for nothing; nullptr: there is nothing
   std::vector<Dead> dead;          ///< ascending by lifetime
   std::vector<BandOf> bands;
-  std::vector<Named> steps, phases;      ///< each in order
+  std::vector<Named> steps, phases;  ///< each in order
+  std::vector<SpanRow> spans;
+  std::vector<PointRow> points;
   std::vector<Named> sums_only;          ///< stretches of which no lifetimes are known
   std::vector<std::string> groups;       ///< names; of those that are used
   std::string peak_text;                 ///< "peak 12.1 MiB · step 1 · forward"
@@ -67,10 +95,10 @@ struct Look {
 
 /// A horizontal part of the picture.
 struct Row {
-  enum class What : std::uint8_t { kRuler, kSteps, kPhases, kCurve, kBand, kLane };
+  enum class What : std::uint8_t { kRuler, kSteps, kPhases, kSpans, kPoints, kCurve, kBand, kLane };
   What what = What::kRuler;
   int y = 0, height = 0;
-  std::uint32_t index = 0;  ///< of the band, of the lane
+  std::uint32_t index = 0;  ///< of the band, of the lane, of its kind of row
 };
 
 struct BarOf {
@@ -91,6 +119,9 @@ struct Facts {
   std::vector<CurveColumn> without;  ///< of each column; empty: there is none
   std::vector<std::int64_t> dead;    ///< of it, at the highest unit of each column of the curve
   std::vector<Row> rows;
+  std::vector<std::vector<std::uint8_t>> points;  ///< of each row of them: for each column 1 + its kind; 0: none
+  std::vector<std::vector<SpanRow::Span>> spans;  ///< of each row of them, those that are drawn one by one
+  std::vector<std::size_t> span_counts;           ///< of each row of them: how many the view has
   std::vector<BarOf> bars;
   std::int64_t scale = 1;  ///< bytes at the top of the curve
   int content = 0;         ///< height of all bands
@@ -117,6 +148,8 @@ class Painter {
  private:
   void ruler();
   void named(Row::What what, const std::vector<Named>& all, std::string_view title);
+  void spans(std::size_t row);
+  void points(std::size_t row);
   void curve();
   void bands();
   void band_bytes(std::size_t band, int y, int height);

@@ -384,6 +384,19 @@ QString Timeline::text_at(const QPoint& at) const {
     if (hit->more > 0) text += tr(" and %1 more").arg(hit->more);
     return text;
   }
+  if (const scene::Row* row = painter_.row_at(at.y()); row != nullptr && row->what == scene::Row::What::kSpans) {
+    const double x = view_->from() + (column + 0.5) / facts.chart.width * (view_->to() - view_->from());
+    for (const scene::SpanRow::Span& span : facts.spans[row->index]) {
+      if (x < span.from || x > span.to) continue;
+      std::string label;
+      device_->document().spans[row->index].label(span.index, label);
+      return words::text(label);
+    }
+    return {};
+  } else if (row != nullptr && row->what == scene::Row::What::kPoints) {
+    const auto kind = facts.points[row->index][static_cast<std::size_t>(column)];
+    return kind > 0 ? words::text(device_->document().points[row->index].kinds[kind - 1U].name) : QString();
+  }
   const scene::CurveColumn& highest = facts.curve[static_cast<std::size_t>(column)];
   const std::int64_t ns = device_->recording().ns(highest.highest_at) - device_->recording().begin_ns();
   return words::exact_bytes(highest.highest) + tr(" allocated · %1 after the start · seq %2")
