@@ -104,7 +104,7 @@ MainWindow::MainWindow(QWidget* parent)
   });
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() { more_->stop(); }
 
 load::DeviceTimeline* MainWindow::device() const {
   return session_ && device_ < session_->devices.size() ? session_->devices[device_].get() : nullptr;

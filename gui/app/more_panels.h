@@ -42,6 +42,8 @@ class MorePanels : public QObject {
   MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* right);
 
   void show(Shown shown);
+  /// The window goes: what becomes visible of what is left is filled no more.
+  void stop() { shown_ = {}; }
   /// Also those that are not seen.
   void fill_all();
   /// One statement, as typed into the box. Its answer comes later: `answered`.

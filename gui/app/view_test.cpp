@@ -93,6 +93,25 @@ TEST(Models, OfAMillionRowsAnswerAtOnce) {
   EXPECT_EQ(model.row_at(0).id, 999'999);
 }
 
+TEST(Models, ASelectionThatIsClearedIsGoneAsAWhole) {
+  Selection selection;
+  selection.select_moment(7);
+  selection.select_lifetime(3, 1);
+  int heard = 0;
+  const auto gone = [&] {
+    ++heard;
+    EXPECT_EQ(selection.finding(), 0);
+    EXPECT_FALSE(selection.lifetime());
+    EXPECT_FALSE(selection.moment());
+  };
+  QObject::connect(&selection, &Selection::changed, gone);
+  QObject::connect(&selection, &Selection::moment_changed, gone);
+  selection.clear();
+  EXPECT_EQ(heard, 2);
+  selection.clear();
+  EXPECT_EQ(heard, 2) << "there was nothing to clear";
+}
+
 TEST(Models, SortedRowsKeepWhatIsSelected) {
   TableModel model({{"name"}});
   model.set_rows({{{"b"}, {}, 1}, {{"a"}, {}, 2}});

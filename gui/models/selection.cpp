@@ -3,8 +3,14 @@
 namespace dcmt::gui {
 
 void Selection::clear() {
-  select_lifetime(std::nullopt, 0);
-  select_moment(std::nullopt);
+  // All of it first: whoever hears of one asks for the others.
+  const bool selected = finding_ != 0 || lifetime_;
+  const bool at_moment = moment_.has_value();
+  finding_ = 0;
+  lifetime_.reset();
+  moment_.reset();
+  if (selected) emit changed();
+  if (at_moment) emit moment_changed();
 }
 
 void Selection::select_finding(std::int64_t finding) {
