@@ -28,6 +28,7 @@ struct Arguments {
   std::string core;  ///< empty: the process
   std::uint64_t smallest = scan::CensusOptions().smallest;
   std::size_t rows = 25;
+  std::size_t retained = 0;
   bool all = false;
   bool json = false;
 };
@@ -61,6 +62,11 @@ model::Snapshot snapshot_of(const Arguments& arguments, const scan::Census& cens
     storage.role = role_of(from.role);
     for (const scan::Holder& holder : from.holders) storage.holders.push_back({holder.readable(), holder.confirmed});
   }
+  for (const scan::Retained& from : census.retained) {
+    const scan::Holder path{from.path, from.place};
+    snapshot.retained.push_back({path.readable(), from.type, Bytes(number(from.bytes)), number(from.storages),
+                                 number(from.references), from.confirmed});
+  }
   for (scan::HoldingGroup& from : scan::group_by_holder(census)) {
     snapshot.groups.push_back({std::move(from.holder), role_of(from.role), from.confirmed, Bytes(number(from.bytes)),
                                number(from.storages), std::move(from.also)});
@@ -73,6 +79,15 @@ std::string holder_text(const model::SnapshotGroup& group) {
     return group.role == name_of(scan::Role::kGradient) ? "(only the tensor it belongs to)" : "(no holder found)";
   }
   return group.holder + (group.confirmed ? "" : "  (unconfirmed: it was being changed)");
+}
+
+std::string retained_text(const std::vector<model::SnapshotRetained>& retained, const Style& style) {
+  Table table({"bytes", "storages", "references", "go with"}, {true, true, true, false});
+  for (const model::SnapshotRetained& each : retained) {
+    table.add({rounded_bytes(each.bytes.value), grouped(each.storages), grouped(each.references),
+               each.path + " [" + each.type + "]" + (each.confirmed ? "" : "  (unconfirmed: it was being changed)")});
+  }
+  return "\n" + table.text(style, "");
 }
 
 std::string snapshot_text(const model::Snapshot& snapshot, std::size_t most_rows, const Style& style) {
@@ -92,6 +107,7 @@ std::string snapshot_text(const model::Snapshot& snapshot, std::size_t most_rows
   if (groups.size() > most_rows) {
     text += "… " + counted(static_cast<std::int64_t>(groups.size() - most_rows), "more holder") + ": --all\n";
   }
+  if (!snapshot.retained.empty()) text += retained_text(snapshot.retained, style);
   text += "\n" +
           style.dim((snapshot.pid ? "process " + std::to_string(*snapshot.pid) : printable(*snapshot.core)) +
                     " · CPython " + snapshot.python + " · torch " + snapshot.torch + " · " + grouped(snapshot.objects) +
@@ -107,7 +123,7 @@ int snapshot(const Arguments& arguments) {
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
-  const scan::CensusOptions options{.smallest = arguments.smallest, .native = true};
+  const scan::CensusOptions options{.smallest = arguments.smallest, .native = true, .retained = arguments.retained};
   const Expected<scan::Census> census =
       arguments.core.empty() ? scan::take_agreed(*censuses, options) : censuses->take(options);
   if (!census.ok()) return print_error(census.error());
@@ -133,6 +149,10 @@ void add_snapshot_command(CLI::App& app, int& exit_code) {
   core->type_name("FILE")->excludes(pid);
   command->add_option("--smallest", arguments->smallest, "Bytes of the smallest storage that counts")
       ->capture_default_str();
+  command
+      ->add_option("--retained", arguments->retained,
+                   "Also the N objects with which most memory would go: all of it, by whatever way it hangs on them")
+      ->type_name("N");
   command->add_flag("--all", arguments->all, "All holders instead of the largest 25");
   command->add_flag("--json", arguments->json, "Machine-readable output (docs/json.md)");
   command->footer(
@@ -142,6 +162,7 @@ void add_snapshot_command(CLI::App& app, int& exit_code) {
       "Exits with 4 where the process cannot be read, or runs no CPython 3.11 to 3.13 or no torch.\n\n"
       "Examples:\n"
       "  dc-memtrace snapshot 4711\n"
+      "  dc-memtrace snapshot 4711 --retained 10\n"
       "  dc-memtrace snapshot 4711 --json > held.json\n"
       "  dc-memtrace snapshot --core core.4711");
   command->callback([arguments, pid, core, &exit_code] {

@@ -309,6 +309,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   schema.check(Json::parse(JsonDocument("check").with(gate::Checks{{verdict}})), "check", "check");
   model::Snapshot snapshot;
   snapshot.storages = {{0x7000, Bytes(64), 1, "parameter", {{"main.model", true}}}};
+  snapshot.retained = {{"main.opt", "AdamW", Bytes(128), 2, 1, true}};
   snapshot.pid = 4711;
   schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a process");
   snapshot.pid.reset();

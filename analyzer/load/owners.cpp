@@ -34,12 +34,17 @@ Expected<Owners> Owners::load(Database& database) {
     scan.ns = in.id<TimeNs>();
     owners.scans.push_back(scan);
   }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, path, place, type FROM container ORDER BY id", [&](Cursor& in) {
+  DCMT_ASSIGN_OR_RETURN(const bool counts_small, has_column(database, "container", "small_bytes"));  // from schema 8
+  const std::string container_rows = "SELECT id, path, place, type, last_scan, " +
+                                     std::string(counts_small ? "small_bytes" : "NULL") + " FROM container ORDER BY id";
+  DCMT_RETURN_IF_ERROR(read_rows(database, container_rows, [&](Cursor& in) {
     Container container;
     container.id = in.id<ContainerId>();
     container.path = in.id<StringId>();
     container.place = in.id<StringId>();
     container.type = in.id<StringId>();
+    container.last_scan = in.id<ScanId>();
+    container.small = in.bytes();
     owners.containers.push_back(container);
   }));
   DCMT_RETURN_IF_ERROR(read_rows(database,
@@ -56,26 +61,27 @@ Expected<Owners> Owners::load(Database& database) {
                                    owners.paths.push_back(path);
                                  }));
   DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT storage, role, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
+      read_rows(database, "SELECT storage, scan, role, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
         Held held;
         held.storage = in.id<StorageId>();
+        held.scan = in.id<ScanId>();
         held.role = known_role(in.name());
         held.otherwise = in.integer() != 0;
         owners.held.push_back(std::move(held));
       }));
-  // A container that held it once, and did not in the latest scan, does not count.
-  DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT held.storage, container FROM held JOIN held_in"
-                                 " ON held_in.storage = held.storage AND held_in.scan = held.scan"
-                                 " ORDER BY held.storage, container",
-                                 [&](Cursor& in) {
-                                   const auto held =
-                                       std::ranges::lower_bound(owners.held, in.id<StorageId>(), {}, &Held::storage);
-                                   const auto container = in.id<ContainerId>();
-                                   if (held != owners.held.end() && owners.container(container) != nullptr) {
-                                     held->containers.push_back(container);
-                                   }
-                                 }));
+  DCMT_RETURN_IF_ERROR(
+      read_rows(database, "SELECT storage, container, scan FROM held_in ORDER BY storage, container", [&](Cursor& in) {
+        FoundIn found;
+        found.storage = in.id<StorageId>();
+        found.container = in.id<ContainerId>();
+        found.scan = in.id<ScanId>();
+        if (owners.container(found.container) == nullptr) return;
+        owners.found_in.push_back(found);
+        // A container that held it once, and did not in the latest scan, does not count.
+        const auto held = std::ranges::lower_bound(owners.held, found.storage, {}, &Held::storage);
+        const bool counts = held != owners.held.end() && held->storage == found.storage && held->scan == found.scan;
+        if (counts) held->containers.push_back(found.container);
+      }));
   return owners;
 }
 
@@ -87,6 +93,11 @@ const Scan* Owners::scan(ScanId id) const { return find_in(scans, id, &Scan::id)
 
 std::span<const OwnerPath> Owners::paths_to(StorageId storage) const {
   const auto found = std::ranges::equal_range(paths, storage, {}, &OwnerPath::storage);
+  return {found.begin(), found.end()};
+}
+
+std::span<const FoundIn> Owners::where_found(StorageId storage) const {
+  const auto found = std::ranges::equal_range(found_in, storage, {}, &FoundIn::storage);
   return {found.begin(), found.end()};
 }
 

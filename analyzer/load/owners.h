@@ -22,6 +22,8 @@ struct Container {
   StringId path;   ///< "main: probe.seen"
   StringId place;  ///< "train.py:37", where the frame stood that is its root; zero: another root
   StringId type;   ///< "list"
+  ScanId last_scan;
+  Bytes small;  ///< that last_scan found in storages without rows that nothing else leads to
 };
 
 /// One reading of the process's memory.
@@ -47,9 +49,17 @@ inline constexpr std::array<std::string_view, 5> kRoles = {"parameter", "gradien
 /// What the latest scan that found a storage says of it.
 struct Held {
   StorageId storage;
+  ScanId scan;
   std::string role;                     ///< "parameter"; empty: none
   bool otherwise = true;                ///< something leads to it besides entries of these containers, or may
   std::vector<ContainerId> containers;  ///< ascending
+};
+
+/// The latest scan that found a storage in a container. A later one may have found it elsewhere only.
+struct FoundIn {
+  StorageId storage;
+  ContainerId container;
+  ScanId scan;
 };
 
 struct Owners {
@@ -57,6 +67,7 @@ struct Owners {
   std::vector<Container> containers;  ///< ascending by id
   std::vector<OwnerPath> paths;       ///< ascending by storage; of one those of the latest scan, the best first
   std::vector<Held> held;             ///< ascending by storage
+  std::vector<FoundIn> found_in;      ///< ascending by storage
 
   /// Of a trace before schema 7: nothing.
   static Expected<Owners> load(Database& database);
@@ -66,6 +77,7 @@ struct Owners {
   [[nodiscard]] const Container* container(ContainerId id) const;
   [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
+  [[nodiscard]] std::span<const FoundIn> where_found(StorageId storage) const;
   /// The latest confirmed one that reads best; nullptr where there is none, and where a later scan found others only,
   /// none of them confirmed.
   [[nodiscard]] const OwnerPath* path_to(StorageId storage) const;

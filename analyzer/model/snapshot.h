@@ -55,6 +55,27 @@ struct SnapshotGroup {
   std::vector<std::string> also;  ///< other holders of its largest storage
 };
 
+/// What would go if one object did.
+struct SnapshotRetained {
+  std::string path;
+  std::string type;
+  Bytes bytes;
+  std::int64_t storages = 0, references = 0;
+  bool confirmed = false;
+
+  static constexpr std::string_view kShape = "snapshot_retained";
+  static void describe(auto&& field) {
+    field("path", &SnapshotRetained::path, "to the object: \"main (train.py:37): opt.state\"");
+    field("type", &SnapshotRetained::type, "of the object: \"defaultdict\"");
+    field("bytes", &SnapshotRetained::bytes, "of storages that go with it, those under `smallest` too");
+    field("storages", &SnapshotRetained::storages, "");
+    field("references", &SnapshotRetained::references,
+          "to the object that must go, but for those of what goes with it; 1: the path alone. What has references that "
+          "were not found is not counted");
+    field("confirmed", &SnapshotRetained::confirmed, "each reference of the path was there in a second reading");
+  }
+};
+
 struct Snapshot {
   std::optional<std::int64_t> pid;  ///< this or `core`
   std::optional<std::string> core;
@@ -65,6 +86,7 @@ struct Snapshot {
   Bytes bytes_read;
   double seconds = 0;
   std::vector<SnapshotStorage> storages;
+  std::vector<SnapshotRetained> retained;
 
   std::vector<SnapshotGroup> groups;  ///< of these storages, most bytes first
 
@@ -81,6 +103,7 @@ struct Snapshot {
     field("bytes_read", &Snapshot::bytes_read, "from the process");
     field("seconds", &Snapshot::seconds, "that the reading took");
     field("storages", &Snapshot::storages, "");
+    field("retained", &Snapshot::retained, "with --retained: the objects with which most goes, most bytes first");
   }
 
   /// Of all storages.

@@ -130,6 +130,51 @@ TEST(Grows, TheVariableThatHasWhatWasMadeLastDoesNotGrow) {
   EXPECT_EQ(findings.front().bytes, Bytes(900));
 }
 
+/// Every third round makes a value that a list and the variable `v` have. The reading came before the list got the
+/// latest.
+TEST(Grows, WhatAVariableHasUntilItsNextValueIsNeededUntilThen) {
+  TestTrace trace;
+  program(trace, 13, [&](int step) {
+    if (step % 3 != 0) return;
+    for (int i = 0; i < 2; ++i) {
+      at(trace, 21);
+      const Handle kept = trace.allocate(1000);
+      if (step < 9) trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]"});
+      if (step == 9) trace.held(kept, {.containers = {"main: v"}, .path = "main: v", .type = "graph"});
+    }
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings.front();
+  EXPECT_EQ(finding.growth->holder, "main: losses");
+  EXPECT_EQ(finding.bytes, Bytes(10 * 1000)) << "those of step 9, too: `v` has had another value since";
+  EXPECT_EQ(finding.growth->seen, 6) << "no reading found those of steps 9 and 12 there";
+  EXPECT_EQ(finding.growth->alone, Bytes(8 * 1000)) << "`v` has those of step 12";
+  // The peak is in step 12, when the second of its values has been made and `v` still has the two of step 9.
+  EXPECT_EQ(finding.dead_at_peak, Bytes(6000));
+  EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 2000 + 2000));
+}
+
+/// A tensor of a list drags others along, which are too small to be followed.
+TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
+  TestTrace trace;
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    const Handle kept = trace.allocate(1000);
+    at(trace, 22);
+    if (step != 0) trace.allocate(50);  // stands for those: nothing names what holds it
+    if (step >= 5) return;
+    trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]", .small = 5 * 50});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  // The reading found 250 bytes with five of the ten. The peak is in the last step.
+  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 1000 + 9 * 50 - 9 * 50));
+  EXPECT_EQ(findings[0].dead_at_peak, Bytes(9000 + 9 * 50));
+}
+
 TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
   TestTrace trace;
   const HeldOf cycle{.path = "cycle Kept.x → N._saved_result → Kept (through autograd nodes)", .otherwise = true};
@@ -182,17 +227,17 @@ TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {
   EXPECT_EQ(seen.bytes, Bytes(12 * 100 + 4 * 1000));
   EXPECT_EQ(seen.growth->alone, Bytes(1200));
   EXPECT_EQ(losses.bytes, Bytes(4 * 1010));
-  EXPECT_EQ(losses.growth->alone, Bytes(40));
+  EXPECT_EQ(losses.growth->alone, Bytes(30)) << "no reading says that the program let go of the latest";
   EXPECT_EQ(seen.confidence, Confidence::kCertain);
   // The peak is in step 11: of step 9 and before all four of the shared and of the losses are kept.
   const Bytes peak = analysis.main().what_if.measured.bytes;
   EXPECT_EQ(peak, Bytes(5000 + 700 + 1200 + 4 * 1010));
   EXPECT_EQ(seen.predicted_peak, Bytes(5000 + 700 + 100 + 4 * 1010));
-  EXPECT_EQ(losses.predicted_peak, Bytes(5000 + 700 + 1200 + 4 * 1000));
+  EXPECT_EQ(losses.predicted_peak, Bytes(5000 + 700 + 1200 + 10 + 4 * 1000));
   ASSERT_EQ(analysis.main().shared.size(), 1u);
-  EXPECT_EQ(analysis.main().shared.front().at_peak, Bytes(4000));
-  // Without both it is where a step makes one of each.
-  EXPECT_EQ(analysis.main().what_if.predicted.bytes, Bytes(5000 + 700 + 100 + 1010));
+  EXPECT_EQ(analysis.main().shared.front().at_peak, Bytes(3000));
+  // Without both it is where a step makes one of each, and the program may have the shared one before.
+  EXPECT_EQ(analysis.main().what_if.predicted.bytes, Bytes(5000 + 700 + 100 + 1010 + 1000));
 }
 
 TEST(Grows, WhatSomethingElseHoldsTooIsNotSaidToGo) {

@@ -5,14 +5,35 @@
 #include <utility>
 
 namespace dcmt::analyzer {
+namespace {
 
-void HeldStorages::add(const Storage& storage, Bytes bytes, Sequence needed_until, bool frees) {
-  storages_.push_back({storage.id, bytes, needed_until, frees});
+/// Of a damaged trace the sums must stay numbers.
+constexpr double kMostSmall = 2;  // times the bytes of the storages with rows
+
+}  // namespace
+
+void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
+  storages_.push_back(growing);
   GrowingSite& site = sites_[storage.birth.stack];
   site.stack = storage.birth.stack;
-  site.bytes.value += bytes.value;
+  site.bytes.value += growing.bytes.value;
   ++site.storages;
-  bytes_.value += bytes.value;
+  bytes_.value += growing.bytes.value;
+}
+
+void HeldStorages::add_small(const TraceData& data, const Container& container) {
+  double then = 0;  // bytes that went with it alone when it was read
+  for (const GrowingStorage& each : storages_) {
+    const Held* held = data.owners.of(each.storage);
+    const bool counts = held != nullptr && each.alone && held->scan == container.last_scan && !held->otherwise &&
+                        held->containers.size() == 1;
+    if (counts) then += static_cast<double>(each.bytes.value);
+  }
+  if (then == 0) return;
+  const double small = std::min(static_cast<double>(container.small.value), kMostSmall * then);
+  for (GrowingStorage& each : storages_) {
+    if (each.alone) each.small = Bytes(static_cast<std::int64_t>(small / then * static_cast<double>(each.bytes.value)));
+  }
 }
 
 void HeldStorages::move_to(Growth& growth) {
@@ -28,7 +49,7 @@ std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
     if (!each.frees) continue;
     for (const Block* block : data.blocks_by_storage.of(each.storage)) {
       const bool goes_on = !block->span.ended() || each.needed_until < block->span.to_seq;
-      if (goes_on) gaps.push_back({block, std::max(each.needed_until, block->span.from_seq), {}});
+      if (goes_on) gaps.push_back({block, std::max(each.needed_until, block->span.from_seq), {}, each.small});
     }
   }
   return gaps;

@@ -17,6 +17,8 @@ struct GrowingStorage {
   Bytes bytes;
   Sequence needed_until;  ///< the end of the round in which it was made, or earlier
   bool frees = false;     ///< it goes when this container and others that grow let go of it
+  bool alone = false;     ///< it goes when this container alone does
+  Bytes small = {};       ///< of storages without rows that go with it: its share of those that the container holds
 };
 
 struct GrowingSite {
@@ -42,10 +44,13 @@ struct Growth {
 /// The storages of one holder, and where they were made.
 class HeldStorages {
  public:
-  void add(const Storage& storage, Bytes bytes, Sequence needed_until, bool frees);
+  void add(const Storage& storage, const GrowingStorage& growing);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   /// Fills a growth's storages and sites. To be called once.
   void move_to(Growth& growth);
+  /// Shares out what a reading found the container to hold in storages without rows, among those of its storages that
+  /// go with it alone.
+  void add_small(const TraceData& data, const Container& container);
 
  private:
   std::vector<GrowingStorage> storages_;

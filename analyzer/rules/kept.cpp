@@ -46,13 +46,6 @@ std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
   return storages;
 }
 
-/// "main: out": the step that comes gives such a variable another value.
-bool is_plain_variable(std::string_view holder) {
-  const std::size_t root = holder.find(": ");
-  if (root != std::string_view::npos) return holder.find_first_of(".[", root) == std::string_view::npos;
-  return holder.find('.') == holder.rfind('.') && holder.find('[') == std::string_view::npos;
-}
-
 class KeptByHolder {
  public:
   KeptByHolder(const TraceData& data, const std::vector<Finding>& findings)

@@ -60,7 +60,9 @@ Finding finding_of(const TraceData& data, const Kept& kept) {
   const Sequence again = ran_again(data, kept.items);
   HeldStorages held;
   for (const Item& item : kept.items) {
-    held.add(*item.storage, item.bytes, again.valid() ? std::min(again, item.round_end) : item.round_end, true);
+    const Sequence until = again.valid() ? std::min(again, item.round_end) : item.round_end;
+    held.add(*item.storage,
+             {.storage = item.storage->id, .bytes = item.bytes, .needed_until = until, .frees = true, .alone = true});
   }
   const auto most = std::ranges::max_element(kept.frames, {}, [](const auto& each) { return each.second; });
   Finding finding;

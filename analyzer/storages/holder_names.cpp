@@ -55,6 +55,12 @@ std::optional<std::string> HolderNames::Counts::most(StackId stack, Bytes bytes)
   return found != by_size_.end() ? most_of(found->second) : std::nullopt;
 }
 
+bool is_plain_variable(std::string_view holder) {
+  const std::size_t root = holder.find(": ");
+  if (root != std::string_view::npos) return holder.find_first_of(".[", root) == std::string_view::npos;
+  return holder.find('.') == holder.rfind('.') && holder.find('[') == std::string_view::npos;
+}
+
 HolderNames::HolderNames(const TraceData& data) : data_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);

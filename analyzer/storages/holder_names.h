@@ -16,6 +16,10 @@ namespace dcmt::analyzer {
 /// through a graph, a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
+/// Whether a holder is "main: out" or "program.out": a variable, which the program gives another value and not one
+/// more.
+[[nodiscard]] bool is_plain_variable(std::string_view holder);
+
 /// The category of what a gather gave.
 inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 

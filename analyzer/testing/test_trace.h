@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -45,6 +46,7 @@ struct HeldOf {
   std::string type = "list";  ///< of the containers
   bool confirmed = true;      ///< the path
   std::string role = {};      ///< "parameter"; empty: none
+  std::int64_t small = 0;     ///< bytes that the first container holds besides in storages without rows
 };
 
 /// An allocator gives up a request.
@@ -266,7 +268,9 @@ class TestTrace {
     marks_[at].to = ++seq_;
   }
   /// A scan of the memory found the storage. All are one scan, of lists in a function's frame.
-  void held(Handle handle, HeldOf of) { held_.emplace_back(handle, std::move(of)); }
+  /// What a reading of the memory found, the latest that has begun; without one: one in the last step.
+  void held(Handle handle, HeldOf of) { held_.push_back({handle, std::move(of), readings_.size()}); }
+  void begin_reading() { readings_.push_back(seq_); }
   void diagnostic(const std::string& code, const std::string& text) { diagnostics_.emplace_back(code, text); }
   /// What came since the interval before is one, with its rows in the trace.
   void kept_interval(std::optional<std::int64_t> step, Kept kept) { end_interval(step, kept); }
@@ -526,25 +530,31 @@ class TestTrace {
     if (held_.empty()) return {};
     const auto text = [&](const std::string& value) { return value.empty() ? 0 : *writer.intern(value); };
     const RowId place = text("train.py:37");
+    if (readings_.empty()) readings_.push_back(seq_ - 1);
     ScanRow scan;
-    scan.id = 1;
-    scan.from_seq = seq_ - 1;  // in the last step
-    DCMT_RETURN_IF_ERROR(writer.write(scan));
+    for (const std::int64_t from : readings_) {
+      ++scan.id;
+      scan.from_seq = from;
+      DCMT_RETURN_IF_ERROR(writer.write(scan));
+    }
     std::map<std::string, RowId> containers;
     RowId owner = 0;
-    for (const auto& [handle, of] : held_) {
+    for (const auto& [handle, of, readings_begun] : held_) {
+      const auto reading = static_cast<RowId>(std::max<std::size_t>(readings_begun, 1));
       const auto storage = static_cast<RowId>(handle) + 1;
-      DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, 1, of.role, of.otherwise}));
+      DCMT_RETURN_IF_ERROR(writer.write(HeldRow{storage, reading, of.role, of.otherwise}));
       if (!of.path.empty()) {
-        DCMT_RETURN_IF_ERROR(writer.write(OwnerRow{++owner, storage, 1, 1, 0, text(of.path), place, of.confirmed}));
+        DCMT_RETURN_IF_ERROR(
+            writer.write(OwnerRow{++owner, storage, reading, reading, 0, text(of.path), place, of.confirmed}));
       }
       for (const std::string& path : of.containers) {
         const auto [container, fresh] = containers.try_emplace(path, static_cast<RowId>(containers.size()) + 1);
         if (fresh) {
           const RowId type = text(of.type);
-          DCMT_RETURN_IF_ERROR(writer.write(ContainerRow{container->second, text(path), place, type, 1, 1, 1}));
+          DCMT_RETURN_IF_ERROR(
+              writer.write(ContainerRow{container->second, text(path), place, type, 1, reading, reading, of.small}));
         }
-        DCMT_RETURN_IF_ERROR(writer.write(HeldInRow{storage, container->second, 1}));
+        DCMT_RETURN_IF_ERROR(writer.write(HeldInRow{storage, container->second, reading}));
       }
     }
     return {};
@@ -617,7 +627,13 @@ class TestTrace {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cycles_;
   std::vector<CensusState> censuses_;
   std::vector<LaunchesRow> launches_;
-  std::vector<std::pair<Handle, HeldOf>> held_;
+  struct HeldState {
+    Handle handle;
+    HeldOf of;
+    std::size_t readings_begun = 0;
+  };
+  std::vector<HeldState> held_;
+  std::vector<std::int64_t> readings_;  ///< the record before each
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<LossRow> losses_;
   std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;

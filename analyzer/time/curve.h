@@ -17,6 +17,7 @@ namespace dcmt::analyzer {
 struct Gap {
   const Block* block = nullptr;
   Sequence from, to;
+  Bytes small = {};  ///< of blocks without rows that go with it
 };
 
 struct CurvePoint {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "collector/scan/graph/own_modules.h"
 #include "collector/scan/graph/owners.h"
 #include "collector/scan/graph/paths.h"
+#include "collector/scan/graph/retained.h"
 #include "collector/scan/graph/roots.h"
 #include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
@@ -102,21 +104,45 @@ std::string type_of(ContainerKind kind, std::string of_object) {
   return of_object;
 }
 
+/// Names the objects with which most goes.
+std::vector<Retained> name_retained(const std::vector<StorageOf>& storages, const CensusOptions& options,
+                                    Naming& naming, Mirror& memory, PythonText& text) {
+  const Counts counts(naming.graph, memory);
+  std::vector<Retained> result;
+  for (const RetainedBy& each : most_retained(naming.graph, counts, storages, options.smallest)) {
+    if (result.size() >= options.retained) break;
+    const std::vector<EdgeIndex> way = naming.paths.way_to(each.node);
+    const GraphNode& object = naming.graph.nodes()[each.node];
+    result.push_back({naming.paths.text_of(way), naming.paths.place_of(way),
+                      text.type_name(object.address, object.kind), each.bytes, each.storages, each.references,
+                      naming.second.confirms(way)});
+  }
+  return result;
+}
+
 /// Adds the containers of many storages to a census; `nodes` are its storages.
-void add_containers(const std::vector<NodeIndex>& nodes, Naming& naming, PythonText& text, const Counts* counts,
-                    Census& census) {
+void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<StorageOf>& small, Naming& naming,
+                    PythonText& text, const Counts* counts, Census& census) {
   const Reach reach(naming.graph, naming.search.find(), counts);
   for (const Container& container : reach.containers()) {
     const GraphNode& object = naming.graph.nodes()[container.node];
     census.containers.push_back({naming.paths.text_of(container.way), naming.paths.place_of(container.way),
                                  type_of(container.kind, text.type_name(object.address, object.kind)),
-                                 container.entries.size()});
+                                 container.entries.size(), 0});
+  }
+  for (const StorageOf& each : small) {
+    const std::uint32_t by = reach.of(each.node);
+    const bool by_one_alone = std::has_single_bit(by) && by != Reach::kOtherwise && by != Reach::kUnexplained;
+    if (by_one_alone) census.containers[static_cast<std::size_t>(std::countr_zero(by)) - 1].small_bytes += each.bytes;
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::uint32_t by = reach.of(nodes[i]);
-    census.storages[i].otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
+    HeldStorage& held = census.storages[i];
+    const bool is_otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
+    held.is_unexplained = !is_otherwise && (by & Reach::kUnexplained) != 0;
+    held.otherwise = is_otherwise || held.is_unexplained;
     for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
-      if ((by >> (at + 1) & 1U) != 0) census.storages[i].containers.push_back(at);
+      if ((by >> (at + 1) & 1U) != 0) held.containers.push_back(at);
     }
   }
 }
@@ -246,10 +272,15 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
   Owners owners(graph, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
+  std::vector<StorageOf> small;
   for (const NodeIndex node : owners.storages()) {
     HeldStorage held = storage_at(graph.nodes()[node].address, memory, types.torch);
     // A storage without data keeps no memory: those of fake tensors claim gigabytes.
-    if (held.bytes < options.smallest || held.data == 0) continue;
+    if (held.data == 0) continue;
+    if (held.bytes < options.smallest) {
+      small.push_back({node, held.bytes});
+      continue;
+    }
     const StorageOwners found = owners.of(node);
     held.role = found.role;
     held.holders = name_holders(found.owners, options.paths, held.bytes, still_lives(held, fresh, types.torch), naming);
@@ -260,7 +291,12 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   }
   std::optional<Counts> counts;
   if (is_near) counts.emplace(graph, memory);
-  add_containers(nodes, naming, text, counts ? &*counts : nullptr, census);
+  add_containers(nodes, small, naming, text, counts ? &*counts : nullptr, census);
+  if (options.retained > 0 && !is_near) {
+    std::vector<StorageOf> all = small;
+    for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});
+    census.retained = name_retained(all, options, naming, memory, text);
+  }
   if (options.native) {
     DCMT_RETURN_IF_ERROR(
         add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));

@@ -31,11 +31,12 @@ struct Holder {
 
 /// A list, dictionary or another object whose entries hold storages.
 struct CommonContainer {
-  std::string path;         ///< "main: probe.seen"
-  std::string place;        ///< as of a Holder
-  std::string type;         ///< "list"; "graph": what a tensor holds by its autograd graph; "finished frame": the
-                            ///< variables of a call that an exception has ended
-  std::size_t entries = 0;  ///< that were found to hold storages
+  std::string path;               ///< "main: probe.seen"
+  std::string place;              ///< as of a Holder
+  std::string type;               ///< "list"; "graph": what a tensor holds by its autograd graph; "finished frame": the
+                                  ///< variables of a call that an exception has ended
+  std::size_t entries = 0;        ///< that were found to hold storages
+  std::uint64_t small_bytes = 0;  ///< of storages under CensusOptions::smallest to which its entries alone lead
 };
 
 struct HeldStorage {
@@ -46,7 +47,19 @@ struct HeldStorage {
   Role role = Role::kNone;
   std::vector<Holder> holders;  ///< different paths, the one that reads best first; empty where none was found
   std::vector<std::uint32_t> containers;  ///< into Census::containers: those whose entries lead to it
-  bool otherwise = true;  ///< it would still be held, or may be, if all of these let go of their entries
+  bool otherwise = true;        ///< it would still be held, or may be, if all of these let go of their entries
+  bool is_unexplained = false;  ///< `otherwise` only because not all references were found: a census of variables
+};
+
+/// What would go if one object did.
+struct Retained {
+  std::string path;   ///< to the object: "main: opt.state"
+  std::string place;  ///< as of a Holder
+  std::string type;   ///< of the object: "defaultdict"
+  std::uint64_t bytes = 0;
+  std::uint64_t storages = 0;
+  std::uint32_t references = 0;  ///< to the object, but for those of what would go with it: 1 is the path itself
+  bool confirmed = false;        ///< as of a Holder
 };
 
 struct Census {
@@ -54,6 +67,7 @@ struct Census {
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
   std::vector<CommonContainer> containers;  ///< those that hold most
+  std::vector<Retained> retained;           ///< most bytes first, where CensusOptions asks for it
   std::size_t objects = 0;                  ///< of Python and of C++ that were decoded
   std::size_t references = 0;               ///< between them
   std::size_t bytes_read = 0;               ///< from the process
@@ -75,6 +89,8 @@ struct CensusOptions {
   std::size_t paths = 3;               ///< different holders to name a storage
   /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.
   bool native = false;
+  /// Compute what would go with each object, and name so many. Of Scope::kAll only.
+  std::size_t retained = 0;
 };
 
 /// Takes censuses of one process. Later ones are cheaper: what the first has read is read first, in large calls.

@@ -157,4 +157,5 @@ def main(kind, counts):
                     mean.lerp_(now, 0.01)
 
 
-main(sys.argv[1], "count" in sys.argv)
+if __name__ == "__main__":
+    main(sys.argv[1], "count" in sys.argv)

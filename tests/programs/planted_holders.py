@@ -3,8 +3,9 @@
 Usage: planted_holders.py FILE. FILE gets, for each kind, the address and the bytes of the tensor's data and the beginning of the
 path that names its holder. Every tensor has a size of its own, so none shares memory with another.
 
-The program reads its input to its end: nothing, or expressions in JSON, each with an address. It prints those whose value is
-no tensor with its data there.
+The program reads its input to its end. A first line has expressions in JSON, each with an address: it prints those whose value
+is no tensor with its data there. Each further line is a statement: a forked child runs it and prints the kinds whose storages
+have gone then, or nothing where the statement fails.
 """
 
 import collections
@@ -21,12 +22,15 @@ import weakref
 
 import numpy
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 expected: dict[str, tuple[int, int, str]] = {}
+storages: dict[str, StorageWeakRef] = {}
 
 
 def expect(kind: str, tensor: torch.Tensor, path: str) -> torch.Tensor:
     expected[kind] = (tensor.data_ptr(), tensor.untyped_storage().nbytes(), path)
+    storages[kind] = StorageWeakRef(tensor.untyped_storage())
     return tensor
 
 
@@ -369,13 +373,28 @@ def is_at(expression, address):
     return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() == address
 
 
+def gone_after(statement):
+    try:
+        exec(statement, globals())
+    except Exception:
+        return None
+    gc.collect()
+    return [kind for kind, storage in storages.items() if storage.expired()]
+
+
 def hold():
     local = kept("local variable", "hold (planted_holders.py:")
     with open(sys.argv[1] + ".new", "w") as file:
         json.dump(expected, file)
     os.rename(sys.argv[1] + ".new", sys.argv[1])
-    named = json.loads(sys.stdin.read() or "{}")
-    print(json.dumps([path for path, address in named.items() if not is_at(path, address)]))
+    named = json.loads(sys.stdin.readline() or "{}")
+    print(json.dumps([path for path, address in named.items() if not is_at(path, address)]), flush=True)
+    for statement in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            print(json.dumps(gone_after(statement)), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
     return local
 
 

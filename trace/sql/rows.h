@@ -228,6 +228,7 @@ struct ContainerRow {
   RowId path = 0, place = 0, type = 0;
   std::int64_t entries = 0;
   RowId scan = 0, last_scan = 0;
+  std::int64_t small_bytes = 0;
 };
 
 struct HeldInRow {

@@ -17,6 +17,7 @@ void OwnerBook::begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId
 }
 
 void OwnerBook::storage_ended(RowId storage) {
+  said_.erase(storage);
   for (UnderWay& reading : under_way_) {
     if (reading.reads) reading.ended.emplace(storage, journal_.now.ns);
   }
@@ -73,17 +74,27 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const std::vector<scan:
     }
     row.entries = static_cast<std::int64_t>(each.entries);
     row.last_scan = scan_;
+    row.small_bytes = static_cast<std::int64_t>(each.small_bytes);
     DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
     rows.push_back(row.id);
   }
   return rows;
 }
 
-Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers) {
+bool OwnerBook::says_less(const Said& said, const Said& than) {
+  return said.is_unexplained && !than.otherwise && std::ranges::includes(than.containers, said.containers);
+}
+
+Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said said) {
   DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldRow{storage, scan_, name_of(held.role), held.otherwise}));
-  for (const std::uint32_t container : held.containers) {
-    DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, containers[container], scan_}));
+  for (const RowId container : said.containers) {
+    DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, container, scan_}));
   }
+  said_[storage] = std::move(said);
+  return {};
+}
+
+Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held) {
   std::int64_t position = 0;
   for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder));
   return {};
@@ -120,9 +131,19 @@ Status OwnerBook::end(const MemoryReading& reading) {
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading.found.containers));
   for (const auto& [row, held] : known) {
-    if (begun.seen_since.contains(row)) continue;
+    Said said{{}, held->otherwise, held->is_unexplained};
+    for (const std::uint32_t container : held->containers) said.containers.insert(containers[container]);
+    const auto before = said_.find(row);
+    if (begun.seen_since.contains(row)) {
+      const bool says_more = before != said_.end() && says_less(before->second, said);
+      if (says_more) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
+      continue;
+    }
     note_newer(begun, row);
-    DCMT_RETURN_IF_ERROR(write_held(row, *held, containers));
+    if (before == said_.end() || !says_less(said, before->second)) {
+      DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
+    }
+    DCMT_RETURN_IF_ERROR(write_owners(row, *held));
   }
   // What a reading of variables did not find can have been there.
   if (reading.scope == scan::Scope::kAll) {

@@ -56,13 +56,22 @@ class OwnerBook {
 
     [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
   };
+  /// What a reading says of a storage's holders.
+  struct Said {
+    std::set<RowId> containers;
+    bool otherwise = true;
+    bool is_unexplained = false;
+  };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
   /// The row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const std::vector<scan::CommonContainer>& containers);
   /// A longer reading that began before `begun` is older, though it ends later: it says nothing of this storage.
   void note_newer(const UnderWay& begun, RowId storage);
-  Status write_held(RowId storage, const scan::HeldStorage& held, const std::vector<RowId>& containers);
+  Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
+  Status write_owners(RowId storage, const scan::HeldStorage& held);
+  /// A reading of variables may miss holders, which are then references that it cannot explain.
+  [[nodiscard]] static bool says_less(const Said& said, const Said& than);
 
   Journal& journal_;
   std::array<UnderWay, 2> under_way_;  ///< by scope
@@ -74,6 +83,7 @@ class OwnerBook {
   std::set<std::pair<RowId, RowId>> found_unrooted_;  ///< by the reading that is being written
   std::set<std::pair<RowId, RowId>> unrooted_;        ///< the same, of what no root was found to lead to
   std::map<RowId, ContainerRow> containers_;          ///< by path
+  std::unordered_map<RowId, Said> said_;              ///< in the row of each storage
 };
 
 }  // namespace dcmt::recorder

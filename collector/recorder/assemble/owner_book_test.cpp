@@ -104,7 +104,7 @@ TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
   for (int scan = 1; scan <= 2; ++scan) {
     owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
     MemoryReading reading;
-    reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
+    reading.found.containers = {{"main: losses", "train.py:1", "list", 7, static_cast<std::uint64_t>(scan * 100)}};
     reading.found.storages = {held(0xA0, "main: losses[0]"), held(0xB0, "main: losses[1]")};
     for (scan::HeldStorage& each : reading.found.storages) {
       each.otherwise = false;
@@ -118,8 +118,48 @@ TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
   }
   EXPECT_EQ(rows("SELECT container.id, text, entries, scan, last_scan FROM container JOIN string ON string.id = path"),
             (Rows{"1|main: losses|7|1|2"}));
+  EXPECT_EQ(rows("SELECT id, '', small_bytes, 0, 0 FROM container"), (Rows{"1||200|0|0"}));
   EXPECT_EQ(rows("SELECT storage, '', container, scan, 0 FROM held_in"), (Rows{"1||1|2|0", "2||1|1|0"}));
   EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||2|0|0", "2||2|1|0"}));
+}
+
+TEST_F(OwnerBookTest, AReadingThatLacksReferencesDoesNotReplaceOneThatExplainsThemAll) {
+  for (int scan = 1; scan <= 3; ++scan) {
+    owners_->begin(scan::Scope::kVariables, {{0xA0, 1}, {0xB0, 2}});
+    MemoryReading reading;
+    reading.scope = scan::Scope::kVariables;
+    reading.found.storages = {held(0xA0, "main: losses[0]"), held(0xB0, "main: x")};
+    if (scan != 2) {  // while the list was made longer
+      reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
+      reading.found.storages[0].containers = {0};
+    }
+    reading.found.storages[0].otherwise = scan != 1;
+    reading.found.storages[0].is_unexplained = scan == 2;  // in the third a variable has it, too
+    ASSERT_TRUE(owners_->end(reading).ok());
+    if (scan == 2) {
+      EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||1|0|0", "2||2|1|0"}));
+      EXPECT_EQ(rows("SELECT storage, '', container, scan, 0 FROM held_in"), (Rows{"1||1|1|0"}));
+    }
+  }
+  EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||3|1|0", "2||3|1|0"}));
+}
+
+TEST_F(OwnerBookTest, AReadingOfEverythingExplainsWhatALaterOneOfVariablesDidNot) {
+  MemoryReading reading;
+  reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
+  reading.found.storages = {held(0xA0, "main: losses[0]")};
+  reading.found.storages[0].containers = {0};
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
+  now(20, 200);
+  owners_->begin(scan::Scope::kVariables, {{0xA0, 1}});
+  reading.scope = scan::Scope::kVariables;
+  reading.found.storages[0].is_unexplained = true;
+  ASSERT_TRUE(owners_->end(reading).ok());
+  EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||1|1|0"}));
+  reading.scope = scan::Scope::kAll;
+  reading.found.storages[0].is_unexplained = reading.found.storages[0].otherwise = false;
+  ASSERT_TRUE(owners_->end(reading).ok());
+  EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||2|0|0"}));
 }
 
 TEST_F(OwnerBookTest, AReadingThatBeganEarlierIsOlderThoughItEndsLater) {

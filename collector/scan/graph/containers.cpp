@@ -8,7 +8,7 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::size_t kMostContainers = 31;
+constexpr std::size_t kMostContainers = 30;
 
 bool is_entry_label(Label label) {
   return label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue || label == Label::kDictKey;
@@ -106,7 +106,8 @@ Reach::Reach(const Graph& graph, std::vector<Container> containers, const Counts
   if (containers_.size() > kMostContainers) containers_.resize(kMostContainers);
   spread(graph);
   const std::size_t before = containers_.size();
-  std::erase_if(containers_, [this](const Container& each) { return (of(each.node) & kOtherwise) == 0; });
+  std::erase_if(containers_,
+                [this](const Container& each) { return (of(each.node) & (kOtherwise | kUnexplained)) == 0; });
   if (containers_.size() != before) spread(graph);
 }
 
@@ -133,7 +134,7 @@ void Reach::spread(const Graph& graph) {
   const auto reach = [&](NodeIndex node, std::uint32_t by) {
     if ((reached_by_[node] | by) == reached_by_[node]) return;
     const bool is_new = reached_by_[node] == 0;
-    if (is_new && counts_ != nullptr && !counts_->all_found(node)) by |= kOtherwise;
+    if (is_new && counts_ != nullptr && !counts_->all_found(node)) by |= kUnexplained;
     reached_by_[node] |= by;
     waiting.push_back(node);
   };

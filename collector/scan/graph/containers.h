@@ -31,15 +31,16 @@ struct Container {
 /// What would still lead to an object if some containers let go of their entries.
 class Reach {
  public:
-  static constexpr std::uint32_t kOtherwise = 1;  ///< a way past all containers, or one that was not decoded
+  static constexpr std::uint32_t kOtherwise = 1;            ///< a way past all containers, or one that was not decoded
+  static constexpr std::uint32_t kUnexplained = 1U << 31U;  ///< an object on the way has references that were not found
 
-  /// A container that hangs on others alone is dropped: what it holds is theirs. At most 31 stay.
-  /// @param counts  of a graph that does not have all objects: what has more references than were found is held
+  /// A container that hangs on others alone is dropped: what it holds is theirs. At most 30 stay.
+  /// @param counts  of a graph that does not have all objects: what has more references than were found may be held
   /// otherwise; nullptr of one that has all
   Reach(const Graph& graph, std::vector<Container> containers, const Counts* counts);
 
   [[nodiscard]] const std::vector<Container>& containers() const { return containers_; }
-  /// Bit 0: kOtherwise, bit i + 1: entries of container i lead to the object.
+  /// kOtherwise, kUnexplained, and bit i + 1: entries of container i lead to the object.
   [[nodiscard]] std::uint32_t of(NodeIndex node) const { return reached_by_[node]; }
 
  private:

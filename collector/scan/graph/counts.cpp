@@ -26,9 +26,11 @@ bool Counts::is_owned(const GraphEdge& edge) const {
   // Guesses may be borrowed references, and operands of a frame that runs may be gone.
   if (edge.source == kRootNode || edge.label == Label::kWord || edge.label == Label::kOperand) return false;
   const GraphNode& source = graph_.nodes()[edge.source];
-  const bool as_tensor = source.kind == Kind::kTensor && graph_.nodes()[edge.target].kind == Kind::kPythonTensor;
+  const Kind target = graph_.nodes()[edge.target].kind;
+  const bool as_python_object = (source.kind == Kind::kTensor && target == Kind::kPythonTensor) ||
+                                (source.kind == Kind::kStorage && target == Kind::kPythonStorage);
   // A tensor keeps its Python object while something else keeps the tensor.
-  return !as_tensor || count_of(source) > 1;
+  return !as_python_object || count_of(source) > 1;
 }
 
 std::uint64_t Counts::count_of(const GraphNode& object) const {

@@ -11,7 +11,9 @@ constexpr std::size_t kMostInACircle = 100'000;
 /// References that only describe a type or a function's module close circles that keep nothing.
 constexpr std::uint8_t kDescribesOnly = 9;
 
-bool is_tensor(Kind kind) { return kind == Kind::kTensor || kind == Kind::kPythonTensor; }
+bool has_two_objects(Kind kind) {
+  return kind == Kind::kTensor || kind == Kind::kPythonTensor || kind == Kind::kStorage || kind == Kind::kPythonStorage;
+}
 
 }  // namespace
 
@@ -31,10 +33,10 @@ std::vector<EdgeIndex> Cycles::circle_of(NodeIndex node) const {
     for (EdgeIndex number = from.first_edge; number < from.end_edge; ++number) {
       const GraphEdge& edge = graph_.edges()[number];
       if (edge.cost >= kDescribesOnly || graph_.is_rooted(edge.target)) continue;
-      // A tensor in Python and the same one in C++ lead to each other, and neither keeps the other so.
+      // A tensor or storage in Python and the same one in C++ lead to each other, and neither keeps the other so.
       const bool closes = edge.target == node;
       if (closes && edge.source != node && graph_.edges()[reached_by.at(edge.source)].source == node &&
-          is_tensor(from.kind) && is_tensor(graph_.nodes()[node].kind)) {
+          has_two_objects(from.kind) && has_two_objects(graph_.nodes()[node].kind)) {
         continue;
       }
       if (!reached_by.try_emplace(edge.target, number).second) continue;

@@ -5,7 +5,16 @@
 namespace dcmt::scan {
 namespace {
 
-bool is_handle(Kind kind) { return kind == Kind::kTensor || kind == Kind::kPythonTensor || kind == Kind::kStorage; }
+bool is_handle(Kind kind) {
+  return kind == Kind::kTensor || kind == Kind::kPythonTensor || kind == Kind::kStorage || kind == Kind::kPythonStorage;
+}
+
+/// Whether these are a tensor or storage in Python and the same one in C++, or a tensor and its storage.
+bool are_handles_of_same_memory(Kind source, Kind target) {
+  if (source == Kind::kTensor || source == Kind::kPythonStorage) return target == Kind::kStorage;
+  return (source == Kind::kPythonTensor && target == Kind::kTensor) ||
+         (source == Kind::kStorage && target == Kind::kPythonStorage);
+}
 
 }  // namespace
 
@@ -51,9 +60,7 @@ void Owners::follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vecto
     if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // only known to be alive
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
-    const bool handle_of_same_memory = (source.kind == Kind::kTensor && (kind == Kind::kStorage || own_object)) ||
-                                       (source.kind == Kind::kPythonTensor && kind == Kind::kTensor);
-    if (!handle_of_same_memory) {
+    if (!own_object && !are_handles_of_same_memory(source.kind, kind)) {
       result.role = std::max(result.role, roles_.of(edge));
       result.owners.push_back({number, {to_bytes.rbegin(), to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
       continue;

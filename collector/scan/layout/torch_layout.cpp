@@ -21,6 +21,7 @@ constexpr Field kFields[] = {
     {"TensorImpl.pyobj_slot_", &TorchLayout::tensor_python},
     {"StorageImpl.data_ptr_", &TorchLayout::storage_data},
     {"StorageImpl.size_bytes_", &TorchLayout::storage_bytes},
+    {"StorageImpl.pyobj_slot_", &TorchLayout::storage_python},
     {"AutogradMeta.grad_", &TorchLayout::meta_grad},
     {"AutogradMeta.grad_fn_", &TorchLayout::meta_grad_fn},
     {"AutogradMeta.hooks_", &TorchLayout::meta_hooks},
@@ -82,8 +83,11 @@ Expected<TorchLayout> parse_torch_layout(std::string_view text) {
     if (found == values.end()) return bad(fmt::format("{} is missing", field.name));
     layout.*field.member = found->second;
   }
-  // The Python object of a tensor: the slot is one word from torch 2.13 on, before that the interpreter came first.
-  if (values["PyObjectSlot.sizeof"] == 16) layout.tensor_python += 8;
+  // The slot of a Python object is one word from torch 2.13 on; before that the interpreter came first.
+  if (values["PyObjectSlot.sizeof"] == 16) {
+    layout.tensor_python += 8;
+    layout.storage_python += 8;
+  }
   const auto context = values.find("PyNode.obj");
   layout.python_node_context = context != values.end() ? context->second : values["Node.pyobj_slot_"];
   if (layout.python_node_context == 0 || layout.version.empty()) return bad("PyNode.obj or the version is missing");

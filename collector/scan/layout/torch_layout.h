@@ -23,7 +23,7 @@ struct TorchLayout {
   std::string version;  ///< "2.11.0"
 
   std::int64_t tensor_storage = 0, tensor_autograd_meta = 0, tensor_python = 0;
-  std::int64_t storage_data = 0, storage_bytes = 0;
+  std::int64_t storage_data = 0, storage_bytes = 0, storage_python = 0;
   std::int64_t meta_grad = 0, meta_grad_fn = 0, meta_hooks = 0;
   std::int64_t view_backward = 0, view_forward = 0;
   std::int64_t edge_size = 0;

@@ -59,6 +59,7 @@ void PythonObjects::decode(Address object, Kind kind, std::vector<Reference>& re
     case Kind::kNode:
       return torch_.decode_node(object);
     case Kind::kStorage:
+      return torch_.decode_storage(object);
     case Kind::kCppObject:
     case Kind::kNone:
       return;
@@ -137,6 +138,9 @@ void PythonObjects::python_object(Address object) {
       return;
     case Kind::kPythonTensor:
       torch_.decode_python_tensor(object);
+      break;
+    case Kind::kPythonStorage:
+      torch_.decode_python_storage(object);
       break;
     case Kind::kPythonFunction:
       torch_.decode_python_function(object);

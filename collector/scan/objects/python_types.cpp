@@ -40,6 +40,7 @@ const std::map<std::string, Kind, std::less<>>& kinds_by_name() {
       {"weakproxy", Kind::kWeakReference},
       {"torch._C.TensorBase", Kind::kPythonTensor},
       {"torch._C._TensorBase", Kind::kPythonTensor},
+      {"torch._C.StorageBase", Kind::kPythonStorage},
       {"THPFunction", Kind::kPythonFunction},
       {"torch._C._FunctionBase", Kind::kPythonFunction},
   };

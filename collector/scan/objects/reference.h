@@ -35,6 +35,7 @@ enum class Kind : std::uint8_t {
   kWeakReference,
   kCode,
   kPythonTensor,
+  kPythonStorage,
   kPythonFunction,  ///< the context of a custom autograd.Function
   kCapsule,         ///< a C pointer with a name
   kFrame,           ///< an interpreter's frame: no object, it lies on a stack or within a generator

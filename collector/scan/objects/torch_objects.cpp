@@ -37,10 +37,32 @@ void TorchObjects::decode_tensor(Address tensor) {
       view_base(meta + torch_.view_forward);
     }
   }
-  // Since torch 2.10 the tensor owns its Python object while the highest bit of the counts is set.
-  if ((memory_.word(tensor + kReferenceWord) >> kHasPythonObject) != 0) {
+  if (owns_python_object(tensor)) {
     found_.python(memory_.word(tensor + torch_.tensor_python), " (as tensor)", 0);
   }
+}
+
+/// Since torch 2.10 a tensor or storage does while the highest bit of the counts is set.
+bool TorchObjects::owns_python_object(Address object) {
+  return (memory_.word(object + kReferenceWord) >> kHasPythonObject) != 0;
+}
+
+void TorchObjects::decode_storage(Address storage) {
+  if (owns_python_object(storage)) found_.python(memory_.word(storage + torch_.storage_python), " (as storage)", 0);
+}
+
+void TorchObjects::decode_python_storage(Address object) {
+  constexpr Address kFirstMember = 16;
+  const auto is_storage = [&](Address address) {
+    const CppType* type = address == 0 ? nullptr : types_.cpp_types.type_of(memory_, address);
+    return type != nullptr && type->kind == Kind::kStorage;
+  };
+  const Address storage = memory_.word(object + kFirstMember);
+  if (is_storage(storage)) return found_.cpp(storage, " (storage)", 0);
+  // Before it was a c10::Storage it was a c10::MaybeOwned of one: whether it is borrowed comes first.
+  const bool is_borrowed = memory_.value<std::uint8_t>(object + kFirstMember) != 0;
+  const Address maybe_owned = memory_.word(object + kFirstMember + sizeof(Address));
+  if (!is_borrowed && is_storage(maybe_owned)) found_.cpp(maybe_owned, " (storage)", 0);
 }
 
 void TorchObjects::view_base(Address info) {

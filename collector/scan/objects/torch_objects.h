@@ -15,12 +15,16 @@ class TorchObjects {
   void decode_node(Address node);
   /// A torch.Tensor, without the dictionary of its attributes.
   void decode_python_tensor(Address object);
+  /// The torch.UntypedStorage, without the dictionary of its attributes.
+  void decode_python_storage(Address object);
+  void decode_storage(Address storage);
   /// The context of a custom autograd.Function, without the dictionary of its attributes.
   void decode_python_function(Address object);
   /// What the pointer of a DLPack capsule leads to. Nothing is found where another library made it.
   void decode_dlpack(Address managed);
 
  private:
+  [[nodiscard]] bool owns_python_object(Address object);
   void view_base(Address info);
   void saved_variable(Address saved, const std::string& name);
   void saved_vector(Address vector, const std::string& name);

@@ -1,0 +1,101 @@
+#include "analyzer/rules/outliving.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/storage_bytes.h"
+#include "trace/base/detail.h"
+#include "trace/base/followed_bytes.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Of the bytes that outlived their round, at most such a share has gone again.
+constexpr double kMostGone = 0.25;
+/// The last third of the run adds at least such a share of what a third adds on average.
+constexpr double kStillAdds = 0.4;
+
+/// The round from which on storages of a size are in the trace: the first of the run, but for small ones that are
+/// followed since they became more (docs/adr/0034).
+class FollowedSince {
+ public:
+  FollowedSince(const TraceData& data, const Rounds& rounds) {
+    if (data.meta_text(meta::kDetail) != text_of(Detail::kLifetimes)) return;
+    for (const Storage& storage : data.storages) {
+      const std::size_t round = rounds.at(storage.span.from_seq);
+      if (!is_small(storage.bytes) || round >= rounds.size() || is_gathered(data, storage.id)) continue;
+      const auto [since, is_new] = small_.try_emplace(size_class_of(storage.bytes.value), round);
+      if (!is_new) since->second = std::min(since->second, round);
+    }
+  }
+  [[nodiscard]] std::size_t round_of(Bytes bytes) const {
+    if (!is_small(bytes)) return 0;
+    const auto since = small_.find(size_class_of(bytes.value));
+    return since != small_.end() ? since->second : 0;
+  }
+
+ private:
+  static bool is_small(Bytes bytes) { return bytes.value > 0 && bytes.value < kFollowedBytes; }
+
+  std::map<std::size_t, std::size_t> small_;  ///< by class of sizes
+};
+
+void number(std::vector<Living>& living) {
+  for (auto from = living.begin(); from != living.end();) {
+    const auto to = std::find_if(from, living.end(), [&](const Living& each) { return each.round != from->round; });
+    for (auto each = from; each != to; ++each) {
+      each->position = {static_cast<std::size_t>(each - from), static_cast<std::size_t>(to - from)};
+    }
+    from = to;
+  }
+}
+
+}  // namespace
+
+bool OutlivingSite::grows() const {
+  const double kept = added[0] + added[1] + added[2];
+  return adding.size() >= kFewestAdding && gone <= kMostGone * made && added[0] > 0 && added[1] > 0 &&
+         added[2] >= kStillAdds * kept / 3;
+}
+
+std::vector<Series> series_of(const OutlivingSite& site) {
+  std::map<Position, Series> by_position;
+  for (const Living& living : site.living) by_position[living.position].push_back(&living);
+  std::vector<Series> result;
+  for (auto& [position, series] : by_position) result.push_back(std::move(series));
+  return result;
+}
+
+std::map<StackId, OutlivingSite> growing_sites(const TraceData& data, const Rounds& rounds) {
+  const Sequence last = rounds.end(rounds.size() - 1);
+  const FollowedSince followed(data, rounds);
+  std::map<StackId, OutlivingSite> sites;
+  for (const Storage& storage : data.storages) {
+    const std::size_t round = rounds.at(storage.span.from_seq);
+    if (round >= rounds.size() || storage.bytes.value == 0) continue;
+    if (storage.span.ended() && storage.span.to_seq <= rounds.end(round)) continue;
+    if (is_gathered(data, storage.id)) continue;
+    OutlivingSite& site = sites[storage.birth.stack];
+    const auto bytes = static_cast<double>(storage.bytes.value);
+    const std::size_t since = followed.round_of(storage.bytes);
+    const bool counts = round > since && rounds.steps_after(since) >= kFewestRounds - 1;
+    if (counts) site.made += bytes;
+    if (!storage.span.covers(last)) {
+      if (counts) site.gone += bytes;
+      continue;
+    }
+    const Bytes now = bytes_at(data, storage, last);
+    if (now.value == 0) continue;
+    site.living.push_back({&storage, round, now, {}});
+    if (!counts) continue;
+    site.added[rounds.third(round, since)] += bytes;
+    site.adding.insert(round);
+  }
+  std::erase_if(sites, [](const auto& each) { return !each.second.grows(); });
+  for (auto& [stack, site] : sites) number(site.living);
+  return sites;
+}
+
+}  // namespace dcmt::analyzer

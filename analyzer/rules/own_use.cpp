@@ -1,0 +1,123 @@
+#include "analyzer/rules/own_use.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/rules/usual_holders.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// "main: v" of "main: v.grad_fn MulBackward0", "fit: opt" of "fit: opt.state".
+std::string variable_at_root(std::string_view path) {
+  const std::size_t name = path.find(": ");
+  return std::string(path.substr(0, path.find_first_of(".[", name == std::string_view::npos ? 0 : name)));
+}
+
+/// "main: losses" is not the beginning of "main: losses2[3]".
+bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// What readings between the round of each storage of a series and the birth of the next one found.
+struct Evidence {
+  std::set<std::string> variables;  ///< that lead to one besides what keeps it
+  bool let_go = false;              ///< only what keeps it led to one
+};
+
+class ReadingsBetween {
+ public:
+  ReadingsBetween(const TraceData& data, const Rounds& rounds, const std::vector<ContainerId>& keeping)
+      : data_(data), rounds_(rounds), keeping_(keeping) {}
+
+  void add(const Living& living, const Living& next, Evidence& evidence) const {
+    std::set<ScanId> kept;
+    std::set<ScanId> used;
+    const auto found = [&](const Scan& scan, std::string_view path) {
+      if (scan.from < rounds_.end(living.round) || scan.from >= next.storage->span.from_seq) return;
+      const bool keeps = is_what_keeps(path);
+      (keeps ? kept : used).insert(scan.id);
+      if (!keeps) evidence.variables.insert(variable_at_root(path));
+    };
+    for (const OwnerPath& path : data_.owners.paths_to(living.storage->id)) {
+      if (!path.confirmed) continue;
+      for (const Scan& scan : data_.owners.scans) {
+        if (path.scan <= scan.id && scan.id <= path.last_scan) found(scan, data_.text(path.path));
+      }
+    }
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
+      const Scan* scan = data_.owners.scan(each.scan);
+      if (scan != nullptr) found(*scan, data_.text(data_.owners.container(each.container)->path));
+    }
+    evidence.let_go |= std::ranges::any_of(kept, [&](ScanId scan) { return !used.contains(scan); });
+  }
+
+ private:
+  [[nodiscard]] bool is_what_keeps(std::string_view path) const {
+    return std::ranges::any_of(keeping_, [&](ContainerId id) {
+      const std::string_view container = data_.text(data_.owners.container(id)->path);
+      return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
+    });
+  }
+
+  const TraceData& data_;
+  const Rounds& rounds_;
+  const std::vector<ContainerId> keeping_;
+};
+
+bool only_some_rounds_make(const Series& series) {
+  return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
+}
+
+}  // namespace
+
+/// Series whose storages are let go of together.
+struct OwnUse::Uses {
+  std::vector<Series> series;
+};
+
+OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
+    : rounds_(rounds) {
+  std::map<std::string, Uses> of_variables;
+  for (const auto& [stack, site] : sites) {
+    const UsualHolders usual(data, site);
+    Uses of_site;
+    for (const Series& series : series_of(site)) {
+      const ReadingsBetween readings(data, rounds, usual.of(series.front()->position).containers);
+      Evidence evidence;
+      for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
+      for (const std::string& variable : evidence.variables) of_variables[variable].series.push_back(series);
+      const bool is_open = evidence.variables.empty() && !evidence.let_go;
+      if (is_open && only_some_rounds_make(series)) of_site.series.push_back(series);
+    }
+    add(of_site);
+  }
+  for (const auto& [variable, uses] : of_variables) add(uses);
+}
+
+void OwnUse::add(const Uses& uses) {
+  std::map<std::size_t, Sequence> made;  // the last of each round
+  for (const Series& series : uses.series) {
+    for (const Living* each : series) made[each->round] = std::max(made[each->round], each->storage->span.from_seq);
+  }
+  for (const Series& series : uses.series) {
+    for (const Living* each : series) {
+      const auto next = made.upper_bound(each->round);
+      const auto [until, is_new] = until_.try_emplace(each->storage->id, rounds_.end(each->round));
+      if (next == made.end()) {
+        until->second.reset();
+      } else if (until->second) {
+        until->second = std::max(*until->second, next->second);
+      }
+    }
+  }
+}
+
+std::optional<Sequence> OwnUse::until(const Living& living) const {
+  const auto found = until_.find(living.storage->id);
+  return found != until_.end() ? found->second : rounds_.end(living.round);
+}
+
+}  // namespace dcmt::analyzer
