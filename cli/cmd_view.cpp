@@ -54,7 +54,7 @@ void add_view_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("view", "The timeline of a trace in a window");
   auto options = std::make_shared<Options>();
   command->add_option("PATH", options->path,
-                      "A trace (*.dcmt), a memory snapshot of torch, or a folder of a run's traces");
+                      "A trace (*.dcmt), a memory snapshot of torch, a folder of a run's traces, or a link to a view");
   command->add_option("--compare", options->compare,
                       "An earlier trace, or a run's folder, to show beside it: what differs, and what explains it");
   command->add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");

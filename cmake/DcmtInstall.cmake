@@ -31,6 +31,30 @@ if(DCMT_GUI)
   install(TARGETS dc-memtrace-view RUNTIME DESTINATION bin)
   install(FILES gui/app/dc-memtrace-view.desktop DESTINATION share/applications)
   install(FILES gui/app/dc-memtrace-view.svg DESTINATION share/icons/hicolor/scalable/apps)
+
+  # A package for whoever reads traces and records none (`cpack -G DEB --config DIR/CPackConfig.cmake`): the program and the
+  # viewer, with the libraries of the distribution.
+  install(TARGETS dc-memtrace dc-memtrace-view RUNTIME DESTINATION bin COMPONENT reader EXCLUDE_FROM_ALL)
+  install(FILES gui/app/dc-memtrace-view.desktop DESTINATION share/applications COMPONENT reader EXCLUDE_FROM_ALL)
+  install(FILES gui/app/dc-memtrace-view.svg DESTINATION share/icons/hicolor/scalable/apps COMPONENT reader
+          EXCLUDE_FROM_ALL)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man ${PROJECT_BINARY_DIR}/share/bash-completion
+          ${PROJECT_BINARY_DIR}/share/zsh DESTINATION share COMPONENT reader EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py ${PROJECT_BINARY_DIR}/share/dcmt/csv_to_parquet.py
+          DESTINATION share/dcmt COMPONENT reader EXCLUDE_FROM_ALL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME dc-memtrace)
+  set(CPACK_PACKAGE_CONTACT "the authors of dc-memtrace")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Reads traces of the memory of PyTorch programs: reports and a timeline")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_COMPONENTS_ALL reader)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_READER_PACKAGE_NAME dc-memtrace)
+  set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  include(CPack)
 endif()
 install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py ${PROJECT_BINARY_DIR}/share/dcmt/csv_to_parquet.py
   DESTINATION share/dcmt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import sqlite3
@@ -39,6 +40,16 @@ def run(folder: pathlib.Path) -> pathlib.Path:
                            recorded.ROOT / "samples" / "growing_list" / "train.py")
     assert result.returncode == 0, result.stderr
     (trace,) = (folder / "run").glob("*.dcmt")
+    return trace
+
+
+@pytest.fixture(scope="module")
+def numbers(folder: pathlib.Path) -> pathlib.Path:
+    """The same training, whose list has numbers."""
+    result = recorded.tool("run", "-o", folder / "numbers", "--", recorded.sys.executable,
+                           recorded.ROOT / "samples" / "growing_list" / "train.py", "--numbers")
+    assert result.returncode == 0, result.stderr
+    (trace,) = (folder / "numbers").glob("*.dcmt")
     return trace
 
 
@@ -150,6 +161,17 @@ def test_panels_equal_show(run: pathlib.Path) -> None:
     assert said["command"] == report["facts"]["command"] and int(said["steps"]) == report["facts"]["steps"]
 
 
+def test_a_link_opens_the_same_view(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    facts = view(run, "--select", "finding:1", "--at", "step:7", "--by", "phase")
+    again = tmp_path / "again.json"
+    result = recorded.tool("view", facts["link"], "--facts", again)
+    assert (result.returncode, result.stderr) == (0, "")
+    shown = json.loads(again.read_text())
+    for key in ("timeline", "panels", "moment_seq", "link", "without_peak_bytes"):
+        assert shown[key] == facts[key], key
+    recorded.one_line(recorded.tool("view", facts["link"] + "&no=1", "--facts", again), 2)
+
+
 def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "ranks"
     folder.mkdir()
@@ -176,20 +198,43 @@ def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathli
             assert max(row["columns"]) == rank["devices"][0]["peak_bytes"]
 
 
-def test_a_comparison_equals_diff(run: pathlib.Path, folder: pathlib.Path) -> None:
-    result = recorded.tool("run", "-o", folder / "numbers", "--", recorded.sys.executable,
-                           recorded.ROOT / "samples" / "growing_list" / "train.py", "--numbers")
-    assert result.returncode == 0, result.stderr
-    (other,) = (folder / "numbers").glob("*.dcmt")
-    difference = json.loads(recorded.tool("diff", other, run, "--json").stdout)["differences"][0]
-    rows = view(run, "--compare", other)["panels"]["comparison"]
-    numbers = [row for row in rows if not row[0].startswith((" ", "finding", "peak of step")) and row[1]]
-    assert [(row[0], int(row[1].replace(",", ""))) for row in numbers] == [
+def test_a_comparison_equals_diff(run: pathlib.Path, numbers: pathlib.Path) -> None:
+    difference = json.loads(recorded.tool("diff", numbers, run, "--json").stdout)["differences"][0]
+    rows = view(run, "--compare", numbers)["panels"]["comparison"]
+    changed = [row for row in rows if not row[0].startswith((" ", "finding", "peak of step")) and row[1]]
+    assert [(row[0], int(row[1].replace(",", ""))) for row in changed] == [
         (each["name"], each["change"]) for each in difference["numbers"]]
     steps = {row[0]: [int(cell.replace(",", "")) for cell in row[4:6]] for row in rows if row[0].startswith("peak of step")}
     assert steps == {f"peak of step {each['step']}": [each["before_bytes"], each["after_bytes"]] for each in difference["steps"]}
     lines = [row for row in rows if row[0].startswith(" ")]
     assert len(lines) == sum(len(each["lines"]) for each in difference["numbers"]) > 0
+
+
+@pytest.mark.skipif("DCMT_ALL_CASES" not in os.environ, reason="for scripts/soak")
+def test_the_package_reads_traces_and_needs_no_torch(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    made = subprocess.run(["cpack", "-G", "DEB", "--config", recorded.BUILD / "CPackConfig.cmake", "-B", tmp_path],
+                          capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    (package,) = tmp_path.glob("*.deb")
+    fields = subprocess.run(["dpkg-deb", "-f", package], capture_output=True, text=True, check=True).stdout
+    assert "qt6" in fields and "torch" not in fields.split("Depends:")[1].splitlines()[0]
+    subprocess.run(["dpkg-deb", "-x", package, tmp_path / "root"], check=True)
+    tool = tmp_path / "root" / "usr" / "bin" / "dc-memtrace"
+    facts = tmp_path / "facts.json"
+    for command in ([tool, "report", run], [tool, "view", run, "--facts", facts]):
+        result = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/nowhere"}, check=False)
+        assert result.returncode == 0, result.stderr
+    assert json.loads(facts.read_text())["panels"]["findings"][0][0] == "1 GROWS"
+
+
+def test_the_walk_through_says_what_is_shown(run: pathlib.Path, numbers: pathlib.Path) -> None:
+    text = (recorded.ROOT / "docs" / "viewer.md").read_text()
+    walk = text.split("## From a bump to its line")[1].split("\n## ")[0]
+    quoted = set(re.findall(r"`([^`]+)`", walk)) - {"samples/growing_list", "X"}
+    shown = json.dumps(view(run, "--compare", numbers), ensure_ascii=False)
+    assert quoted and [words for words in quoted if words not in shown] == []
+    for picture in re.findall(r"\]\((pictures/[^)]+)\)", walk):
+        assert (recorded.ROOT / "docs" / picture).is_file()
 
 
 def test_a_memory_snapshot_is_opened_directly(folder: pathlib.Path) -> None:

@@ -11,6 +11,7 @@ using W = MainWindow;
 
 constexpr Command kCommands[] = {
     {"File", "Open a trace …", "Ctrl+O", &W::choose_trace},
+    {"File", "Open one of the last traces …", "Ctrl+R", &W::choose_recent},
     {"File", "Compare with an earlier trace …", "Ctrl+D", &W::choose_other},
     {"File", "Reload", "F5", &W::reload},
     {"File", "Save the picture …", "Ctrl+E", &W::choose_picture},
@@ -43,6 +44,7 @@ constexpr Command kCommands[] = {
     {"Go", "Moment of the live set to the pointer", "Space", &W::moment_here, true},
     {"Go", "Clear the range, then the selection", "Esc", &W::clear_selection, true},
     {"Edit", "Copy the selection as text", "Ctrl+C", &W::copy},
+    {"Edit", "Copy a link to this view", "Ctrl+L", &W::copy_link},
     {"Edit", "Tick or untick the finding", "X", &W::tick_finding, true},
     {"Panels", "Go to the findings", "1", &W::show_findings, true},
     {"Panels", "Go to the selection", "2", &W::show_selection, true},

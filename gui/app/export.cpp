@@ -102,6 +102,7 @@ bool write_facts(MainWindow& window, const QString& path) {
                        {"timing", QJsonObject{{"first_paint_ms", first_paint}, {"complete_ms", complete}}}};
   if (const SessionPointer& session = window.session()) {
     document["path"] = words::text(session->path);
+    document["link"] = text_of(window.link());
     const load::DeviceTimeline& device = *window.timeline().device();
     document["device"] = words::text(device.name());
     document["timeline"] = timeline_json(device, window.timeline().facts());

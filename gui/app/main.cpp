@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "gui/app/export.h"
@@ -24,6 +25,7 @@ constexpr int kBadInput = 3;
 
 struct Options {
   QString trace, compare, panel, picture, facts, at, select, by, theme;
+  std::optional<dcmt::gui::Link> link;
   QSize size{1600, 1000};
 
   [[nodiscard]] bool headless() const { return !picture.isEmpty() || !facts.isEmpty(); }
@@ -42,7 +44,7 @@ int read_options(const QStringList& words, Options& options) {
       "Exit codes: 0 fine, 2 usage, 3 bad input, 5 nothing to compare.");
   parser.addPositionalArgument(
       QStringLiteral("TRACE"),
-      QStringLiteral("A trace (*.dcmt), a memory snapshot of torch, or a folder of a run's traces"),
+      QStringLiteral("A trace (*.dcmt), a memory snapshot of torch, a folder of a run's traces, or a link to a view"),
       QStringLiteral("[TRACE]"));
   const QCommandLineOption help = parser.addHelpOption();
   const QCommandLineOption version = parser.addVersionOption();
@@ -69,6 +71,11 @@ int read_options(const QStringList& words, Options& options) {
   if (parser.positionalArguments().size() > 1)
     return say("one trace or folder at a time. See: dc-memtrace-view --help", kUsage);
   options.trace = parser.positionalArguments().value(0);
+  if (dcmt::gui::is_link(options.trace)) {
+    options.link = dcmt::gui::link_of(options.trace);
+    if (!options.link) return say("'" + options.trace + "' is no link of this build.", kUsage);
+    options.trace = options.link->path;
+  }
   options.picture = parser.value(picture);
   options.facts = parser.value(facts);
   options.at = parser.value(at);
@@ -133,6 +140,9 @@ void say_what_is_wrong(QtMsgType type, const QMessageLogContext& /*where*/, cons
 
 /// What was asked for, once the trace is there: 0, or an exit code.
 int write_files(MainWindow& window, const Options& options) {
+  if (options.link) {
+    if (const QString why = window.show_link(*options.link); !why.isEmpty()) return say(why, kUsage);
+  }
   if (!options.at.isEmpty()) {
     if (const QString why = window.show_moment(options.at); !why.isEmpty()) return say(why, kUsage);
   }
@@ -167,6 +177,7 @@ int run(QApplication& app, const Options& options) {
   }
   MainWindow window;
   window.resize(options.size);
+  if (!options.headless()) window.keep_state();
   if (options.headless()) {
     QObject::connect(&window, &MainWindow::failed, &app,
                      [](const QString& why, int exit_code) { QApplication::exit(say(why, exit_code)); });
@@ -187,6 +198,7 @@ int run(QApplication& app, const Options& options) {
     QObject::connect(
         &window, &MainWindow::opened, &window,
         [&] {
+          if (options.link) window.show_link(*options.link);
           if (!options.at.isEmpty()) window.show_moment(options.at);
           if (!options.by.isEmpty()) window.group_by(options.by);
           if (!options.select.isEmpty()) window.select(options.select);

@@ -168,6 +168,7 @@ void MainWindow::show_session(const SessionPointer& session) {
   show_facts_of_run();
   read_ranks();
   complete_ms_ = age_.elapsed();
+  note_recent();
   emit opened();
   settle();
 }

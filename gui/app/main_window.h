@@ -14,6 +14,7 @@
 #include "gui/models/background.h"
 #include "gui/models/finding_model.h"
 #include "gui/models/follower.h"
+#include "gui/models/link.h"
 #include "gui/models/opener.h"
 #include "gui/models/selection.h"
 #include "gui/models/what_if.h"
@@ -52,6 +53,12 @@ class MainWindow : public QMainWindow {
   /// Selects the first bar with that text in its operator or site, or the storage of that number. Empty: there is one;
   /// else why not.
   QString find_text(const QString& text);
+  /// To what is seen now; it opens the same view, wherever the trace lies at that path.
+  [[nodiscard]] Link link() const;
+  /// What a link says, of the trace that is open. Empty: it is so now; else why not.
+  QString show_link(const Link& link);
+  /// The window's place, its panels and the files opened last are kept from one start to the next.
+  void keep_state();
   /// "holders": the begin of a panel's name. Empty: it is seen now; else why not.
   QString show_panel(const QString& name);
   /// "site": of the area and of the live set. Empty: it is so now; else why not.
@@ -76,6 +83,8 @@ class MainWindow : public QMainWindow {
   void choose_other();
   void reload();
   void choose_picture();
+  void choose_recent();
+  void copy_link();
   void quit();
   void zoom_in();
   void zoom_out();
@@ -135,6 +144,7 @@ class MainWindow : public QMainWindow {
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void make_panels();
@@ -150,6 +160,7 @@ class MainWindow : public QMainWindow {
   void read_again();
   void mark_moment_of_ranks();
   void settle();
+  void note_recent();
   /// The moment at which the step that is the n-th to end has its peak.
   void show_step(std::size_t index);
   void show_device(int index);
@@ -174,7 +185,8 @@ class MainWindow : public QMainWindow {
   std::size_t device_ = 0;
   std::vector<scene::LifetimeId> matches_;
   std::size_t match_ = 0;
-  std::string path_;       ///< what was opened last
+  std::string path_;  ///< what was opened last
+  bool keeps_state_ = false;
   std::string file_;       ///< of the session
   load::FileStamp stamp_;  ///< of what is being opened, from before it is read
   QElapsedTimer reading_;

@@ -112,6 +112,22 @@ TEST(Models, ASelectionThatIsClearedIsGoneAsAWhole) {
   EXPECT_EQ(heard, 2) << "there was nothing to clear";
 }
 
+TEST(Models, LinksAreReadAsTheyWereWritten) {
+  const QList<Link> links{{"/out/rank0.dcmt", "", {}, {}, "", "", "", false, {}},
+                          {"/out/a b#view?&=%/é.dcmt", "cuda:0", 812, 4711, "finding:1", "a mark & more", "site", true,
+                           QList<qint64>{1, 3}},
+                          {"x", "", 1, 2, "storage:7", "1301", "", false, QList<qint64>{}}};
+  for (const Link& link : links) {
+    const QString text = text_of(link);
+    EXPECT_TRUE(is_link(text));
+    EXPECT_EQ(link_of(text), link) << qPrintable(text);
+  }
+  for (const char* text : {"dcmt:#view", "dcmt:x#view?from=a", "dcmt:x#view?no=1", "dcmt:x#view?axis=depth",
+                           "dcmt:x#views", "dcmt:x#view?without=1,b", "/out/rank0.dcmt", "dcmt:x#view?at"}) {
+    EXPECT_FALSE(link_of(QString::fromUtf8(text))) << text;
+  }
+}
+
 TEST(Models, SortedRowsKeepWhatIsSelected) {
   TableModel model({{"name"}});
   model.set_rows({{{"b"}, {}, 1}, {{"a"}, {}, 2}});
@@ -183,6 +199,29 @@ TEST_F(ViewTest, OneSelectionForAllPanels) {
   EXPECT_NE(window_.select("x"), "");
   EXPECT_EQ(window_.show_moment("step:1"), "");
   EXPECT_NE(window_.show_moment("nowhere"), "");
+}
+
+TEST_F(ViewTest, ALinkOpensTheSameView) {
+  open(path_);
+  ASSERT_EQ(window_.select("finding:1"), "");
+  ASSERT_EQ(window_.show_moment("step:1"), "");
+  ASSERT_EQ(window_.group_by("phase"), "");
+  window_.tick_finding();
+  window_.timeline().toggle_axis();
+  window_.timeline().zoom(3);
+  const Link link = window_.link();
+  EXPECT_TRUE(link.from && link.to && link.ticked && link.ticked->isEmpty());
+  MainWindow other;
+  QSignalSpy opened(&other, &MainWindow::opened);
+  other.open(link.path);
+  ASSERT_TRUE(opened.wait(kPatienceMs));
+  ASSERT_EQ(other.show_link(*link_of(text_of(link))), "");
+  EXPECT_EQ(other.link(), link);
+  EXPECT_EQ(other.selection().lifetime(), window_.selection().lifetime());
+  EXPECT_EQ(other.selection().moment(), window_.selection().moment());
+  Link wrong = link;
+  wrong.device = "cuda:7";
+  EXPECT_NE(other.show_link(wrong), "");
 }
 
 TEST_F(ViewTest, PanelsAreFilledWhenTheyAreSeen) {

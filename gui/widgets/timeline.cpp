@@ -144,9 +144,18 @@ void Timeline::forward() {
 }
 
 void Timeline::toggle_axis() {
+  if (view_) set_axis(view_->axis() == scene::Axis::kTime ? scene::Axis::kEvents : scene::Axis::kTime);
+}
+
+void Timeline::set_axis(scene::Axis axis) {
   if (!view_) return;
-  view_->set_axis(device_->recording(),
-                  view_->axis() == scene::Axis::kTime ? scene::Axis::kEvents : scene::Axis::kTime);
+  view_->set_axis(device_->recording(), axis);
+  moved();
+}
+
+void Timeline::show_units(scene::Unit from, scene::Unit to) {
+  if (!view_) return;
+  view_->show(view_->x_of(device_->recording(), from), view_->x_of(device_->recording(), to));
   moved();
 }
 

@@ -44,6 +44,9 @@ class Timeline : public QWidget {
   void back();
   void forward();
   void toggle_axis();
+  void set_axis(scene::Axis axis);
+  /// Exactly these, without room around them.
+  void show_units(scene::Unit from, scene::Unit to);
   void clear_range();
   void scroll_rows(int pages);
   /// Scrolls and pans as little as needed so that it is seen.

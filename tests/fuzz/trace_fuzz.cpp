@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -24,8 +25,14 @@
 #include "cli/report_text.h"
 #include "cli/show_text.h"
 #include "collector/recorder/job/process_recorder.h"
+#include "gui/load/comparison.h"
 #include "gui/load/device_timeline.h"
+#include "gui/load/holder_tree.h"
 #include "gui/load/overview.h"
+#include "gui/load/query.h"
+#include "gui/load/ranks.h"
+#include "gui/load/session.h"
+#include "gui/load/story_of_storage.h"
 #include "gui/scene/frame.h"
 #include "gui/scene/raster.h"
 #include "tests/fuzz/harness.h"
@@ -125,6 +132,47 @@ void draw_timelines(const cli::LoadedTrace& trace, fuzz::Random& random, std::os
   }
 }
 
+/// What the viewer's panels draw: the stories of a few storages with their holders, ranks and runs beside each other.
+/// False: refused with something else than one line.
+bool draw_panels(const std::vector<std::string>& paths, fuzz::Random& random) {
+  const auto is_one_line = [](const Error& error) {
+    return !error.message.empty() && error.message.find('\n') == std::string::npos;
+  };
+  gui::scene::Look look;
+  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  look.width = 1 + static_cast<int>(random.below(900));
+  look.height = 1 + static_cast<int>(random.below(300));
+  gui::scene::Raster raster;
+  raster.begin(look.width, look.height, look.theme->background);
+  std::vector<std::shared_ptr<gui::load::Session>> sessions;
+  for (const std::string& path : paths) {
+    auto session = gui::load::open_session(path);
+    if (!session.ok()) return is_one_line(session.error());
+    sessions.push_back(*session);
+  }
+  const gui::load::Session& session = *sessions.front();
+  const gui::scene::Recording& recording = session.devices.front()->recording();
+  std::size_t stories = 0;
+  for (const analyzer::Storage& each : session.data->storages) {
+    if (++stories > 20) break;
+    const auto storage = model::storage_view(session.path, session.analysis, each.id);
+    const auto holders =
+        model::holders_view(session.path, session.analysis, "storage:" + std::to_string(each.id.value));
+    if (!storage.ok() || !holders.ok()) continue;
+    const auto story =
+        gui::load::story_of(*storage, *holders, recording.begin_ns(), recording.end_ns() - recording.begin_ns());
+    gui::scene::draw_story_chart(story.chart, look, story.chart.length / 2, raster);
+    gui::scene::draw_holder_tree(gui::load::holder_tree(*holders, 60), look, &raster);
+  }
+  const auto comparison = gui::load::compare(session, *sessions.back());
+  gui::scene::draw_strips(comparison->strips, look, 0.5, 1, raster);
+  const auto ranks = gui::load::read_ranks(paths, {});
+  if (!ranks.ok()) return is_one_line(ranks.error());
+  gui::scene::draw_strips((*ranks)->strips, look, (*ranks)->axis_of(0, recording.end_ns()), 0, raster);
+  const auto answer = gui::load::run_query(paths.front(), "SELECT * FROM allocated", 100, {});
+  return answer.ok() || is_one_line(answer.error());
+}
+
 /// False: refused with something else than one line.
 bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& out) {
   const auto overview = gui::load::read_overview(path, 500);
@@ -171,6 +219,7 @@ Outcome run(std::uint64_t seed, const std::string& folder) {
   }
   std::ostringstream out;
   if (!print_curve(path, random, out)) return wrong("the curve was not refused with one line");
+  if (random.chance(30) && !draw_panels(paths, random)) return wrong("a panel was not refused with one line");
   const auto traces = cli::load_traces(paths, std::nullopt);
   if (!traces.ok()) {
     const std::string& message = traces.error().message;
