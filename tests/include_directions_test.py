@@ -46,7 +46,7 @@ FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/
 
 # A scene and its loading are plain C++, and what lists of the model are in Qt needs no window.
 QT = re.compile(r"^(Q[A-Z]\w*$|Qt\w+/)")
-QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QTimer|QElapsedTimer|QSortFilterProxyModel)")
+QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QTimer|QElapsedTimer|QList|QStringList|QSortFilterProxyModel)")
 WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
 
 # What shows a result computes none: these files see what the analyzer may say, and nothing that it was made of.

@@ -169,7 +169,8 @@ def test_a_link_opens_the_same_view(run: pathlib.Path, tmp_path: pathlib.Path) -
     shown = json.loads(again.read_text())
     for key in ("timeline", "panels", "moment_seq", "link", "without_peak_bytes"):
         assert shown[key] == facts[key], key
-    recorded.one_line(recorded.tool("view", facts["link"] + "&no=1", "--facts", again), 2)
+    wrong = recorded.tool("view", facts["link"] + "&no=1", "--facts", again)
+    assert wrong.returncode == 2 and len(wrong.stderr.splitlines()) == 1 and "is no link" in wrong.stderr
 
 
 def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
