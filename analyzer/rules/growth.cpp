@@ -22,11 +22,13 @@ void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
 }
 
 void HeldStorages::add_small(const TraceData& data, const Container& container) {
+  const Scan* scan = data.owners.scan(container.last_scan);
   double then = 0;  // bytes that went with it alone when it was read
   for (const GrowingStorage& each : storages_) {
     const Held* held = data.owners.of(each.storage);
-    const bool counts = held != nullptr && each.alone && held->scan == container.last_scan && !held->otherwise &&
-                        held->containers.size() == 1;
+    const Storage* storage = data.storages.find(each.storage);
+    const bool was_there = scan != nullptr && storage != nullptr && storage->span.from_seq <= scan->from;
+    const bool counts = was_there && each.alone && held != nullptr && !held->otherwise && held->containers.size() == 1;
     if (counts) then += static_cast<double>(each.bytes.value);
   }
   if (then == 0) return;

@@ -23,8 +23,9 @@ bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 
 
 /// What readings between the round of each storage of a series and the birth of the next one found.
 struct Evidence {
-  std::set<std::string> variables;  ///< that lead to one besides what keeps it
-  bool let_go = false;              ///< only what keeps it led to one
+  /// Variables that lead to one besides what keeps it. True: one is its value, and not only in an object of it.
+  std::map<std::string, bool> variables;
+  bool let_go = false;  ///< only what keeps it led to one
 };
 
 class ReadingsBetween {
@@ -39,7 +40,10 @@ class ReadingsBetween {
       if (scan.from < rounds_.end(living.round) || scan.from >= next.storage->span.from_seq) return;
       const bool keeps = is_what_keeps(path);
       (keeps ? kept : used).insert(scan.id);
-      if (!keeps) evidence.variables.insert(variable_at_root(path));
+      if (keeps) return;
+      const std::string variable = variable_at_root(path);
+      const std::string_view rest = path.substr(variable.size());
+      evidence.variables[variable] |= rest.empty() || rest.starts_with(".grad_fn");
     };
     for (const OwnerPath& path : data_.owners.paths_to(living.storage->id)) {
       if (!path.confirmed) continue;
@@ -76,10 +80,11 @@ bool only_some_rounds_make(const Series& series) {
 /// Series whose storages are let go of together.
 struct OwnUse::Uses {
   std::vector<Series> series;
+  bool until_made = false;  ///< until the next ones have been made, not only until they begin to be
 };
 
 OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
-    : rounds_(rounds) {
+    : data_(data), rounds_(rounds) {
   std::map<std::string, Uses> of_variables;
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
@@ -88,7 +93,10 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
       const ReadingsBetween readings(data, rounds, usual.of(series.front()->position).containers);
       Evidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
-      for (const std::string& variable : evidence.variables) of_variables[variable].series.push_back(series);
+      for (const auto& [variable, is_value] : evidence.variables) {
+        of_variables[variable].series.push_back(series);
+        of_variables[variable].until_made |= is_value;
+      }
       const bool is_open = evidence.variables.empty() && !evidence.let_go;
       if (is_open && only_some_rounds_make(series)) of_site.series.push_back(series);
     }
@@ -97,10 +105,21 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
   for (const auto& [variable, uses] : of_variables) add(uses);
 }
 
+/// Of its memory: a storage is there a moment later than its block.
+Sequence OwnUse::begin_of(const Storage& storage) const {
+  Sequence begin = storage.span.from_seq;
+  for (const Block* block : data_.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
+  return begin;
+}
+
 void OwnUse::add(const Uses& uses) {
-  std::map<std::size_t, Sequence> made;  // the last of each round
+  std::map<std::size_t, Sequence> made;  // in each round, the last or the first
   for (const Series& series : uses.series) {
-    for (const Living* each : series) made[each->round] = std::max(made[each->round], each->storage->span.from_seq);
+    for (const Living* each : series) {
+      const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(*each->storage);
+      const auto [at, is_new] = made.try_emplace(each->round, one);
+      if (!is_new) at->second = uses.until_made ? std::max(at->second, one) : std::min(at->second, one);
+    }
   }
   for (const Series& series : uses.series) {
     for (const Living* each : series) {

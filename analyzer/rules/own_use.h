@@ -9,9 +9,9 @@
 namespace dcmt::analyzer {
 
 /// Mostly until the end of the round in which it was made. Longer where a reading after that round still found a holder
-/// besides what keeps it: `v = loss(…)`, the model of a `fit` of several steps. Such a holder has it until the next
-/// value of its kind has been made. Where only some rounds make any and no reading says more, it is taken to be so,
-/// too.
+/// besides what keeps it. A variable has its value, `v = loss(…)`, until the next one has been made. An object that a
+/// variable leads to, as the model of a `fit` of several steps, has it until the next ones begin to be made. Where only
+/// some rounds make any and no reading says more, the latter is assumed.
 class OwnUse {
  public:
   OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
@@ -22,7 +22,9 @@ class OwnUse {
  private:
   struct Uses;
   void add(const Uses& uses);
+  [[nodiscard]] Sequence begin_of(const Storage& storage) const;
 
+  const TraceData& data_;
   const Rounds& rounds_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< of those that it has longer than for their round
 };
