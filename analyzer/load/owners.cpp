@@ -35,16 +35,17 @@ Expected<Owners> Owners::load(Database& database) {
     owners.scans.push_back(scan);
   }));
   DCMT_ASSIGN_OR_RETURN(const bool counts_small, has_column(database, "container", "small_bytes"));  // from schema 8
-  const std::string container_rows = "SELECT id, path, place, type, last_scan, " +
-                                     std::string(counts_small ? "small_bytes" : "NULL") + " FROM container ORDER BY id";
+  const std::string container_rows = "SELECT id, path, place, type, " +
+                                     std::string(counts_small ? "small_bytes, small_scan" : "NULL, NULL") +
+                                     " FROM container ORDER BY id";
   DCMT_RETURN_IF_ERROR(read_rows(database, container_rows, [&](Cursor& in) {
     Container container;
     container.id = in.id<ContainerId>();
     container.path = in.id<StringId>();
     container.place = in.id<StringId>();
     container.type = in.id<StringId>();
-    container.last_scan = in.id<ScanId>();
     container.small = in.bytes();
+    container.small_scan = in.id<ScanId>();
     owners.containers.push_back(container);
   }));
   DCMT_RETURN_IF_ERROR(read_rows(database,

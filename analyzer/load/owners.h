@@ -22,8 +22,8 @@ struct Container {
   StringId path;   ///< "main: probe.seen"
   StringId place;  ///< "train.py:37", where the frame stood that is its root; zero: another root
   StringId type;   ///< "list"
-  ScanId last_scan;
-  Bytes small;  ///< that last_scan found in storages without rows that nothing else leads to
+  Bytes small;     ///< in storages without rows that nothing else leads to
+  ScanId small_scan;
 };
 
 /// One reading of the process's memory.

@@ -22,7 +22,7 @@ void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
 }
 
 void HeldStorages::add_small(const TraceData& data, const Container& container) {
-  const Scan* scan = data.owners.scan(container.last_scan);
+  const Scan* scan = data.owners.scan(container.small_scan);
   double then = 0;  // bytes that went with it alone when it was read
   for (const GrowingStorage& each : storages_) {
     const Held* held = data.owners.of(each.storage);

@@ -551,8 +551,8 @@ class TestTrace {
         const auto [container, fresh] = containers.try_emplace(path, static_cast<RowId>(containers.size()) + 1);
         if (fresh) {
           const RowId type = text(of.type);
-          DCMT_RETURN_IF_ERROR(
-              writer.write(ContainerRow{container->second, text(path), place, type, 1, reading, reading, of.small}));
+          DCMT_RETURN_IF_ERROR(writer.write(
+              ContainerRow{container->second, text(path), place, type, 1, reading, reading, of.small, reading}));
         }
         DCMT_RETURN_IF_ERROR(writer.write(HeldInRow{storage, container->second, reading}));
       }

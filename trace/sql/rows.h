@@ -229,6 +229,7 @@ struct ContainerRow {
   std::int64_t entries = 0;
   RowId scan = 0, last_scan = 0;
   std::int64_t small_bytes = 0;
+  RowId small_scan = 0;
 };
 
 struct HeldInRow {

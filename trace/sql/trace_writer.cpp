@@ -122,8 +122,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO owner(id, storage, scan, last_scan, position, path, place, confirmed)"
     " VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO held(storage, scan, role, otherwise) VALUES(?,?,?,?)",
-    "INSERT OR REPLACE INTO container(id, path, place, type, entries, scan, last_scan, small_bytes)"
-    " VALUES(?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO container(id, path, place, type, entries, scan, last_scan, small_bytes, small_scan)"
+    " VALUES(?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO held_in(storage, container, scan) VALUES(?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
@@ -494,6 +494,7 @@ Status TraceWriter::write(const ContainerRow& row) {
       .value(row.scan)
       .value(row.last_scan)
       .value(row.small_bytes)
+      .value(row.small_scan)
       .run();
 }
 

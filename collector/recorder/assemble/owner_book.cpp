@@ -58,9 +58,9 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
   return journal_.writer.write(row);
 }
 
-Expected<std::vector<RowId>> OwnerBook::write_containers(const std::vector<scan::CommonContainer>& containers) {
+Expected<std::vector<RowId>> OwnerBook::write_containers(const MemoryReading& reading) {
   std::vector<RowId> rows;
-  for (const scan::CommonContainer& each : containers) {
+  for (const scan::CommonContainer& each : reading.found.containers) {
     DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(each.path));
     ContainerRow& row = containers_[path];
     if (row.id == 0) {
@@ -74,7 +74,12 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const std::vector<scan:
     }
     row.entries = static_cast<std::int64_t>(each.entries);
     row.last_scan = scan_;
-    row.small_bytes = static_cast<std::int64_t>(each.small_bytes);
+    // A reading of variables misses references, so it counts less as held by the container alone.
+    const auto small = static_cast<std::int64_t>(each.small_bytes);
+    if (reading.scope == scan::Scope::kAll || small >= row.small_bytes) {
+      row.small_bytes = small;
+      row.small_scan = scan_;
+    }
     DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
     rows.push_back(row.id);
   }
@@ -129,7 +134,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
   }
   std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
   if (known.size() > kMostStorages) known.resize(kMostStorages);
-  DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading.found.containers));
+  DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading));
   for (const auto& [row, held] : known) {
     Said said{{}, held->otherwise, held->is_unexplained};
     for (const std::uint32_t container : held->containers) said.containers.insert(containers[container]);

@@ -65,7 +65,7 @@ class OwnerBook {
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
   /// The row of each container of a reading.
-  Expected<std::vector<RowId>> write_containers(const std::vector<scan::CommonContainer>& containers);
+  Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);
   /// A longer reading that began before `begun` is older, though it ends later: it says nothing of this storage.
   void note_newer(const UnderWay& begun, RowId storage);
   Status write_held(RowId storage, const scan::HeldStorage& held, Said said);

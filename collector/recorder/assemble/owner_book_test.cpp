@@ -118,7 +118,7 @@ TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
   }
   EXPECT_EQ(rows("SELECT container.id, text, entries, scan, last_scan FROM container JOIN string ON string.id = path"),
             (Rows{"1|main: losses|7|1|2"}));
-  EXPECT_EQ(rows("SELECT id, '', small_bytes, 0, 0 FROM container"), (Rows{"1||200|0|0"}));
+  EXPECT_EQ(rows("SELECT id, '', small_bytes, small_scan, 0 FROM container"), (Rows{"1||200|2|0"}));
   EXPECT_EQ(rows("SELECT storage, '', container, scan, 0 FROM held_in"), (Rows{"1||1|2|0", "2||1|1|0"}));
   EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||2|0|0", "2||2|1|0"}));
 }
@@ -142,6 +142,22 @@ TEST_F(OwnerBookTest, AReadingThatLacksReferencesDoesNotReplaceOneThatExplainsTh
     }
   }
   EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||3|1|0", "2||3|1|0"}));
+}
+
+TEST_F(OwnerBookTest, AReadingOfVariablesDoesNotLowerWhatAContainerHoldsInSmallStorages) {
+  const auto read = [&](scan::Scope scope, std::uint64_t small) {
+    owners_->begin(scope, {});
+    MemoryReading reading;
+    reading.scope = scope;
+    reading.found.containers = {{"main: losses", "train.py:1", "list", 7, small}};
+    ASSERT_TRUE(owners_->end(reading).ok());
+  };
+  const std::string sql = "SELECT id, '', small_bytes, small_scan, last_scan FROM container";
+  read(scan::Scope::kAll, 300);
+  read(scan::Scope::kVariables, 0);
+  EXPECT_EQ(rows(sql), (Rows{"1||300|1|2"}));
+  read(scan::Scope::kAll, 200);
+  EXPECT_EQ(rows(sql), (Rows{"1||200|3|3"}));
 }
 
 TEST_F(OwnerBookTest, AReadingOfEverythingExplainsWhatALaterOneOfVariablesDidNot) {
