@@ -48,7 +48,11 @@ bool TorchObjects::owns_python_object(Address object) {
 }
 
 void TorchObjects::decode_storage(Address storage) {
-  if (owns_python_object(storage)) found_.python(memory_.word(storage + torch_.storage_python), " (as storage)", 0);
+  if (!owns_python_object(storage)) return;
+  // Something else may lie where an object was that has gone.
+  const Address object = memory_.word(storage + torch_.storage_python);
+  const PythonType* type = types_.python_types.type_of(memory_, object);
+  if (type != nullptr && type->kind == Kind::kPythonStorage) found_.python(object, " (as storage)", 0);
 }
 
 void TorchObjects::decode_python_storage(Address object) {
