@@ -30,14 +30,12 @@ struct Group {
   /// @param needed_until  nullopt: to the end of the run
   void add(const Living& living, std::optional<Sequence> needed_until, bool seen, bool frees, bool alone) {
     frees = frees && needed_until;
-    alone = alone && frees;
     held.add(*living.storage, {.storage = living.storage->id,
                                .bytes = living.bytes,
                                .needed_until = needed_until.value_or(Sequence()),
                                .frees = frees,
-                               .alone = alone});
+                               .alone = alone && frees});
     if (seen) ++growth.seen;
-    if (alone) growth.alone.value += living.bytes.value;
     adding.insert(living.round);
   }
 };

@@ -41,6 +41,9 @@ void HeldStorages::add_small(const TraceData& data, const Container& container) 
 void HeldStorages::move_to(Growth& growth) {
   growth.storages = std::move(storages_);
   std::ranges::sort(growth.storages, {}, &GrowingStorage::storage);
+  for (const GrowingStorage& each : growth.storages) {
+    if (each.alone) growth.alone.value += each.bytes.value;
+  }
   for (const auto& [stack, site] : sites_) growth.sites.push_back(site);
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
 }

@@ -15,7 +15,7 @@ namespace dcmt::analyzer {
 struct GrowingStorage {
   StorageId storage;
   Bytes bytes;
-  Sequence needed_until;  ///< the end of the round in which it was made, or earlier
+  Sequence needed_until;  ///< the program has no use for it from then on
   bool frees = false;     ///< it goes when this container and others that grow let go of it
   bool alone = false;     ///< it goes when this container alone does
   Bytes small = {};       ///< of storages without rows that go with it: its share of those that the container holds
@@ -46,7 +46,7 @@ class HeldStorages {
  public:
   void add(const Storage& storage, const GrowingStorage& growing);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// Fills a growth's storages and sites. To be called once.
+  /// Fills a growth's storages, their bytes that go alone, and sites. To be called once.
   void move_to(Growth& growth);
   /// Shares out what a reading found the container to hold in storages without rows, among those of its storages that
   /// go with it alone.

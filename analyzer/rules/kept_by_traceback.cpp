@@ -73,7 +73,7 @@ Finding finding_of(const TraceData& data, const Kept& kept) {
   held.move_to(growth);
   growth.holder = data.text(most->first->path);
   growth.type = data.text(most->first->type);
-  growth.alone = finding.bytes = held.bytes();
+  finding.bytes = held.bytes();
   growth.seen = static_cast<std::int64_t>(growth.storages.size());
   finding.confidence = Confidence::kCertain;
   finding.why = "an exception has ended this call; its traceback is kept, and with it the variables of the call";

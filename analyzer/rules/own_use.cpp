@@ -105,7 +105,7 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
   for (const auto& [variable, uses] : of_variables) add(uses);
 }
 
-/// Of its memory: a storage is there a moment later than its block.
+/// Of its memory: the block of a storage is recorded before the storage.
 Sequence OwnUse::begin_of(const Storage& storage) const {
   Sequence begin = storage.span.from_seq;
   for (const Block* block : data_.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/scene/bytes_text.h"
+#include "gui/scene/label.h"
 #include "gui/scene/raster.h"
 
 namespace dcmt::gui::scene {
@@ -57,23 +58,8 @@ int Painter::x_of(Unit unit) const {
 }
 
 void Painter::text(int x, int y, int width, int height, std::string_view text, Color color, bool cut) {
-  if (width <= 0 || text.empty()) return;
-  int needed = look_->text_width(text);
-  std::string_view shown = text;
-  if (needed > width) {
-    if (!cut) return;
-    constexpr std::string_view kMore = "…";
-    std::size_t most = text.size();
-    while (most > 0) {
-      --most;
-      if ((static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) continue;  // within a character
-      scratch_.assign(text.substr(0, most)).append(kMore);
-      needed = look_->text_width(scratch_);
-      if (needed <= width) break;
-    }
-    if (most < 3) return;
-    shown = scratch_;
-  }
+  const auto [shown, needed] = fit_text(*look_, text, width, cut, scratch_);
+  if (shown.empty()) return;
   const Box box{x, y, needed, height};
   if (facts_.text_count == facts_.all_texts.size()) facts_.all_texts.emplace_back();
   TextOf& fact = facts_.all_texts[facts_.text_count++];

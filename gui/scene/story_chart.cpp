@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gui/scene/label.h"
 #include "gui/scene/raster.h"
 
 namespace dcmt::gui::scene {
@@ -36,25 +37,9 @@ class ChartPainter {
     return facts_.chart.x + static_cast<int>(share * (facts_.chart.width - 1));
   }
 
-  /// Returns where it ends; whole or, with `cut`, as much as there is room for.
-  int text(int x, int y, int room, std::string_view whole, Color color, bool cut) {
-    std::string shown(whole);
-    int needed = look_.text_width(shown);
-    if (needed > room) {
-      if (!cut) return x;
-      while (!shown.empty() && needed > room) {
-        do {
-          shown.pop_back();
-        } while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0x80U) != 0);
-        needed = look_.text_width(shown + "…");
-      }
-      if (shown.size() < 2) return x;
-      shown += "…";
-    }
-    const Box box{x, y, needed, look_.text_height};
-    facts_.texts.push_back({box, shown});
-    canvas_.text(box, shown, color);
-    return x + needed;
+  /// Returns where it ends.
+  int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
+    return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
   }
 
   void ruler() {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gui/scene/bytes_text.h"
+#include "gui/scene/label.h"
 #include "gui/scene/raster.h"
 
 namespace dcmt::gui::scene {
@@ -43,25 +44,9 @@ class StripPainter {
   }
   [[nodiscard]] int x_of(double x) const { return facts_.chart.x + static_cast<int>(column_of(x)); }
 
-  /// Cut to what fits. Returns where it ends.
+  /// Returns where it ends.
   int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
-    int needed = look_.text_width(text);
-    std::string shown(text);
-    if (needed > room) {
-      if (!cut) return x;
-      while (!shown.empty() && needed > room) {
-        do {
-          shown.pop_back();
-        } while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0x80U) != 0);
-        needed = look_.text_width(shown + "…");
-      }
-      if (shown.size() < 2) return x;
-      shown += "…";
-    }
-    const Box box{x, y, needed, look_.text_height};
-    facts_.texts.push_back({box, shown});
-    canvas_.text(box, shown, color);
-    return x + needed;
+    return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
   }
 
   void ruler() {

@@ -45,14 +45,8 @@ void HolderGraph::fit() {
 
 void HolderGraph::draw(bool pixels) {
   const QFontMetrics metrics(display_font(*this));
-  scene::Look look;
-  look.text_height = metrics.height();
-  look.theme = &theme_of(palette());
-  look.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
-  if (pixels) {
-    raster_.begin(std::max(1, static_cast<int>(width() * devicePixelRatioF())),
-                  std::max(1, static_cast<int>(height() * devicePixelRatioF())), look.theme->background);
-  }
+  const scene::Look look = look_of(*this, metrics);
+  if (pixels) raster_.begin(look.width, look.height, look.theme->background);
   facts_ = scene::draw_holder_tree(roots_, look, pixels ? &raster_ : nullptr);
 }
 

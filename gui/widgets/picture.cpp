@@ -23,6 +23,17 @@ QFont display_font(const QWidget& widget) {
   return scaled;
 }
 
+scene::Look look_of(const QWidget& widget, const QFontMetrics& metrics) {
+  const double ratio = widget.devicePixelRatioF();
+  scene::Look look;
+  look.width = std::max(1, static_cast<int>(widget.width() * ratio));
+  look.height = std::max(1, static_cast<int>(widget.height() * ratio));
+  look.text_height = metrics.height();
+  look.theme = &theme_of(widget.palette());
+  look.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+  return look;
+}
+
 void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& font, double ratio) {
   const QImage image(reinterpret_cast<const uchar*>(raster.pixels().data()), raster.width(), raster.height(),
                      raster.width() * 4, QImage::Format_RGB32);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <QFont>
+#include <QFontMetrics>
 #include <QPainter>
 #include <QPalette>
 #include <QWidget>
 
 #include "gui/scene/colors.h"
+#include "gui/scene/frame.h"
 #include "gui/scene/raster.h"
 
 namespace dcmt::gui {
@@ -15,6 +17,9 @@ namespace dcmt::gui {
 [[nodiscard]] const scene::Theme& theme_of(const QPalette& palette);
 /// A widget's font in pixels of the display.
 [[nodiscard]] QFont display_font(const QWidget& widget);
+/// How a scene draws into a widget: its size in pixels of the display, its theme, and texts of `metrics`, which must
+/// outlive the drawing.
+[[nodiscard]] scene::Look look_of(const QWidget& widget, const QFontMetrics& metrics);
 /// From the top left of what `painter` paints on. @param ratio  pixels of the display for one of the widget
 void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& font, double ratio);
 

@@ -44,12 +44,7 @@ void StoryView::fit() {
 
 void StoryView::draw() {
   const QFontMetrics metrics(display_font(*this));
-  scene::Look look;
-  look.width = std::max(1, static_cast<int>(width() * devicePixelRatioF()));
-  look.height = std::max(1, static_cast<int>(height() * devicePixelRatioF()));
-  look.text_height = metrics.height();
-  look.theme = &theme_of(palette());
-  look.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+  const scene::Look look = look_of(*this, metrics);
   raster_.begin(look.width, look.height, look.theme->background);
   facts_ = scene::StoryChartFacts{};
   if (!story_.bars.empty()) facts_ = scene::draw_story_chart(story_, look, at_, raster_);

@@ -56,12 +56,7 @@ QSize StripChart::minimumSizeHint() const { return {240, sizeHint().height()}; }
 void StripChart::draw() {
   if (strips_ == nullptr) return;
   const QFontMetrics metrics(display_font(*this));
-  scene::Look look;
-  look.width = std::max(1, static_cast<int>(width() * devicePixelRatioF()));
-  look.height = std::max(1, static_cast<int>(height() * devicePixelRatioF()));
-  look.text_height = metrics.height();
-  look.theme = &theme_of(palette());
-  look.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+  const scene::Look look = look_of(*this, metrics);
   raster_.begin(look.width, look.height, look.theme->background);
   facts_ = scene::draw_strips(*strips_, look, at_, current_, raster_);
 }
