@@ -40,8 +40,8 @@ def evaluated(process: subprocess.Popen, shown: dict) -> tuple[int, list[str]]:
         for holder in storage["holders"]:
             with contextlib.suppress(SyntaxError):
                 compile(holder["path"], "path", "eval")
-                # "main.FUNCTION (lru_cache)" is no call, and the reducer of DDP is an object in C++.
-                is_tensor = " (" not in holder["path"] and holder["path"] != "main.DDP.reducer"
+                # "main.FUNCTION (lru_cache)" is no call.
+                is_tensor = " (" not in holder["path"]
                 if holder["path"].startswith("main.") and is_tensor and holder["confirmed"]:
                     named[holder["path"]] = storage["data"]
     process.stdin.write(json.dumps(named) + "\n")

@@ -212,18 +212,22 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
   each_way(storage, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
     NativeHolder holder{root_at(root), true};
+    const NodeIndex object_of_python = python_object_at(root);
     // Where an object was, another one can be by now: the word then is no reference of what had the name.
-    if (const NodeIndex node = python_object_at(root); node != kRootNode) {
-      holder.confirmed = second.confirms(paths_.way_to(node));
-    }
+    if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
+    bool has_class = false;
     for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
       const auto& [object, pointer] = *step;
       const Range& range = objects_[object].range;
       const Address word = fresh.word(pointer->place);
       holder.confirmed &= range.begin <= word && word < range.end;
       const CppType* type = types_.cpp_types.type_of(memory_, range.begin);
-      if (type != nullptr && type->kind == Kind::kCppObject) holder.path += " → " + class_of(*type);
+      if (type == nullptr || type->kind != Kind::kCppObject) continue;
+      holder.path += " → " + class_of(*type);
+      has_class = true;
     }
+    // Else it would read as a variable of Python that is the tensor.
+    if (object_of_python != kRootNode && !has_class) holder.path += " → C++ memory";
     if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())
       holders.push_back(std::move(holder));
     return holders.size() < limit;
