@@ -8,15 +8,10 @@
 #include <vector>
 
 #include "analyzer/rules/usual_holders.h"
+#include "analyzer/storages/holder_names.h"
 
 namespace dcmt::analyzer {
 namespace {
-
-/// "main: v" of "main: v.grad_fn MulBackward0", "fit: opt" of "fit: opt.state".
-std::string variable_at_root(std::string_view path) {
-  const std::size_t name = path.find(": ");
-  return std::string(path.substr(0, path.find_first_of(".[", name == std::string_view::npos ? 0 : name)));
-}
 
 /// "main: losses" is not the beginning of "main: losses2[3]".
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -41,7 +36,7 @@ class ReadingsBetween {
       const bool keeps = is_what_keeps(path);
       (keeps ? kept : used).insert(scan.id);
       if (keeps) return;
-      const std::string variable = variable_at_root(path);
+      const std::string variable(variable_at_root(path));
       const std::string_view rest = path.substr(variable.size());
       evidence.variables[variable] |= rest.empty() || rest.starts_with(".grad_fn");
     };

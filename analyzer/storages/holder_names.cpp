@@ -55,11 +55,16 @@ std::optional<std::string> HolderNames::Counts::most(StackId stack, Bytes bytes)
   return found != by_size_.end() ? most_of(found->second) : std::nullopt;
 }
 
-bool is_plain_variable(std::string_view holder) {
-  const std::size_t root = holder.find(": ");
-  if (root != std::string_view::npos) return holder.find_first_of(".[", root) == std::string_view::npos;
-  return holder.find('.') == holder.rfind('.') && holder.find('[') == std::string_view::npos;
+std::string_view variable_at_root(std::string_view path) {
+  const std::size_t frame = path.find(": ");
+  const std::size_t module_end = frame == std::string_view::npos ? path.find('.') : std::string_view::npos;
+  const std::size_t name = frame != std::string_view::npos        ? frame + 2
+                           : module_end != std::string_view::npos ? module_end + 1
+                                                                  : 0;
+  return path.substr(0, path.find_first_of(".[", name));
 }
+
+bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
 HolderNames::HolderNames(const TraceData& data) : data_(data) {
   for (const Held& held : data.owners.held) {

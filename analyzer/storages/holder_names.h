@@ -16,6 +16,9 @@ namespace dcmt::analyzer {
 /// through a graph, a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
+/// "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state": where a path begins.
+[[nodiscard]] std::string_view variable_at_root(std::string_view path);
+
 /// Whether a holder is "main: out" or "program.out": a variable, which the program gives another value and not one
 /// more.
 [[nodiscard]] bool is_plain_variable(std::string_view holder);

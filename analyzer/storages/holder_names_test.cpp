@@ -87,5 +87,15 @@ TEST(HolderNamesOfStorages, RolesAreCategories) {
   EXPECT_EQ(names.variable_of(StorageId(1)), std::nullopt) << "a parameter is no variable's";
 }
 
+TEST(HolderNames, APathBeginsWithAVariable) {
+  EXPECT_EQ(variable_at_root("main: v.grad_fn MulBackward0"), "main: v");
+  EXPECT_EQ(variable_at_root("Net.forward: kept[3].out"), "Net.forward: kept");
+  EXPECT_EQ(variable_at_root("program.opt.state"), "program.opt");
+  EXPECT_EQ(variable_at_root("program.losses[3]"), "program.losses");
+  for (const char* plain : {"main: v", "program.v", "main"}) EXPECT_TRUE(is_plain_variable(plain)) << plain;
+  for (const char* inner : {"main: v[0]", "program.v.x", "program.v[0]"})
+    EXPECT_FALSE(is_plain_variable(inner)) << inner;
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer
