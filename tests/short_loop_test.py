@@ -64,3 +64,30 @@ def test_what_may_be_held_elsewhere_too_does_not_go_with_the_list(tmp_path):
     """The variables do not lead to the other list: the counts of references say that there is something."""
     findings = of(report_of(tmp_path / "out", "twice", "loss", "ask"))
     assert findings["main: probe.seen"]["growth"]["alone_bytes"] == 0
+
+
+LISTS_A_MODULE = 500
+IMPORTING = """
+import importlib, time, torch
+for package, modules in (("own", 10), ("library", 40)):
+    for number in range(modules):
+        importlib.import_module(f"{package}.part{number}")
+layer = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+for step in range(20):
+    layer(torch.ones(1, 8)).sum().backward()
+    optimizer.step()
+    time.sleep(0.03)
+"""
+
+
+def test_a_large_package_beside_the_program_is_not_read_with_its_variables(tmp_path):
+    for package, modules in (("own", 10), ("library", 40)):
+        (tmp_path / package).mkdir()
+        for number in range(modules):
+            (tmp_path / package / f"part{number}.py").write_text(f"KEPT = [[i] for i in range({LISTS_A_MODULE})]\n")
+    program = tmp_path / "importing.py"
+    program.write_text(IMPORTING)
+    recorded.record(tmp_path / "out", program)
+    objects = [row[0] for row in recorded.query(recorded.traces(tmp_path / "out")[0], "SELECT objects FROM scan")]
+    assert objects and 10 * LISTS_A_MODULE <= max(objects) < 40 * LISTS_A_MODULE

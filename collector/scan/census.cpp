@@ -242,7 +242,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   Mirror memory(*source);
   const bool is_near = options.scope == Scope::kVariables;
   types.forget_misses();
-  if (!is_near) memory.read_ahead(state_->read_before);
+  memory.read_ahead(state_->read_before);
   PythonObjects objects(memory, types, is_near ? kLongestNear : kLongestContainer);
   PythonText text(memory, types);
   Graph graph(objects, is_near ? kNear : GraphLimits{});
@@ -305,7 +305,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read += memory.bytes_read() + fresh.bytes_read();
   census.seconds = seconds();
-  if (!is_near) state_->read_before = memory.ranges_read();
+  state_->read_before = memory.ranges_read();
   return census;
 }
 

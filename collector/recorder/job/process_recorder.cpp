@@ -212,6 +212,8 @@ Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due =
       schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0, is_high());
+  // One of everything would take the core that one of variables, which is short, needs.
+  if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
 }

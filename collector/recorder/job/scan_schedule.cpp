@@ -1,6 +1,7 @@
 #include "collector/recorder/job/scan_schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "trace/base/followed_bytes.h"
 
@@ -14,7 +15,7 @@ constexpr double kFree = 1, kFreeNear = 0.5;
 /// Growth since the latest reading that is worth another one of everything.
 constexpr double kGrownBy = 1.5;
 /// Time between readings of variables, seconds and as a share of the run, while the memory grows.
-constexpr double kBetween = 0.1, kBetweenShare = 0.125;
+constexpr double kBetween = 0.05, kBetweenShare = 0.125;
 /// Without growth the time between readings of variables doubles, beginning with this. A reading that is due waits so
 /// long, seconds and as a share of the run, until memory is near its peak.
 constexpr double kFirstQuiet = 0.5, kPatience = 0.25, kPatienceShare = 0.25;
@@ -34,6 +35,7 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& gro
   const double expected = near ? 0 : readings.latest;
   if (readings.spent + expected > (near ? kFreeNear : kFree) + kShare * now) return false;
   if (near) {
+    if (!prepared_) return true;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const bool in_time = high || now >= next_quiet_ + std::max(kPatience, kPatienceShare * now);
     return now >= next_near_ && (grows || (stepped && in_time && now >= next_quiet_));
@@ -45,6 +47,7 @@ void ScanSchedule::done(scan::Scope scope, double now, double took, const Growin
   Readings& readings = readings_[static_cast<std::size_t>(scope)];
   readings.spent += took;
   readings.latest = took;
+  if (scope == scan::Scope::kVariables && !std::exchange(prepared_, true)) return;
   readings.growing = scope == scan::Scope::kAll ? growing.goes_on : growing.signs;
   if (scope == scan::Scope::kAll) {
     next_ = std::max(2 * next_, 2 * now);

@@ -1,6 +1,6 @@
-// When the recorder reads the memory of a process: what variables lead to after the first step, as soon as the memory
-// grows and again as it goes on, since that takes milliseconds; everything a little later, seldom, and never for more
-// than a hundredth of the run, after what the first readings cost.
+// When the recorder reads the memory of a process: what variables lead to with the first tensor, after the first step,
+// as soon as the memory grows and again as it goes on, since that takes milliseconds; everything a little later,
+// seldom, and never for more than a hundredth of the run, after what the first readings cost.
 #pragma once
 
 #include <array>
@@ -30,9 +30,12 @@ class ScanSchedule {
   [[nodiscard]] const Readings& of(scan::Scope scope) const { return readings_[static_cast<std::size_t>(scope)]; }
 
   std::array<Readings, 2> readings_;  ///< by scope
-  double next_ = 10;                  ///< of everything, without growth
-  double next_near_ = 0;              ///< of variables
-  double next_quiet_ = 0;             ///< of variables, without growth
+  /// A reading of variables has found out where things are, which takes longer than the reading: the program may be
+  /// over a few steps later.
+  bool prepared_ = false;
+  double next_ = 10;       ///< of everything, without growth
+  double next_near_ = 0;   ///< of variables
+  double next_quiet_ = 0;  ///< of variables, without growth
 };
 
 }  // namespace dcmt::recorder

@@ -18,8 +18,12 @@ constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kTh
 /// An inner frame lives shorter, so a path through it goes stale sooner: each level costs one more, up to this many.
 constexpr std::size_t kDeepestFrame = 12;
 
+constexpr const char* kMain = "__main__";
+
 constexpr int kMostFrames = 5000;
 constexpr int kMostHandled = 100;
+/// Of the roots, where `sys.modules` was being changed: a program has `__main__` as long as it runs.
+constexpr int kMoreReadings = 2;
 constexpr int kGenerations = 3;
 constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
 
@@ -76,15 +80,23 @@ class NamedRoots {
 
   void add_modules(Address modules) {
     const DictKeys table = read_dict_keys(memory_, layout_, memory_.word(modules + layout_.dict_keys));
-    for (std::uint64_t i = 0; table.ok && i < table.count; ++i) {
-      const Address entry = table.entries + i * table.entry_size() + table.key_offset();
-      if (own_ != nullptr && !own_->contains(memory_.word(entry + 8), memory_.word(entry), memory_, text_)) continue;
-      const std::string name = text_.text(memory_.word(entry));
-      const std::uint8_t cost = name == "__main__"                    ? kMainModule
+    const auto each_module = [&](auto visit) {
+      for (std::uint64_t i = 0; table.ok && i < table.count; ++i) {
+        const Address entry = table.entries + i * table.entry_size() + table.key_offset();
+        visit(memory_.word(entry + 8), memory_.word(entry));
+      }
+    };
+    if (own_ != nullptr) {
+      each_module([this](Address module, Address name) { own_->add(module, name, memory_, text_); });
+    }
+    each_module([this](Address module, Address name_object) {
+      if (own_ != nullptr && !own_->contains(module)) return;
+      const std::string name = text_.text(name_object);
+      const std::uint8_t cost = name == kMain                         ? kMainModule
                                 : name.find('.') == std::string::npos ? kTopModule
                                                                       : kSubModule;
-      add_object(memory_.word(entry + 8), name, cost);
-    }
+      add_object(module, name, cost);
+    });
     if (own_ == nullptr) add({modules, Kind::kDict, 0, "sys.modules"}, kAllModules);
   }
 
@@ -96,13 +108,25 @@ class NamedRoots {
   std::vector<NamedRoot> roots_;
 };
 
+bool has_main(const std::vector<NamedRoot>& roots) {
+  return std::ranges::any_of(roots, [](const NamedRoot& each) { return each.root.name == kMain; });
+}
+
 }  // namespace
 
 std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
                                    OwnModules* own) {
-  NamedRoots roots(memory, types, text, own);
-  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { roots.add_interpreter(interpreter); });
-  return std::move(roots).roots();
+  NamedRoots first(memory, types, text, own);
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { first.add_interpreter(interpreter); });
+  std::vector<NamedRoot> roots = std::move(first).roots();
+  for (int more = kMoreReadings; more > 0 && !roots.empty() && !has_main(roots); --more) {
+    Mirror fresh(memory.source());
+    PythonText fresh_text(fresh, types);
+    NamedRoots again(fresh, types, fresh_text, own);
+    each_interpreter(fresh, types.python, runtime, [&](Address interpreter) { again.add_interpreter(interpreter); });
+    roots = std::move(again).roots();
+  }
+  return roots;
 }
 
 bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
