@@ -29,6 +29,7 @@ constexpr char kFooter[] =
     "  dc-memtrace run -- python train.py\n"
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
+    "  dc-memtrace run --standby -- python train.py\n"
     "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
@@ -59,6 +60,16 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
     steps.push_back(range);
   }
   return steps.empty() ? "no step given" : "";
+}
+
+int run_in_standby(const recorder::RunOptions& options) {
+  const Expected<recorder::RunResult> result = recorder::exec_in_standby(library_folder().string(), options.command);
+  if (!result.ok()) {
+    print_error(result.error());
+    return kExitNotStarted;
+  }
+  for (const std::string& note : result->notes) print_note(note);
+  return result->job_exit;
 }
 
 int run_command(recorder::RunOptions& options) {
@@ -137,10 +148,14 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 600))
       ->envname(agent::kEnvExitWait)
       ->capture_default_str();
+  auto standby = std::make_shared<bool>(false);
+  run->add_flag("--standby", *standby,
+                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
+                "of the recording go there");
   run->add_flag("-q,--quiet", options->quiet, "No status line");
   run->prefix_command();
   run->footer(kFooter);
-  run->callback([run, options, every, &exit_code] {
+  run->callback([run, options, every, standby, &exit_code] {
     // Without the dashes, from the first word that is no option; others of its own may come later.
     options->command = run->remaining();
     const std::vector<std::string>& rest = words_from_dashes();
@@ -152,7 +167,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     if (options->command.empty()) throw CLI::RequiredError("a command, after --,");
     // Who names steps wants these.
     if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
-    exit_code = run_command(*options);
+    exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });
 }
 

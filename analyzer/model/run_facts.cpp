@@ -60,7 +60,8 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   }
   for (const auto& [reason, count] : losses) facts.losses.push_back({reason, count});
   if (const auto last = data.meta_integer(meta::kLastSeq); last && facts.records) {
-    facts.sequence_gaps = std::max<std::int64_t>(0, *last - *facts.records);
+    const std::int64_t before = data.meta_integer(meta::kFirstSeq).value_or(1) - 1;
+    facts.sequence_gaps = std::max<std::int64_t>(0, *last - before - *facts.records);
   }
 
   for (const ReleaseRow& row : releases.rows) {

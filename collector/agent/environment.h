@@ -3,6 +3,7 @@
 
 namespace dcmt::agent {
 
+inline constexpr char kEnvStandby[] = "DC_MEMTRACE";            ///< "standby": record once asked to
 inline constexpr char kEnvSpool[] = "DC_MEMTRACE_SPOOL";          ///< private folder for spools; unset: no recording
 inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of the providers
 inline constexpr char kEnvPrepared[] = "DC_MEMTRACE_PREPARED";    ///< folder of those made on this machine; unset: none

@@ -21,6 +21,7 @@ enum class GateState : std::uint32_t {
 struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> gate;             ///< GateState
   std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
+  std::uint16_t session;                       ///< of the recording that the gate opens for, from 1
   Detail detail;                               ///< set before the gate opens
   /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes
   /// are followed.

@@ -87,16 +87,15 @@ inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std:
   return header;
 }
 
-/// begin_record() where the chunk has no room for it.
-DCMT_AGENT_API void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
+/// begin_record() where the chunk has no room for it, or is of an earlier recording, or the gate is not open.
+DCMT_AGENT_API void* begin_record_slowly(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
 
 /// Room for one record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk, its
 /// header filled and its sequence taken; nullptr if there is none (counted as lost). Fill it and call commit() before
 /// anything else of this header. Call it only inside a guard that entered.
 inline void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
-  if (!gate_open()) return nullptr;
-  if (t_state.chunk == nullptr || t_state.used + bytes > spool::kChunkBytes) {
-    return begin_record_in_new_chunk(type, bytes, aux);
+  if (!gate_open() || t_state.session != g_hot.session || t_state.used + bytes > spool::kChunkBytes) {
+    return begin_record_slowly(type, bytes, aux);
   }
   return append(type, bytes, aux);
 }

@@ -49,7 +49,7 @@ int find_build_id(dl_phdr_info* object, std::size_t, void* found) noexcept {
 }
 
 /// True if the file was loaded. What it lacks is said in `why`.
-bool load(const char* path, char (&why)[256]) noexcept {
+bool load(const char* path, char (&why)[256], void (*start_by)(void (*start)()) = nullptr) noexcept {
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* error = dlerror();  // copied: the loader's text ends at the next call to it
@@ -57,7 +57,11 @@ bool load(const char* path, char (&why)[256]) noexcept {
     return false;
   }
   auto start = reinterpret_cast<void (*)()>(dlsym(handle, "dcmt_provider_start"));
-  if (start != nullptr) start();
+  if (start != nullptr && start_by != nullptr) {
+    start_by(start);
+  } else if (start != nullptr) {
+    start();
+  }
   return true;
 }
 
@@ -98,15 +102,15 @@ void load_torch_provider(const char* libraries, const char* prepared) noexcept {
   }
 }
 
-void load_optional(const char* path, const char* name) noexcept {
+void load_optional(const char* path, const char* name, void (*start_by)(void (*start)()) = nullptr) noexcept {
   char why[256];
-  if (load(path, why)) return;
+  if (load(path, why, start_by)) return;
   char text[512];
   snprintf(text, sizeof text, "%s does not load here: %s", name, why);
   diagnose(wire::DiagnosticCode::kProviderOff, text);
 }
 
-void load_python_provider(const char* libraries) noexcept {
+void load_python_provider(const char* libraries, void (*start_by)(void (*start)())) noexcept {
   // Its first word is the version, such as "3.12.1".
   const auto python_version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   unsigned major = 0;
@@ -114,7 +118,7 @@ void load_python_provider(const char* libraries) noexcept {
   if (python_version == nullptr || sscanf(python_version(), "%u.%u", &major, &minor) != 2) return;
   char path[4096];
   snprintf(path, sizeof path, "%s/python-%u.%u/libdcmt_python.so", libraries, major, minor);
-  if (access(path, R_OK) == 0) return load_optional(path, "libdcmt_python.so");
+  if (access(path, R_OK) == 0) return load_optional(path, "libdcmt_python.so", start_by);
   char text[160];
   snprintf(text, sizeof text,
            "this installation has no provider for CPython %u.%u: Python stacks and variables are not recorded", major,
@@ -148,10 +152,10 @@ bool is_loaded(const char* library) noexcept {
   return handle != nullptr;
 }
 
-void load_providers(const char* libraries, const char* prepared) noexcept {
+void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)())) noexcept {
   load_torch_provider(libraries, prepared);
   if (refused()) return;
-  if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) load_python_provider(libraries);
+  if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) load_python_provider(libraries, start_python);
   // A torch that was built for CUDA brings CUPTI with it.
   if (is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12")) {
     char path[4096];

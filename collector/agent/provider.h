@@ -47,6 +47,9 @@ DCMT_AGENT_API bool take_objects_changed() noexcept;
 /// For who took it and is not done.
 DCMT_AGENT_API void note_objects_changed() noexcept;
 
+/// File with the compiled table of operators; nullptr: none.
+DCMT_AGENT_API const char* operators_path() noexcept;
+
 /// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
@@ -165,6 +168,9 @@ struct TorchProvider {
   void (*before_exact_moment)() noexcept;
   /// A call is about to give the GPU work, where such calls are observed. Called inside the guard.
   void (*gpu_work_begins)() noexcept;
+  /// The recording has ended, and the gate is closed: puts back what was hooked, where it still is ours. Hooks that
+  /// run go on to what they pass on to.
+  void (*leave)() noexcept;
 };
 
 /// Called once by the torch provider when it is loaded and its self-check passed.

@@ -37,6 +37,10 @@ constinit pthread_key_t g_thread_end_key = 0;
 constexpr std::size_t kMaxPath = 4096;
 constinit char g_name[64] = {};  ///< of the shown file
 constinit int g_memory = -1;     ///< of a spool that is no file, until it is shown
+constinit bool g_has_key = false;
+constinit void* g_range = nullptr;  ///< of adopted spools, one after the other
+constinit std::size_t g_range_bytes = 0;
+constinit std::atomic<bool> g_starting{false};
 
 /// `<folder>/<before><g_name><after>`; false if it is too long.
 bool spool_path(char (&out)[kMaxPath], const char* folder, const char* before, const char* after) noexcept {
@@ -71,6 +75,8 @@ bool allocate(int fd, std::size_t bytes) noexcept {
   } while (failure == EINTR);
   return failure == 0;
 }
+
+bool may_write() noexcept { return gate_open() || (g_starting.load(std::memory_order_acquire) && t_state.inside != 0); }
 
 using ThreadEndHook = void (*)() noexcept;
 constinit ThreadEndHook g_at_thread_end = nullptr;
@@ -158,6 +164,15 @@ void write_chunk_preamble(bool first) noexcept {
   }
 }
 
+/// The first record of this thread in the session.
+void join_session() noexcept {
+  t_state.session = g_hot.session;
+  t_state.number = 0;
+  t_state.chunk = nullptr;
+  t_state.used = spool::kChunkBytes;
+  t_state.lost = 0;
+}
+
 bool renew_chunk() noexcept {
   close_thread_chunk();
   kill_if_due(g_kill_when_closed);
@@ -176,11 +191,73 @@ bool renew_chunk() noexcept {
   return true;
 }
 
+/// Addresses for an adopted spool. The same ones each time, as long as they are enough.
+void* map_at_range(int memory, std::size_t bytes) noexcept {
+  if (bytes > g_range_bytes) {
+    void* range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return MAP_FAILED;
+    g_range = range;
+    g_range_bytes = bytes;
+  }
+  return mmap(g_range, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | MAP_FIXED, memory, 0);
+}
+
+bool make_thread_end_key() noexcept {
+  g_has_key = g_has_key || pthread_key_create(&g_thread_end_key, on_thread_end) == 0;
+  return g_has_key;
+}
+
+/// The header of new memory, and where this process finds its parts. A new session begins.
+void take_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq) noexcept {
+  auto* header = static_cast<spool::Header*>(base);
+  memcpy(header->magic, spool::kMagic, sizeof header->magic);
+  header->wire_version = wire::kWireVersion;
+  header->chunk_count = options.chunk_count;
+  header->chunk_bytes = spool::kChunkBytes;
+  header->pid = static_cast<std::uint32_t>(getpid());
+  header->parent_pid = static_cast<std::uint32_t>(getppid());
+  // One moment, after what takes long: the counter's rate is computed from here.
+  header->start_tsc = cycles();
+  header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
+  header->start_real_ns = nanoseconds(CLOCK_REALTIME);
+  header->process_start = process_start();
+  header->rank = options.rank;
+  header->world_size = options.world_size;
+  header->detail = static_cast<std::uint32_t>(options.detail);
+  header->first_seq = first_seq;
+  header->next_seq.store(first_seq, std::memory_order_relaxed);
+  g_header = header;
+  g_next_seq = &header->next_seq;
+  g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
+  g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
+  g_chunk_count = options.chunk_count;
+  g_full_since.store(~std::uint64_t{0}, std::memory_order_relaxed);
+  ++g_hot.session;
+}
+
 }  // namespace
 
+const char* adopt_spool(int memory, const SpoolOptions& options) noexcept {
+  const std::size_t bytes = spool::file_bytes(options.chunk_count);
+  if (const char* why = limit_on_spool(bytes); why != nullptr) return why;
+  void* base = map_at_range(memory, bytes);
+  if (base == MAP_FAILED || !prepare_for_forks(memory, base, bytes) || !make_thread_end_key()) {
+    return "the spool could not be mapped";
+  }
+  take_spool(base, options, spool::kRoomForPast);
+  return nullptr;
+}
+
+void leave_spool() noexcept {
+  mmap(g_range, g_range_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  leave_forks();
+}
+
+void set_starting(bool starting) noexcept { g_starting.store(starting, std::memory_order_release); }
+
 const char* open_spool(const SpoolOptions& options) noexcept {
-  const long pid = static_cast<long>(getpid());
-  snprintf(g_name, sizeof g_name, "%ld-%llx.spool", pid, static_cast<unsigned long long>(cycles()));
+  snprintf(g_name, sizeof g_name, "%ld-%llx.spool", static_cast<long>(getpid()),
+           static_cast<unsigned long long>(cycles()));
   char hidden[kMaxPath];
   if (!hidden_path(hidden, options.folder)) return "the spool folder's path is too long";
   int fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -201,42 +278,25 @@ const char* open_spool(const SpoolOptions& options) noexcept {
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   const bool shared = base != MAP_FAILED && prepare_for_forks(fd, base, bytes);
   if (fd != g_memory) close(fd);
-  if (!shared || pthread_key_create(&g_thread_end_key, on_thread_end) != 0) {
+  if (!shared || !make_thread_end_key()) {
     unlink(hidden);
     return "the spool could not be mapped";
   }
-
-  auto* header = static_cast<spool::Header*>(base);
-  memcpy(header->magic, spool::kMagic, sizeof header->magic);
-  header->wire_version = wire::kWireVersion;
-  header->chunk_count = options.chunk_count;
-  header->chunk_bytes = spool::kChunkBytes;
-  header->pid = static_cast<std::uint32_t>(pid);
-  header->parent_pid = static_cast<std::uint32_t>(getppid());
-  // One moment, after what takes long: the counter's rate is computed from here.
-  header->start_tsc = cycles();
-  header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
-  header->start_real_ns = nanoseconds(CLOCK_REALTIME);
-  header->process_start = process_start();
-  header->rank = options.rank;
-  header->world_size = options.world_size;
-  header->detail = static_cast<std::uint32_t>(options.detail);
-  header->next_seq.store(1, std::memory_order_relaxed);
-  g_header = header;
-  g_next_seq = &header->next_seq;
-  g_descriptors = reinterpret_cast<spool::ChunkDescriptor*>(static_cast<char*>(base) + spool::kHeaderBytes);
-  g_chunks = static_cast<char*>(base) + spool::chunks_offset(options.chunk_count);
-  g_chunk_count = options.chunk_count;
+  take_spool(base, options, 1);
   read_test_kill();
   return nullptr;
 }
 
-const char* show_spool(const char* folder) noexcept {
+void measure_clock() noexcept {
   const std::uint64_t elapsed = nanoseconds(CLOCK_MONOTONIC) - g_header->start_monotonic_ns;
   if (elapsed != 0) {
     const double hz = static_cast<double>(cycles() - g_header->start_tsc) * 1e9 / static_cast<double>(elapsed);
     g_header->tsc_hz = static_cast<std::uint64_t>(hz);
   }
+}
+
+const char* show_spool(const char* folder) noexcept {
+  measure_clock();
   char hidden[kMaxPath];
   char shown[kMaxPath];
   if (!hidden_path(hidden, folder) || !spool_path(shown, folder, "", "")) return "the spool folder's path is too long";
@@ -251,9 +311,10 @@ spool::Header* spool_header() noexcept { return g_header; }
 void at_thread_end(void (*hook)() noexcept) noexcept { g_at_thread_end = hook; }
 
 void close_thread_chunk() noexcept {
-  if (t_state.chunk == nullptr || !gate_open()) return;
+  if (t_state.chunk == nullptr || t_state.session != g_hot.session || !may_write()) return;
   t_state.descriptor->state.store(static_cast<std::uint32_t>(spool::ChunkState::kFull), std::memory_order_release);
   t_state.chunk = nullptr;
+  t_state.used = spool::kChunkBytes;
 }
 
 void count_lost() noexcept {
@@ -261,7 +322,10 @@ void count_lost() noexcept {
   g_header->lost.fetch_add(1, std::memory_order_relaxed);
 }
 
-void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+void* begin_record_slowly(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+  if (!may_write()) return nullptr;
+  if (t_state.session != g_hot.session) join_session();
+  if (t_state.used + bytes <= spool::kChunkBytes) return append(type, bytes, aux);
   if (bytes > wire::kMaxRecordBytes || !renew_chunk()) {
     count_lost();
     return nullptr;

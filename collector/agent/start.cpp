@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,9 +15,12 @@
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/load_providers.h"
+#include "collector/agent/main_thread.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
+#include "collector/agent/standby_protocol.h"
+#include "collector/inject/standby.h"
 
 namespace dcmt::agent {
 
@@ -26,6 +30,9 @@ constinit std::atomic<bool> g_started{false};
 constinit const PythonProvider* g_python = nullptr;
 constinit const CudaProvider* g_cuda = nullptr;
 constinit bool g_refused = false;
+constinit char g_why_refused[sizeof(spool::Header::message)] = {};
+constinit const char* g_operators = nullptr;
+constinit bool g_had_session = false;
 
 /// Torch's compile workers import torch and never train; recording them would only cost.
 bool is_compile_worker() noexcept {
@@ -64,6 +71,12 @@ void leave_note(const char* folder, const char* why) noexcept {
   close(fd);
 }
 
+/// nullptr, or why there is none.
+const char* make_tables() noexcept {
+  if (!make_gate()) return "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed";
+  return make_arena() && make_seen_table() ? nullptr : "there is no memory for the agent's tables";
+}
+
 void start() noexcept {
   const char* folder = getenv(kEnvSpool);
   const char* libraries = getenv(kEnvLibraries);
@@ -75,14 +88,11 @@ void start() noexcept {
   set_exit_wait(integer(getenv(kEnvExitWait), kDefaultExitWait));
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
+  g_operators = getenv(kEnvOperators);
   const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_hot.detail, integer(getenv("RANK"), -1),
                              integer(getenv("WORLD_SIZE"), -1)};
-  if (!make_gate()) {
-    leave_note(folder, "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed");
-    return;
-  }
-  if (!make_arena() || !make_seen_table()) {
-    leave_note(folder, "there is no memory for the agent's tables");
+  if (const char* why = make_tables(); why != nullptr) {
+    leave_note(folder, why);
     return;
   }
   if (const char* why = open_spool(options); why != nullptr) {
@@ -93,7 +103,7 @@ void start() noexcept {
   open_gate();
   {
     Inside inside;
-    load_providers(libraries, getenv(kEnvPrepared));
+    load_providers(libraries, getenv(kEnvPrepared), nullptr);
   }
   if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   const char* why = show_spool(folder);
@@ -104,9 +114,72 @@ void start() noexcept {
 }  // namespace
 
 void start_if_torch_is_here() noexcept {
-  if (g_started.load(std::memory_order_relaxed) || getenv(kEnvSpool) == nullptr) return;
-  if (is_loaded("libc10.so") && !g_started.exchange(true)) start();
+  if (g_started.load(std::memory_order_relaxed)) return;
+  const bool records = getenv(kEnvSpool) != nullptr;
+  const char* mode = getenv(kEnvStandby);
+  if (!records && (mode == nullptr || strcmp(mode, kStandby) != 0)) return;
+  if (!is_loaded("libc10.so") || g_started.exchange(true)) return;
+  if (records) {
+    start();
+  } else if (!is_compile_worker() && !another_agent_is_here()) {
+    begin_standby();
+  }
 }
+
+const char* begin_session(const SessionOptions& options) noexcept {
+  if (g_had_session) return "the process was attached to before; this build attaches once";
+  if (gate_open()) return "the process is recorded already";
+  if (!is_loaded("libtorch_cpu.so")) return "the process has not loaded torch yet; attach again when it has";
+  if (const char* why = make_tables(); why != nullptr) return why;
+  g_hot.detail = options.detail;
+  g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);
+  set_exit_wait(options.exit_wait);
+  g_operators = options.operators;
+  const SpoolOptions spool{nullptr, options.chunk_count, options.detail, integer(getenv("RANK"), -1),
+                           integer(getenv("WORLD_SIZE"), -1)};
+  if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
+  g_had_session = true;
+  // Other threads run torch meanwhile. What they do is recorded once all hooks are in place: a block whose begin was
+  // seen and whose end was not would look as if it were never freed.
+  set_starting(true);
+  {
+    const Inside inside;
+    load_providers(options.libraries, options.prepared, start_on_main_thread);
+    close_thread_chunk();
+  }
+  set_starting(false);
+  if (g_refused) {
+    drop_main_thread_work();
+    leave_spool();
+    return g_why_refused;
+  }
+  measure_clock();
+  spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+  open_gate();
+  return nullptr;
+}
+
+void end_session() noexcept {
+  if (!gate_open()) return;
+  constexpr timespec kMoment{0, 20'000'000};
+  {
+    const Inside inside;
+    if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
+    close_thread_chunk();
+  }
+  spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));
+  close_gate();
+  drop_main_thread_work();
+  {
+    const Inside inside;
+    if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->leave();
+  }
+  // Threads that were inside a hook finish their records. One that does not get there writes to memory that stays.
+  nanosleep(&kMoment, nullptr);
+  leave_spool();
+}
+
+const char* operators_path() noexcept { return g_operators; }
 
 void make_way_for_cupti_user() noexcept {
   if (g_cuda == nullptr || !recording()) return;
@@ -130,6 +203,7 @@ const CudaProvider* cuda_provider() noexcept { return g_cuda; }
 bool refused() noexcept { return g_refused; }
 void refuse(const char* why) noexcept {
   g_refused = true;
+  snprintf(g_why_refused, sizeof g_why_refused, "%s", why);
   auto* header = spool_header();
   snprintf(header->message, sizeof header->message, "%s", why);
   header->state.store(static_cast<std::uint32_t>(spool::AgentState::kRefused), std::memory_order_release);
@@ -145,6 +219,7 @@ void set_python_version(const char* version) noexcept {
 namespace {
 /// The process leaves in order. Other threads may still write; the recorder waits for the process itself.
 __attribute__((destructor)) void on_exit() {
+  leave_standby();
   if (gate_open() && !g_refused) {
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) {
       const Inside inside;

@@ -15,11 +15,12 @@ struct ThreadState {
   std::uint32_t tid;     ///< 0 until first asked for
   std::uint32_t number;  ///< the agent's thread number + 1; 0 until the first record
   std::uint32_t used;    ///< bytes written into the chunk
-  char* chunk;           ///< nullptr: none
+  char* chunk;           ///< nullptr: none, and then `used` leaves no room
   spool::ChunkDescriptor* descriptor;
   std::uint64_t lost_since;  ///< tsc of the first record lost since the last LostRecord
   std::uint32_t lost;        ///< records lost since then
-  std::uint32_t has_loaded;  ///< the thread has called dlopen(), and has not looked at what that brought
+  std::uint8_t has_loaded;   ///< the thread has called dlopen(), and has not looked at what that brought
+  std::uint16_t session;     ///< whose thread number, chunk and count of lost records these are; 0: none yet
   void* torch;               ///< torch_thread_slot()
   std::uint64_t moment;      ///< tsc of the OneMoment that lives; 0: none does
 };

@@ -12,7 +12,7 @@ inline constexpr std::size_t kWitnesses = 32;
 /// The witness of a number below kWitnesses, and from now on `real` is what it passes on to.
 void* witness(std::size_t number, void* real) noexcept;
 
-/// The first two arguments of the last call, by any thread.
+/// The first two arguments of the last call by the thread that made the witness.
 struct Witnessed {
   const void* first;
   const void* second;

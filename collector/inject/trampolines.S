@@ -31,7 +31,7 @@ dlopen:
     jne   2f
     movl  $1, dcmt_loader_was_busy(%rip)
     movq  _ZN4dcmt5agent7t_stateE@gottpoff(%rip), %rax
-    movl  $1, %fs:44(%rax)
+    movb  $1, %fs:44(%rax)
 2:  cmpq  $0, dcmt_real_dlopen(%rip)
     jne   1f
     CALL_PRESERVING dcmt_resolve_real_functions

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -122,7 +121,7 @@ void read_attributes(const Row& row, const dcmt_py_frame& frame, PyObject* tenso
 }  // namespace
 
 void load_functions() noexcept {
-  const char* const path = std::getenv(agent::kEnvOperators);
+  const char* const path = agent::operators_path();
   const int file = path != nullptr ? open(path, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return;
   std::size_t size = 0;

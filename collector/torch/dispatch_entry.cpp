@@ -91,25 +91,23 @@ bool DispatchedKernel::is_what_torch_says(const c10::OperatorHandle& op, c10::Di
 
 bool DispatchedKernel::replace(BoxedFunction* ours) noexcept {
   if (places_.empty() || boxed() == ours) return false;
-  boxed_ = boxed();
-  unboxed_ = read(places_.front()->unboxed_kernel_func_);
-  symbolic_ = read(places_.front()->sym_unboxed_kernel_func_);
+  before_ = {boxed(), read(places_.front()->unboxed_kernel_func_), read(places_.front()->sym_unboxed_kernel_func_)};
   bool done = true;
   for (c10::KernelFunction* place : places_) {
-    done = done && change(boxed_word(*place), boxed_, ours) &&
-           (symbolic_ == nullptr || change<void*>(place->sym_unboxed_kernel_func_, symbolic_, nullptr)) &&
-           (unboxed_ == nullptr || change<void*>(place->unboxed_kernel_func_, unboxed_, nullptr));
+    done = done && change(boxed_word(*place), before_.boxed, ours) &&
+           (before_.symbolic == nullptr || change<void*>(place->sym_unboxed_kernel_func_, before_.symbolic, nullptr)) &&
+           (before_.unboxed == nullptr || change<void*>(place->unboxed_kernel_func_, before_.unboxed, nullptr));
   }
-  if (!done) restore(ours);
+  if (!done) restore(ours, before_);
   return done;
 }
 
-void DispatchedKernel::restore(BoxedFunction* ours) noexcept {
+void DispatchedKernel::restore(BoxedFunction* ours, const KernelWords& before) noexcept {
   for (c10::KernelFunction* place : places_) {
     if (read(boxed_word(*place)) != ours) continue;
-    if (unboxed_ != nullptr) change<void*>(place->unboxed_kernel_func_, nullptr, unboxed_);
-    if (symbolic_ != nullptr) change<void*>(place->sym_unboxed_kernel_func_, nullptr, symbolic_);
-    change(boxed_word(*place), ours, boxed_);
+    if (before.unboxed != nullptr) change<void*>(place->unboxed_kernel_func_, nullptr, before.unboxed);
+    if (before.symbolic != nullptr) change<void*>(place->sym_unboxed_kernel_func_, nullptr, before.symbolic);
+    change(boxed_word(*place), ours, before.boxed);
   }
 }
 

@@ -30,6 +30,13 @@ const void* identity_of(const c10::OperatorHandle& op) noexcept;
 /// Whether torch calls the callbacks of RecordFunction for it.
 bool is_observed(const c10::OperatorHandle& op) noexcept;
 
+/// The words of a kernel before its boxed function was replaced.
+struct KernelWords {
+  BoxedFunction* boxed = nullptr;
+  void* unboxed = nullptr;
+  void* symbolic = nullptr;
+};
+
 /// The kernel that serves a runtime key of an operator, wherever torch keeps it: as it was registered, and in each
 /// entry of the operator's table that was computed from that. So a table that torch computes anew has the replaced
 /// kernel again, and torch's own comparison of the two holds. Call all of it with a DispatcherLock.
@@ -52,17 +59,17 @@ class DispatchedKernel {
   /// arguments tests an unboxed word and reads it again, so with has_unboxed() it must not be inside its call.
   /// False if the kernel changed meanwhile.
   bool replace(BoxedFunction* ours) noexcept;
-  /// Puts back what replace() found, word by word, where nobody else has written since.
-  void restore(BoxedFunction* ours) noexcept;
+  /// What replace() found.
+  [[nodiscard]] const KernelWords& before() const noexcept { return before_; }
+  /// Puts that back, word by word, where nobody else has written since.
+  void restore(BoxedFunction* ours, const KernelWords& before) noexcept;
 
   /// Where the table has the boxed function of the key. It stays there as long as the operator is registered.
   [[nodiscard]] BoxedFunction* const* place() const noexcept;
 
  private:
   std::vector<c10::KernelFunction*> places_;  ///< first the entry of the key, last the kernel as it was registered
-  BoxedFunction* boxed_ = nullptr;
-  void* unboxed_ = nullptr;
-  void* symbolic_ = nullptr;
+  KernelWords before_;
 };
 
 }  // namespace dcmt::torch_provider

@@ -524,6 +524,24 @@ void* cuda_library() {
   return cuda;
 }
 
+/// One thread at a time changes slots.
+constinit std::atomic<bool> g_patching{false};
+/// False once the recording has ended: a thread that still is in a hook must not hook anything.
+constinit std::atomic<bool> g_may_patch{false};
+
+/// A thread that has just loaded something calls into it next, so it waits for another one's look, but not for ever.
+bool begin_patching() noexcept {
+  constexpr int kPatience = 2000;
+  constexpr timespec kMoment{0, 50'000};
+  for (int tries = 0; g_patching.exchange(true, std::memory_order_acquire); ++tries) {
+    if (tries == kPatience) return false;
+    nanosleep(&kMoment, nullptr);
+  }
+  return true;
+}
+
+void end_patching() noexcept { g_patching.store(false, std::memory_order_release); }
+
 }  // namespace
 
 bool install_lifetime_hooks(bool functional, const char** why) noexcept {
@@ -572,6 +590,7 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
     *why = "the virtual tables of torch's objects cannot be written";
     return false;
   }
+  g_may_patch.store(true, std::memory_order_release);
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;
@@ -579,17 +598,21 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
   return true;
 }
 
+void remove_lifetime_hooks() noexcept {
+  g_may_patch.store(false, std::memory_order_release);
+  const bool alone = begin_patching();
+  elf::undo();
+  if (alone) end_patching();
+}
+
 std::size_t patch_new_objects() noexcept {
-  // A thread that has just loaded something calls into it next, so it waits for another one's look, but not for ever.
-  constexpr int kPatience = 2000;
-  constexpr timespec kMoment{0, 50'000};
-  static constinit std::atomic<bool> busy{false};
-  for (int tries = 0; busy.exchange(true, std::memory_order_acquire); ++tries) {
-    if (tries == kPatience) {
-      agent::note_objects_changed();
-      return 0;
-    }
-    nanosleep(&kMoment, nullptr);
+  if (!begin_patching()) {
+    agent::note_objects_changed();
+    return 0;
+  }
+  if (!g_may_patch.load(std::memory_order_acquire)) {
+    end_patching();
+    return 0;
   }
   std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), user_scope_imports(), {}, {}};
   if (void* cuda = cuda_library(); cuda != nullptr) {
@@ -605,7 +628,7 @@ std::size_t patch_new_objects() noexcept {
              patched.given_up);
     agent::diagnose(wire::DiagnosticCode::kNote, text);
   }
-  busy.store(false, std::memory_order_release);
+  end_patching();
   follow_cuda_allocator();
   return patched.written;
 }

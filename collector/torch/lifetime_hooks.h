@@ -10,6 +10,9 @@ namespace dcmt::torch_provider {
 /// @param functional  also those of functional storages
 bool install_lifetime_hooks(bool functional, const char** why) noexcept;
 
+/// Takes all of them back, where they still are ours.
+void remove_lifetime_hooks() noexcept;
+
 /// Redirects the imports of objects that were loaded since. Returns how many slots were written.
 std::size_t patch_new_objects() noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +28,8 @@ namespace {
 // inputs only while a released storage is alive.
 std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
-std::atomic<bool> g_switching{false};  ///< by one thread at a time
+at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< where user scopes are seen by a callback
+std::atomic<bool> g_switching{false};                              ///< by one thread at a time
 
 /// Operators that take a tensor for its shape, type or identity only.
 bool looks_at_metadata_only(std::string_view name) {
@@ -198,7 +200,15 @@ at::RecordFunctionCallback observe_inputs() {
   return at::RecordFunctionCallback(&on_inputs, &on_inputs_end).needsInputs(true).scopes({at::RecordScope::FUNCTION});
 }
 
-bool operators_wanted() noexcept { return agent::every_operator() || keys_exist() || wrapping_wanted(); }
+/// False once the recording has ended: a thread that still is in a hook must not put callbacks on again.
+std::atomic<bool> g_may_observe{false};
+
+bool operators_wanted() noexcept {
+  return g_may_observe.load(std::memory_order_acquire) &&
+         (agent::every_operator() || keys_exist() || wrapping_wanted());
+}
+
+bool inputs_wanted() noexcept { return g_may_observe.load(std::memory_order_acquire) && reads_wanted(); }
 
 bool is_on(const std::atomic<at::CallbackHandle>& handle) noexcept {
   return handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE;
@@ -315,11 +325,11 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
 }  // namespace
 
 void switch_operator_events() noexcept {
-  if (operators_wanted() == is_on(g_operators_handle) && reads_wanted() == is_on(g_reads_handle)) return;
+  if (operators_wanted() == is_on(g_operators_handle) && inputs_wanted() == is_on(g_reads_handle)) return;
   // One thread switches at a time; another that finds it busy comes back at its next operator's end.
   if (g_switching.exchange(true, std::memory_order_acquire)) return;
   switch_to(operators_wanted(), g_operators_handle, &observe_operators);
-  switch_to(reads_wanted(), g_reads_handle, &observe_inputs);
+  switch_to(inputs_wanted(), g_reads_handle, &observe_inputs);
   g_switching.store(false, std::memory_order_release);
 }
 
@@ -362,8 +372,23 @@ void start_operator_events() {
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }
   // A torch that makes scopes in another way: a callback at every node is what steps and phases cost then.
-  if (!agent::every_operator() && user_scope_imports().empty()) at::addGlobalCallback(observe_user_scopes());
+  if (!agent::every_operator() && user_scope_imports().empty()) {
+    g_scopes_handle = at::addGlobalCallback(observe_user_scopes());
+  }
+  g_may_observe.store(true, std::memory_order_release);
   switch_operator_events();
+}
+
+void stop_operator_events() {
+  constexpr int kPatience = 2000;
+  constexpr timespec kPause{0, 50'000};
+  g_may_observe.store(false, std::memory_order_release);
+  for (int i = 0; i < kPatience && (is_on(g_operators_handle) || is_on(g_reads_handle)); ++i) {
+    if (i != 0) nanosleep(&kPause, nullptr);
+    switch_operator_events();
+  }
+  if (g_scopes_handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(g_scopes_handle);
+  g_scopes_handle = at::INVALID_CALLBACK_HANDLE;
 }
 
 }  // namespace dcmt::torch_provider

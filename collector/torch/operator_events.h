@@ -7,8 +7,10 @@
 
 namespace dcmt::torch_provider {
 
-/// Registers the callbacks. Once.
+/// Registers the callbacks.
 void start_operator_events();
+/// Takes them off, for as long as it is not started again. Waits for a thread that switches them, 100 ms at most.
+void stop_operator_events();
 
 /// Puts the callbacks of all operators, and of their inputs, on or off as they are wanted now. Takes torch's lock of
 /// callbacks and allocates when something changes: call where an operator may.

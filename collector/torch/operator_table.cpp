@@ -1,19 +1,18 @@
 #include "collector/torch/operator_table.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
-#include "collector/agent/environment.h"
+#include "collector/agent/provider.h"
 
 namespace dcmt::torch_provider {
 
 std::vector<OperatorRow> load_operator_table() {
   std::vector<OperatorRow> table;
-  const char* path = getenv(agent::kEnvOperators);
+  const char* path = agent::operators_path();
   if (path == nullptr) return table;
   std::ifstream file(path);
   std::string line;

@@ -60,6 +60,7 @@ struct WantedOperator {
   std::atomic<State> state[kKeys] = {};
   // Of what is wrapped, where the hook stands:
   std::atomic<BoxedFunction* const*> place[kKeys] = {};
+  KernelWords before[kKeys] = {};  ///< what this key's wrapping found there; empty where another key's did it
   // Of a symbolic one, which is wrapped before its first call or never.
   std::atomic<std::uint32_t> begun{0};       ///< calls
   std::atomic<TorchThread*> first{nullptr};  ///< of the first
@@ -76,6 +77,9 @@ std::atomic<WantedOperator*> g_operators[kMostOperators];
 std::atomic<std::size_t> g_operator_count{0};
 
 std::atomic<bool> g_wanted{false};
+bool g_may_be_running =
+    false;  ///< calls of the operators that the listener is told of now; under the dispatcher's lock
+std::unique_ptr<c10::RegistrationHandleRAII> g_listening;
 std::atomic<std::uint64_t> g_begun_since{0};  ///< operators begun since the last registration
 std::atomic<std::uint64_t> g_looked_again{0};
 
@@ -186,6 +190,7 @@ State wrap(WantedOperator& wanted, std::size_t index) {
         "crash");
     return State::kNever;
   }
+  wanted.before[index] = kernel.before();
   wanted.place[index].store(kernel.place(), std::memory_order_release);
   return State::kWrapped;
 }
@@ -205,7 +210,10 @@ class Listener final : public c10::OpRegistrationListener {
                       "and no release is seen");
       return;
     }
-    g_operators[count].store(new WantedOperator(op, *row), std::memory_order_relaxed);
+    auto* const wanted = new WantedOperator(op, *row);
+    // Of a recording that starts late, a thread may be inside its call.
+    if (g_may_be_running) wanted->begun.store(2, std::memory_order_relaxed);
+    g_operators[count].store(wanted, std::memory_order_relaxed);
     g_operator_count.store(count + 1, std::memory_order_release);
     g_begun_since.store(0, std::memory_order_relaxed);
     g_wanted.store(true, std::memory_order_relaxed);
@@ -239,10 +247,28 @@ bool has_lost_one() noexcept {
 void start_wrapping() {
   table() = load_operator_table();
   if (table().empty() && !agent::full_detail()) return;
-  // Never removed: operators can be registered until the process ends.
-  static auto* const listening = new c10::RegistrationHandleRAII(
+  // The dispatcher tells of every operator that there is, at once. Until the gate opens, nobody counts calls.
+  g_may_be_running = !agent::gate_open();
+  // Until the recording ends: operators can be registered at any time.
+  g_listening = std::make_unique<c10::RegistrationHandleRAII>(
       c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
-  static_cast<void>(listening);
+  g_may_be_running = false;
+}
+
+void stop_wrapping() {
+  g_listening.reset();
+  g_wanted.store(false, std::memory_order_relaxed);
+  const DispatcherLock lock;
+  if (!lock.owned) return;  // what stays passes every call on
+  each_operator([](WantedOperator& wanted) {
+    for (std::size_t i = 0; i < kKeys && wanted.handle.hasSchema(); ++i) {
+      if (wanted.state[i].load(std::memory_order_relaxed) != State::kWrapped) continue;
+      if (wanted.before[i].boxed != nullptr) {
+        DispatchedKernel(wanted.handle, kKey[i]).restore(kHook[i], wanted.before[i]);
+      }
+      wanted.state[i].store(State::kNotYet, std::memory_order_release);
+    }
+  });
 }
 
 bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed); }

@@ -3,8 +3,11 @@
 
 namespace dcmt::torch_provider {
 
-/// Loads the table and begins to listen for operators as they are registered. Once.
+/// Loads the table and begins to listen for operators as they are registered. Takes the dispatcher's lock. Before the
+/// gate opens, calls of operators with symbolic integers may be under way, and these are not wrapped (docs/adr/0021).
 void start_wrapping();
+/// Stops listening, and puts the kernels back.
+void stop_wrapping();
 
 /// True if an operator of the table was registered whose kernels are not all wrapped yet.
 bool wrapping_wanted() noexcept;

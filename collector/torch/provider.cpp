@@ -95,6 +95,15 @@ void census(void* tensor, void* object) noexcept {
 
 void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }
 
+void leave() noexcept {
+  try {
+    stop_operator_events();
+    stop_wrapping();
+  } catch (const std::exception&) {  // no memory for torch's lists: what stays does nothing
+  }
+  remove_lifetime_hooks();
+}
+
 const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gather,
                                         wait,
@@ -105,7 +114,8 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         give_back_torch_thread,
                                         gpu_touch,
                                         write_small_sums,
-                                        gpu_work_begins};
+                                        gpu_work_begins,
+                                        leave};
 
 void start() {
   if (const char* why = other_torch_version(); why != nullptr) {

@@ -245,7 +245,7 @@ void functional_storages(Observed& observed) {
 Events observe() {
   const Witnesses witnesses;
   Observed observed;
-  // Another thread's call can come between a step and the look at it: a missing event gets a second chance.
+  // Another thread can bind a slot that was still unbound, over the witness: a missing event gets a second chance.
   constexpr int kTries = 3;
   for (int tries = 0; tries < kTries && !observed.events().all(); ++tries) {
     elf::forget_witnessed();

@@ -33,7 +33,8 @@ constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assig
 constexpr std::string_view kNumbersOfMeta[] = {meta::kRank,       meta::kWorldSize,     meta::kStartNs,
                                                meta::kEndNs,      meta::kClockErrorNs,  meta::kClockReadings,
                                                meta::kLastSeq,    meta::kRecords,       meta::kUnseenBirths,
-                                               meta::kLostDeaths, meta::kUnseenChanges, meta::kRecorderCpuNs};
+                                               meta::kLostDeaths, meta::kUnseenChanges, meta::kRecorderCpuNs,
+                                               meta::kFirstSeq};
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
 

@@ -35,6 +35,9 @@ enum class AskedReading : std::uint32_t {
   kNotRead = 5,    ///< it cannot read what was requested
 };
 
+/// Sequences before the first one of an attached recording.
+inline constexpr std::uint64_t kRoomForPast = std::uint64_t{1} << 20;
+
 /// First page of the file.
 struct Header {
   char magic[8];
@@ -55,6 +58,8 @@ struct Header {
   char torch_version[32];
   char python_version[32];
   char message[512];                                ///< one line for a person when state is kRefused
+  /// The first sequence that is handed out; 0: 1. Those before are for what the process had when a recorder attached.
+  std::uint64_t first_seq;
   alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
   alignas(64) std::atomic<std::uint32_t> chunk_hint;
   std::atomic<std::uint32_t> threads;           ///< thread numbers handed out

@@ -102,7 +102,9 @@ Expected<SpoolReader> SpoolReader::open_descriptor(const std::string& path, int 
                    .start_tsc = header.start_tsc,
                    .start_monotonic_ns = std::min(header.start_monotonic_ns, kMostNs),
                    .start_real_ns = std::min(header.start_real_ns, kMostNs),
+                   .first_seq = std::clamp<std::uint64_t>(header.first_seq, 1, kRoomForPast),
                    .process_start = header.process_start};
+  reader.next_sequence_ = reader.facts_.first_seq;
   if (purpose == Purpose::kDrain) header.taken_over.store(1, std::memory_order_release);
   return reader;
 }

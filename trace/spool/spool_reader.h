@@ -30,6 +30,7 @@ struct ProcessFacts {
   std::uint64_t start_tsc = 0;
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t start_real_ns = 0;
+  std::uint64_t first_seq = 1;      ///< of the first record
   std::uint64_t process_start = 0;  ///< clock ticks since boot: tells the process from a later one with its pid
 };
 

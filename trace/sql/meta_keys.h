@@ -20,13 +20,15 @@ inline constexpr char kClockReadings[] = "clock_readings";
 inline constexpr char kRealOffsetNs[] = "real_offset_ns";  // wall clock less monotonic clock, of the latest reading
 inline constexpr char kLastSeq[] = "last_seq";             // every record up to here is in the trace
 inline constexpr char kRecords[] = "records";
+// Of a process that was attached to: the sequence of the first record. Rows with lower ones are of what it had before.
+inline constexpr char kFirstSeq[] = "first_seq";
 inline constexpr char kUnseenBirths[] = "unseen_births";  // ends without a begin; in detail 'full' there is none
 inline constexpr char kLostDeaths[] = "lost_deaths";      // births at an address where something lived
 inline constexpr char kUnseenChanges[] =
     "unseen_changes";  // of a tensor's storage or a storage's bytes, seen at the end
 inline constexpr char kExit[] =
     "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown': not in order | 'exec' |
-             // 'still running' | 'unseen': its spool was gone
+             // 'still running' (also: detached) | 'unseen': its spool was gone
 inline constexpr char kOrigins[] =
     "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";

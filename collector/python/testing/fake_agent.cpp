@@ -36,12 +36,12 @@ constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: the
 
 }  // namespace
 
-constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, Detail::kLifetimes, {}, {}};
-// Without a chunk every record asks for one.
+constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, 1, Detail::kLifetimes, {}, {}};
+// Of no session, so every record asks for a chunk.
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
 
-void* begin_record_in_new_chunk(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
+void* begin_record_slowly(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   if (bytes % 8 != 0 || bytes > wire::kMaxRecordBytes || !state().has_room.load()) return nullptr;
   if (t_record == nullptr) t_record = new std::uint64_t[wire::kMaxRecordBytes / 8];
   auto* const header = reinterpret_cast<wire::RecordHeader*>(t_record);
@@ -94,6 +94,7 @@ std::uint64_t intern(const char* text, std::size_t bytes) noexcept {
   return id;
 }
 
+const char* operators_path() noexcept { return getenv("DC_MEMTRACE_OPERATORS"); }
 void diagnose(wire::DiagnosticCode, const char* text) noexcept { state().diagnostic = text; }
 std::uint32_t current_tid() noexcept { return static_cast<std::uint32_t>(gettid()); }
 void await_last_reading() noexcept {

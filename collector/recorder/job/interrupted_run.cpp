@@ -52,7 +52,8 @@ class Recovery {
       : folder_(std::move(folder)), run_(std::move(run)), check_(check) {}
 
   Expected<std::vector<std::string>> finish() {
-    DCMT_RETURN_IF_ERROR(check_spool_folder(folder_, run_.spool_folder));
+    // That of a process that was attached to lay in no folder, and is gone.
+    if (!run_.spool_folder.empty()) DCMT_RETURN_IF_ERROR(check_spool_folder(folder_, run_.spool_folder));
     DCMT_RETURN_IF_ERROR(check_traces(folder_, run_));
     DCMT_RETURN_IF_ERROR(find_spools());
     if (access(folder_.c_str(), W_OK) != 0) {
@@ -91,6 +92,7 @@ class Recovery {
   /// The spools that can be read; kCannotRecord if one of their processes is alive.
   Status find_spools() {
     std::error_code error;
+    if (run_.spool_folder.empty()) return {};
     for (const auto& entry : fs::directory_iterator(run_.spool_folder, error)) {
       const std::string path = entry.path().string();
       if (entry.path().extension() != ".spool") continue;

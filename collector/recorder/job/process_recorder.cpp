@@ -91,19 +91,26 @@ ProcessRecorder::ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(const std::string& spool_path,
                                                                   const std::string& trace_path, const RunFacts& run,
                                                                   const RetentionOptions& retention) {
-  return open(spool_path, trace_path, run, retention, spool::Purpose::kDrain);
+  DCMT_ASSIGN_OR_RETURN(spool::SpoolReader spool, spool::SpoolReader::open(spool_path, spool::Purpose::kDrain));
+  return open(std::move(spool), trace_path, run, retention, spool::Purpose::kDrain);
+}
+
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::start(spool::SpoolReader spool,
+                                                                  const std::string& trace_path, const RunFacts& run,
+                                                                  const RetentionOptions& retention) {
+  return open(std::move(spool), trace_path, run, retention, spool::Purpose::kDrain);
 }
 
 Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::resume(const std::string& spool_path,
                                                                    const std::string& trace_path, const RunFacts& run) {
-  return open(spool_path, trace_path, run, {}, spool::Purpose::kInspect);
+  DCMT_ASSIGN_OR_RETURN(spool::SpoolReader spool, spool::SpoolReader::open(spool_path, spool::Purpose::kInspect));
+  return open(std::move(spool), trace_path, run, {}, spool::Purpose::kInspect);
 }
 
-Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(const std::string& spool_path,
+Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(spool::SpoolReader reader,
                                                                  const std::string& trace_path, const RunFacts& run,
                                                                  const RetentionOptions& retention,
                                                                  spool::Purpose purpose) {
-  DCMT_ASSIGN_OR_RETURN(spool::SpoolReader reader, spool::SpoolReader::open(spool_path, purpose));
   bool resume = purpose == spool::Purpose::kInspect && std::filesystem::exists(trace_path);
   if (resume) {
     DCMT_ASSIGN_OR_RETURN(const bool begun, has_begun(trace_path));
@@ -142,6 +149,9 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(
       writer_.set_meta(meta::kWorldSize, std::int64_t{run.rank >= 0 ? run.world_size : facts.world_size}));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kDetail, text_of(facts.detail)));
+  if (facts.first_seq > 1) {
+    DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kFirstSeq, static_cast<std::int64_t>(facts.first_seq)));
+  }
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
   return commit();

@@ -31,6 +31,9 @@ class ProcessRecorder {
   /// Opens `spool_path` and creates `trace_path` for it.
   static Expected<std::unique_ptr<ProcessRecorder>> start(const std::string& spool_path, const std::string& trace_path,
                                                           const RunFacts& run, const RetentionOptions& retention = {});
+  /// The same of a spool that is open already.
+  static Expected<std::unique_ptr<ProcessRecorder>> start(spool::SpoolReader spool, const std::string& trace_path,
+                                                          const RunFacts& run, const RetentionOptions& retention);
   /// Opens `spool_path`, which stays as it is, and continues the unfinished trace at `trace_path` after its last
   /// commit; creates it if the earlier recorder did not get to it.
   static Expected<std::unique_ptr<ProcessRecorder>> resume(const std::string& spool_path, const std::string& trace_path,
@@ -71,7 +74,7 @@ class ProcessRecorder {
 
  private:
   ProcessRecorder(spool::SpoolReader reader, TraceWriter writer, std::string trace_path);
-  static Expected<std::unique_ptr<ProcessRecorder>> open(const std::string& spool_path, const std::string& trace_path,
+  static Expected<std::unique_ptr<ProcessRecorder>> open(spool::SpoolReader spool, const std::string& trace_path,
                                                          const RunFacts& run, const RetentionOptions& retention,
                                                          spool::Purpose purpose);
   Status apply_sequenced();

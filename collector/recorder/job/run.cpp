@@ -16,12 +16,15 @@
 #include <optional>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "collector/agent/environment.h"
+#include "collector/agent/standby_protocol.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "collector/recorder/assemble/unmatched_rows.h"
 #include "collector/recorder/job/child_process.h"
 #include "collector/recorder/job/launch.h"
+#include "collector/recorder/job/preload.h"
 #include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_claim.h"
 #include "collector/recorder/job/run_folder.h"
@@ -46,26 +49,11 @@ constexpr auto kGrace = std::chrono::milliseconds(500);
 void write_status(const std::string& line) { fprintf(stderr, "%s%s", kClearLine, line.c_str()); }
 void clear_status() { fputs(kClearLine, stderr); }
 
-/// After what is preloaded already: sanitizers want to be first. An agent of a run around this one makes room for ours.
-std::string preload_value(const std::string& agent) {
-  const char* already = getenv("LD_PRELOAD");
-  std::string value;
-  std::istringstream words(already != nullptr ? already : "");
-  for (std::string paths; words >> paths;) {  // ld.so separates by spaces and by colons
-    std::istringstream colons(paths);
-    for (std::string path; std::getline(colons, path, ':');) {
-      if (!path.empty() && fs::path(path).filename() != fs::path(agent).filename()) value += path + ":";
-    }
-  }
-  return value + agent;
-}
-
-/// A program built with the address sanitizer refuses to start when anything is loaded before the sanitizer. The agent
-/// replaces no function of the sanitizer's, so its order does not matter.
-std::string sanitizer_value() {
-  const char* already = getenv("ASAN_OPTIONS");
-  const std::string ours = "verify_asan_link_order=0";
-  return already != nullptr && *already != '\0' ? std::string(already) + ":" + ours : ours;
+Expected<std::string> find_agent(const std::string& libraries) {
+  std::string agent = libraries + "/libdcmt_agent.so";
+  if (access(agent.c_str(), R_OK) == 0) return agent;
+  return Error{ErrorCode::kCannotRecord,
+               agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
 }
 
 /// Looks whether the job has ended. Where it was stopped from its terminal, we stop, too, until we are continued.
@@ -132,14 +120,22 @@ void record(Session& session, SignalQueue& signals, JobState& job, const RunOpti
 
 }  // namespace
 
+Expected<RunResult> exec_in_standby(const std::string& libraries, const std::vector<std::string>& command) {
+  DCMT_ASSIGN_OR_RETURN(const std::string agent, find_agent(libraries));
+  std::vector<std::pair<std::string, std::string>> variables = preload_variables(agent);
+  variables.emplace_back(agent::kEnvStandby, agent::kStandby);
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+  const int code = check_executable(command.front());
+  return RunResult{code != 0 ? code : 126, {}, {not_started_line(command.front(), code != 0 ? code : 126)}};
+}
+
 Expected<RunResult> run(const RunOptions& options) {
   SignalQueue signals;
-  const std::string agent = options.libraries + "/libdcmt_agent.so";
-  if (access(agent.c_str(), R_OK) != 0) {
-    return Error{
-        ErrorCode::kCannotRecord,
-        agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
-  }
+  DCMT_ASSIGN_OR_RETURN(const std::string agent, find_agent(options.libraries));
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
   DCMT_ASSIGN_OR_RETURN(OperatorTables operators, compile_operator_tables(tables));
@@ -165,17 +161,15 @@ Expected<RunResult> run(const RunOptions& options) {
     return claimed.error();
   }
 
-  DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command,
-                                               {{"LD_PRELOAD", preload_value(agent)},
-                                                {"ASAN_OPTIONS", sanitizer_value()},
-                                                {agent::kEnvSpool, spool_folder},
-                                                {agent::kEnvLibraries, options.libraries},
-                                                {agent::kEnvPrepared, options.prepared},
-                                                {agent::kEnvDetail, text_of(options.detail)},
-                                                {agent::kEnvChunks, std::to_string(chunks)},
-                                                {agent::kEnvExitWait, std::to_string(options.exit_wait)},
-                                                {agent::kEnvOperators, operators_file}},
-                                               signals));
+  std::vector<std::pair<std::string, std::string>> variables = preload_variables(agent);
+  variables.insert(variables.end(), {{agent::kEnvSpool, spool_folder},
+                                     {agent::kEnvLibraries, options.libraries},
+                                     {agent::kEnvPrepared, options.prepared},
+                                     {agent::kEnvDetail, text_of(options.detail)},
+                                     {agent::kEnvChunks, std::to_string(chunks)},
+                                     {agent::kEnvExitWait, std::to_string(options.exit_wait)},
+                                     {agent::kEnvOperators, operators_file}});
+  DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   Session session(options.folder, spool_folder, options.retention, operators.origins,

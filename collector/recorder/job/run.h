@@ -36,6 +36,10 @@ struct RunResult {
   std::vector<std::string> notes;   ///< one line each: what was not recorded and why
 };
 
+/// Becomes the command, in standby: whatever uses torch there, or below it, waits to be attached to. Returns only if it
+/// could not be started.
+Expected<RunResult> exec_in_standby(const std::string& libraries, const std::vector<std::string>& command);
+
 /// Runs the command to its end. An error means that the command was not started.
 Expected<RunResult> run(const RunOptions& options);
 

@@ -13,7 +13,7 @@ namespace dcmt::recorder {
 
 struct RunState {
   std::string file = "run.json";  ///< its name in the folder; not in the file
-  std::string spool_folder;
+  std::string spool_folder;  ///< empty: none, of a process that was attached to
   std::int64_t recorder_pid = 0;
   std::uint64_t recorder_start = 0;  ///< start time of that process in clock ticks: a pid alone can be somebody else's
   std::string host;                  ///< where it runs, and since which start of the machine

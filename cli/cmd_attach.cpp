@@ -1,0 +1,106 @@
+// dc-memtrace attach and detach: recording a process that runs.
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/installation.h"
+#include "collector/recorder/job/attach.h"
+#include "trace/base/detail.h"
+
+namespace dcmt::cli {
+namespace {
+
+constexpr char kAttachFooter[] =
+    "The process was started by dc-memtrace run --standby. Ctrl-C, dc-memtrace detach and the end of the process end\n"
+    "the recording, too; the process goes on.\n\n"
+    "Examples:\n"
+    "  dc-memtrace attach 4711 --steps 3\n"
+    "  dc-memtrace attach 4711 -o out --duration 60s --detail full";
+
+constexpr char kDetachFooter[] =
+    "Returns when the process has put back what was hooked. Its recorder then finishes the trace.\n\n"
+    "Example:\n"
+    "  dc-memtrace detach 4711";
+
+int run_attach(recorder::AttachOptions& options) {
+  options.prepared = prepared_folder().string();
+  options.layouts = {(data_folder() / "layouts").string(), options.prepared};
+  options.shipped_operators = (data_folder() / "operators.toml").string();
+  const Expected<recorder::AttachResult> result = recorder::attach(options);
+  if (!result.ok()) return print_error(result.error());
+  for (const std::string& note : result->notes) print_note(note);
+  if (!options.quiet && isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "dc-memtrace: {} step{} recorded in {}. Next: dc-memtrace report {}\n", result->steps,
+               result->steps == 1 ? "" : "s", options.folder, options.folder);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_attach_command(CLI::App& app, int& exit_code) {
+  CLI::App* attach = app.add_subcommand("attach", "Record a process in standby for a while, without restarting it");
+  auto options = std::make_shared<recorder::AttachOptions>();
+  options->folder = "dc-memtrace-out";
+  attach->add_option("pid", options->pid, "The process")->required()->check(CLI::PositiveNumber)->type_name("PID");
+  attach->add_option("-o,--output", options->folder, "Folder for the trace")->capture_default_str();
+  attach
+      ->add_option_function<std::string>(
+          "--duration",
+          [options](const std::string& text) {
+            std::string value = text;
+            const std::map<std::string, double> units{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+            if (std::string why = CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED)(value);
+                !why.empty()) {
+              throw CLI::ValidationError("--duration", "'" + text + "' is no time like 60s, 5m or 1h");
+            }
+            options->duration = std::chrono::milliseconds(static_cast<std::int64_t>(std::stod(value) * 1e3));
+          },
+          "Record for so long, such as 60s, 5m or 1h")
+      ->type_name("TIME");
+  attach->add_option("--steps", options->steps, "Record so many whole training steps")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+  attach
+      ->add_option_function<std::string>(
+          "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
+          "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
+          "all these, and every operator by name")
+      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
+      ->default_str(text_of(options->detail));
+  attach->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
+  attach->add_option("--max-disk", options->retention.max_disk, "Most that the trace takes on disk")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
+      ->type_name("SIZE")
+      ->default_str("5GiB");
+  attach->add_option("--spool-mib", options->spool_mib, "Memory through which the process hands its records over")
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
+  attach->add_flag("--force", options->replace, "Replace a run that is in the folder");
+  attach->add_flag("!--no-owners", options->owners,
+                   "Do not read the process's memory now and then to find out who owns what is in it");
+  attach->add_flag("-q,--quiet", options->quiet, "No status line");
+  attach->footer(kAttachFooter);
+  attach->callback([options, &exit_code] { exit_code = run_attach(*options); });
+}
+
+void add_detach_command(CLI::App& app, int& exit_code) {
+  CLI::App* detach = app.add_subcommand("detach", "End the recording of a process that was attached to");
+  auto pid = std::make_shared<pid_t>(0);
+  detach->add_option("pid", *pid, "The process")->required()->check(CLI::PositiveNumber)->type_name("PID");
+  detach->footer(kDetachFooter);
+  detach->callback([pid, &exit_code] {
+    const Status done = recorder::detach(*pid);
+    exit_code = done.ok() ? kExitOk : print_error(done.error());
+  });
+}
+
+}  // namespace dcmt::cli

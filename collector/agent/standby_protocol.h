@@ -1,0 +1,74 @@
+// What a process in standby and dc-memtrace say to each other, over a Unix socket that keeps messages whole. Both are
+// of one build, or refuse each other. Freestanding: included by the agent.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+namespace dcmt::agent {
+
+/// The value of kEnvStandby (environment.h) that puts a process into standby.
+inline constexpr char kStandby[] = "standby";
+
+/// Changes with any change of this file.
+inline constexpr uint32_t kStandbyProtocol = 1;
+inline constexpr char kStandbyMagic[8] = {'D', 'C', 'M', 'T', 'S', 'B', 'Y', '1'};
+
+enum class Ask : uint32_t {
+  kStatus = 0,
+  kAttach = 1,  ///< with two descriptors: the spool's memory, and the table of operators. The connection is the
+                ///< session: whoever closes it ends that
+  kDetach = 2,  ///< ends the session, whoever began it; answered when that is done
+};
+
+struct StandbyRequest {
+  char magic[8];
+  uint32_t protocol;
+  uint32_t wire_version;
+  uint32_t ask;  ///< Ask
+  // Of kAttach:
+  uint32_t detail;  ///< dcmt::Detail
+  uint32_t chunk_count;
+  int32_t exit_wait;   ///< seconds
+  uint32_t may_trace;  ///< 1: the recorder asks to be let read the process's memory (PR_SET_PTRACER)
+  uint32_t reserved;
+  char prepared[1024];  ///< folder of the providers made on this machine; empty: none
+};
+
+enum class Answer : uint32_t {
+  kIdle = 0,       ///< in standby, nobody is attached
+  kRecording = 1,  ///< to kStatus, and to kAttach once everything is recorded
+  kEnded = 2,      ///< the session has ended, its records are published
+  kRefused = 3,    ///< `message` says why, in one line
+};
+
+struct StandbyReply {
+  char magic[8];
+  uint32_t protocol;
+  uint32_t wire_version;
+  uint32_t answer;   ///< Answer
+  int32_t recorder;  ///< pid of who is attached, in the process's namespace; 0: nobody
+  uint32_t session;  ///< sessions so far
+  uint32_t reserved;
+  char message[512];
+};
+
+/// The folder of a user's sockets: private, and made by the process in standby.
+/// @param runtime  $XDG_RUNTIME_DIR, or nullptr
+inline bool standby_folder(char* out, size_t size, const char* runtime, uint32_t uid) noexcept {
+  const int length = runtime != nullptr && *runtime == '/' ? snprintf(out, size, "%s/dc-memtrace", runtime)
+                                                           : snprintf(out, size, "/tmp/dc-memtrace-%u", uid);
+  return length > 0 && static_cast<size_t>(length) < size;
+}
+
+/// The socket's name in that folder.
+inline bool standby_socket(char* out, size_t size, long pid) noexcept {
+  const int length = snprintf(out, size, "%ld.socket", pid);
+  return length > 0 && static_cast<size_t>(length) < size;
+}
+
+/// Longer paths of sockets go through /proc/self/fd of their folder.
+inline constexpr size_t kMostSocketPath = 107;
+
+}  // namespace dcmt::agent

@@ -1,0 +1,297 @@
+#include "collector/inject/standby.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "collector/agent/standby_protocol.h"
+#include "collector/agent/start.h"
+#include "trace/spool/layout.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::agent {
+namespace {
+
+// What is passed with a request for a recording.
+constexpr std::size_t kSpool = 0;
+constexpr std::size_t kOperators = 1;
+constexpr std::size_t kDescriptors = 2;
+
+// Torch's operators run on this thread while a session starts; of the stack, what is never touched costs nothing.
+constexpr std::size_t kStack = std::size_t{1} << 20;
+constexpr int kBacklog = 4;
+/// Who has connected and says nothing for so long is left.
+constexpr timeval kPatience{2, 0};
+
+constinit std::atomic<bool> g_begun{false};
+constinit int g_listening = -1;
+constinit pid_t g_owner = 0;  ///< the process that made the socket, not a forked child
+constinit char g_path[512] = {};
+constinit std::atomic<bool> g_busy{false};  ///< a session begins or ends
+// Of the session; used by the standby's thread alone.
+constinit int g_session = -1;
+constinit pid_t g_recorder = 0;
+constinit std::uint32_t g_sessions = 0;
+
+/// A private folder of ours: nobody else can put a socket there.
+bool is_private(int folder) noexcept {
+  struct stat status {};
+  return fstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/// Binds in the folder by its descriptor: its path can be longer than an address has room for.
+bool bind_in(int folder, const char* name) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder, name);
+  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) return false;
+  unlinkat(folder, name, 0);  // of an earlier process with this pid
+  return bind(g_listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+         fchmodat(folder, name, S_IRUSR | S_IWUSR, 0) == 0 && listen(g_listening, kBacklog) == 0;
+}
+
+bool make_socket() noexcept {
+  char path[400];
+  char name[32];
+  if (!standby_folder(path, sizeof path, getenv("XDG_RUNTIME_DIR"), geteuid()) ||
+      !standby_socket(name, sizeof name, getpid())) {
+    return false;
+  }
+  if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return false;
+  g_listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const bool made = g_listening >= 0 && is_private(folder) && bind_in(folder, name);
+  close(folder);
+  if (made) {
+    snprintf(g_path, sizeof g_path, "%s/%s", path, name);
+    g_owner = getpid();
+    return true;
+  }
+  if (g_listening >= 0) close(g_listening);
+  g_listening = -1;
+  return false;
+}
+
+/// The folder that this library lies in.
+bool own_folder(char (&out)[4096]) noexcept {
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &self) == 0 || self.dli_fname == nullptr) return false;
+  snprintf(out, sizeof out, "%s", self.dli_fname);
+  char* const slash = strrchr(out, '/');
+  if (slash == nullptr) return false;
+  *slash = '\0';
+  return true;
+}
+
+void send_reply(int to, Answer answer, const char* message) noexcept {
+  StandbyReply reply{};
+  memcpy(reply.magic, kStandbyMagic, sizeof reply.magic);
+  reply.protocol = kStandbyProtocol;
+  reply.wire_version = wire::kWireVersion;
+  reply.answer = static_cast<std::uint32_t>(answer);
+  reply.recorder = g_session >= 0 ? g_recorder : 0;
+  reply.session = g_sessions;
+  snprintf(reply.message, sizeof reply.message, "%s", message);
+  [[maybe_unused]] const ssize_t sent = send(to, &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void refuse_request(int to, const char* why) noexcept { send_reply(to, Answer::kRefused, why); }
+
+/// What came with the request; -1 where nothing did.
+struct Received {
+  StandbyRequest request;
+  int descriptors[kDescriptors] = {-1, -1};
+  bool whole = false;
+
+  ~Received() {
+    for (const int descriptor : descriptors) {
+      if (descriptor >= 0) close(descriptor);
+    }
+  }
+};
+
+void receive(int from, Received& received) noexcept {
+  iovec part{&received.request, sizeof received.request};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof received.descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t bytes = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (each->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(received.descriptors, CMSG_DATA(each), (count < kDescriptors ? count : kDescriptors) * sizeof(int));
+  }
+  received.whole = bytes == static_cast<ssize_t>(sizeof received.request) &&
+                   memcmp(received.request.magic, kStandbyMagic, sizeof kStandbyMagic) == 0;
+}
+
+/// The caller's pid if it is this user's, else -1.
+pid_t own_users(int connection) noexcept {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return -1;
+  return who.uid == geteuid() || who.uid == 0 ? who.pid : -1;
+}
+
+/// nullptr, or why not.
+const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
+  const StandbyRequest& request = received.request;
+  const std::uint32_t chunks = request.chunk_count;
+  if (received.descriptors[kSpool] < 0 || received.descriptors[kOperators] < 0 || chunks < 4 ||
+      chunks > spool::kMaxChunks || request.detail > static_cast<std::uint32_t>(Detail::kOperators)) {
+    return "the request is not whole";
+  }
+  // A recorder that shortened it would end this process by SIGBUS.
+  const int seals = fcntl(received.descriptors[kSpool], F_GET_SEALS);
+  struct stat status {};
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(received.descriptors[kSpool], &status) != 0 ||
+      static_cast<std::size_t>(status.st_size) < spool::file_bytes(chunks)) {
+    return "the spool's memory is not sealed, or too small";
+  }
+  static char libraries[4096];
+  static char operators[64];
+  static char prepared[sizeof request.prepared];
+  if (!own_folder(libraries)) return "the agent does not find the folder of its providers";
+  snprintf(operators, sizeof operators, "/proc/self/fd/%d", received.descriptors[kOperators]);
+  snprintf(prepared, sizeof prepared, "%.*s", static_cast<int>(sizeof prepared - 1), request.prepared);
+  if (request.may_trace != 0) prctl(PR_SET_PTRACER, static_cast<unsigned long>(recorder), 0, 0, 0);
+  return begin_session({received.descriptors[kSpool], chunks, static_cast<Detail>(request.detail), request.exit_wait,
+                        operators, libraries, prepared});
+}
+
+void end() noexcept {
+  if (g_session < 0) return;
+  g_busy.store(true);
+  end_session();
+  g_busy.store(false);
+  // What the recorder has sent is read: closing with something unread would take the answer away from it.
+  StandbyRequest request;
+  [[maybe_unused]] const ssize_t bytes = recv(g_session, &request, sizeof request, MSG_DONTWAIT);
+  send_reply(g_session, Answer::kEnded, "");
+  close(g_session);
+  g_session = -1;
+}
+
+/// A connection is answered, and closed unless it begins a session.
+void serve(int connection) noexcept {
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  const pid_t caller = own_users(connection);
+  Received received;
+  if (caller >= 0) receive(connection, received);
+  if (caller < 0 || !received.whole) {
+    close(connection);
+    return;
+  }
+  const StandbyRequest& request = received.request;
+  if (request.protocol != kStandbyProtocol || request.wire_version != wire::kWireVersion) {
+    refuse_request(connection, "the process runs another version of dc-memtrace's agent; attach with that version");
+  } else if (request.ask == static_cast<std::uint32_t>(Ask::kStatus)) {
+    send_reply(connection, g_session >= 0 ? Answer::kRecording : Answer::kIdle, "");
+  } else if (request.ask == static_cast<std::uint32_t>(Ask::kDetach)) {
+    const bool attached = g_session >= 0;
+    end();
+    attached ? send_reply(connection, Answer::kEnded, "") : refuse_request(connection, "nobody is attached");
+  } else if (g_session >= 0) {
+    char why[96];
+    snprintf(why, sizeof why, "the process is attached to already, by process %ld", static_cast<long>(g_recorder));
+    refuse_request(connection, why);
+  } else {
+    g_busy.store(true);
+    const char* why = begin_as_asked(received, caller);
+    g_busy.store(false);
+    if (why == nullptr) {
+      g_session = connection;
+      g_recorder = caller;
+      ++g_sessions;
+      send_reply(connection, Answer::kRecording, "");
+      return;
+    }
+    refuse_request(connection, why);
+  }
+  close(connection);
+}
+
+void* stand_by(void*) noexcept {
+  constexpr timespec kPause{0, 100'000'000};
+  prctl(PR_SET_NAME, "dcmt-standby");
+  for (;;) {
+    pollfd wanted[2] = {{g_listening, POLLIN, 0}, {g_session, POLLIN, 0}};
+    if (poll(wanted, g_session >= 0 ? 2 : 1, -1) < 0) continue;
+    // Whatever the recorder sends ends the session, and so does its end.
+    if (g_session >= 0 && wanted[1].revents != 0) end();
+    if ((wanted[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return nullptr;
+    if ((wanted[0].revents & POLLIN) == 0) continue;
+    const int connection = accept4(g_listening, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection >= 0) {
+      serve(connection);
+    } else {
+      nanosleep(&kPause, nullptr);  // such as no descriptor left: whoever waits is still there
+    }
+  }
+}
+
+/// A child without the thread must not keep the socket, or the session's, open.
+void in_child() noexcept {
+  if (g_listening >= 0) close(g_listening);
+  if (g_session >= 0) close(g_session);
+  g_listening = g_session = -1;
+}
+
+/// At the exit, what a session needs is about to be taken down: one that begins or ends is let come to its end.
+void wait_while_busy() noexcept {
+  constexpr timespec kPause{0, 1'000'000};
+  constexpr int kMostPauses = 1000;
+  for (int i = 0; i < kMostPauses && getpid() == g_owner && g_busy.load(); ++i) nanosleep(&kPause, nullptr);
+}
+
+bool start_thread() noexcept {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, stand_by, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+}  // namespace
+
+void begin_standby() noexcept {
+  if (g_begun.exchange(true) || !make_socket()) return;
+  pthread_atfork(nullptr, nullptr, in_child);
+  atexit(wait_while_busy);
+  if (!start_thread()) leave_standby();
+}
+
+void leave_standby() noexcept {
+  if (g_owner == getpid()) unlink(g_path);
+}
+
+}  // namespace dcmt::agent
+
+void dcmt_standby() { dcmt::agent::begin_standby(); }

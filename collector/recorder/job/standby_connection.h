@@ -1,0 +1,43 @@
+// The recorder's end of what a process in standby and dc-memtrace say to each other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "collector/agent/standby_protocol.h"
+#include "trace/base/descriptor.h"
+#include "trace/base/status.h"
+
+namespace dcmt::recorder {
+
+/// A connection to one process. Thread-safety: none.
+class StandbyConnection {
+ public:
+  /// kCannotRecord, in one line, where there is no such process, it is another user's, or nobody there listens.
+  static Expected<StandbyConnection> open(pid_t pid);
+
+  /// The process is given copies of the descriptors.
+  Status send(const agent::StandbyRequest& request, std::span<const int> descriptors = {});
+  /// Waits for an answer; nullptr if the process has closed the connection. A refusal is kCannotRecord, with its
+  /// reason. `waits_on` is asked every tenth of a second: false gives up (kStopped).
+  Expected<agent::StandbyReply> receive(const std::function<bool()>& waits_on);
+  /// The process has closed the connection, or has sent something.
+  [[nodiscard]] bool has_ended() const;
+
+ private:
+  StandbyConnection(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+
+  pid_t pid_;
+  Descriptor socket_;
+};
+
+/// A request of this build, with nothing but what it asks for.
+agent::StandbyRequest standby_request(agent::Ask ask);
+
+/// "process 41" in a message, with its command's name where that can be read.
+std::string process_text(pid_t pid);
+
+}  // namespace dcmt::recorder

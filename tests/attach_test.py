@@ -1,0 +1,267 @@
+"""Recording a process that runs: standby, attach, detach."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy
+import pytest
+
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "attached_training.py"
+
+
+def until(condition, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it has not come to that"
+        time.sleep(0.01)
+
+
+class Training:
+    """The program in standby, stopped before each of `holds`."""
+
+    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, command: tuple = (), **more: str) -> None:
+        folder.mkdir()
+        self.folder = folder
+        words = command or (recorded.TOOL, "run", "--standby", "--")
+        self.process = subprocess.Popen(
+            [*map(str, words), sys.executable, PROGRAM, folder, str(steps), *map(str, holds)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(**more),
+        )  # fmt: skip
+        self.pid = self.process.pid
+
+    def at(self, step: int | str) -> None:
+        until(lambda: (self.folder / f"at-{step}").exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.stderr.read()
+
+    def go(self, step: int) -> None:
+        (self.folder / f"go-{step}").touch()
+
+    def end(self) -> dict:
+        (self.folder / "end").touch()
+        out, error = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, error
+        return json.loads(out)
+
+    def attach(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
+        """Returns once the process is recorded."""
+        attached = subprocess.Popen(
+            [recorded.TOOL, "attach", str(self.pid), "-o", trace, *map(str, flags)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(),
+        )  # fmt: skip
+        until(lambda: recorded.traces(trace) or attached.poll() is not None)
+        return attached
+
+    def hooked_words(self) -> int:
+        """Words of the program's memory, but for what lies in ours, that have an address in the torch provider."""
+        ranges = []
+        for line in pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines():
+            fields = line.split(maxsplit=5)
+            low, high = (int(each, 16) for each in fields[0].split("-"))
+            ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else ""))
+        ours = [(low, high) for low, high, mode, path in ranges if path.endswith("libdcmt_torch.so") and "x" in mode]
+        count = 0
+        with open(f"/proc/{self.pid}/mem", "rb") as memory:
+            for low, high, mode, path in ranges:
+                if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode:
+                    continue
+                with contextlib.suppress(OSError):
+                    memory.seek(low)
+                    words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
+                    count += sum(int(numpy.count_nonzero((words >= a) & (words < b))) for a, b in ours)
+        return count
+
+    def is_hooked(self) -> bool:
+        return self.hooked_words() > 0
+
+
+@contextlib.contextmanager
+def training(folder: pathlib.Path, steps: int, *holds: int, **more):
+    program = Training(folder, steps, *holds, **more)
+    try:
+        yield program
+    finally:
+        program.process.kill()
+        program.process.wait()
+
+
+def untouched(folder: pathlib.Path, steps: int) -> dict:
+    folder.mkdir()
+    (folder / "end").touch()
+    result = recorded.python(PROGRAM, folder, steps)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def done(attached: subprocess.Popen) -> None:
+    _, error = attached.communicate(timeout=120)
+    assert attached.returncode == 0, error
+
+
+def test_steps_in_the_middle(tmp_path):
+    plain = untouched(tmp_path / "plain", 12)
+    with training(tmp_path / "program", 12, 3, 9) as program:
+        program.at(3)
+        # The process is found by its mapping of the agent; nothing else is there before the attach.
+        assert "libdcmt_torch" not in pathlib.Path(f"/proc/{program.pid}/maps").read_text()
+        attached = program.attach(tmp_path / "trace")
+        assert program.is_hooked()
+        program.go(3)
+        program.at(9)
+        started = time.monotonic()
+        assert recorded.tool("detach", program.pid).returncode == 0
+        assert time.monotonic() - started < 2
+        assert program.hooked_words() == 0
+        done(attached)
+        program.go(9)
+        assert program.end() == plain
+    (trace,) = recorded.traces(tmp_path / "trace")
+    assert recorded.meta(trace)["exit"] == "still running"
+    assert recorded.meta(trace)["lost_deaths"] == 0
+    assert recorded.query(trace, "SELECT count(*) FROM loss") == [(0,)]
+    (report,) = recorded.report(tmp_path / "trace")
+    assert report["facts"]["sequence_gaps"] == 0
+    assert report["facts"]["steps"] == 6
+    assert report["facts"]["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert "trainer.kept" in json.dumps(report["findings"])
+    stacks = recorded.query(trace, "SELECT count(*), count(stack) FROM storage WHERE NOT first_seen OR stack IS NOT NULL")
+    assert stacks[0][0] == stacks[0][1] > 0
+
+
+@pytest.mark.parametrize("end", ["steps", "duration", "interrupt", "exit"])
+def test_ends(tmp_path, end):
+    flags = {"steps": ("--steps", 2), "duration": ("--duration", "500ms")}.get(end, ())
+    with training(tmp_path / "program", 30, 3) as program:
+        program.at(3)
+        attached = program.attach(tmp_path / "trace", *flags)
+        program.go(3)
+        program.at("end")
+        if end == "interrupt":
+            attached.send_signal(signal.SIGINT)
+        if end == "exit":
+            program.end()
+        done(attached)
+        if end != "exit":
+            assert program.hooked_words() == 0
+            program.end()
+    (trace,) = recorded.traces(tmp_path / "trace")
+    meta = recorded.meta(trace)
+    assert meta["state"] == "finished"
+    assert meta["exit"] == ("exit unseen" if end == "exit" else "still running")
+    assert json.loads((tmp_path / "trace" / "run.json").read_text())["state"] == "finished"
+
+
+def test_recorder_that_is_killed(tmp_path):
+    with training(tmp_path / "program", 10, 3) as program:
+        program.at(3)
+        attached = program.attach(tmp_path / "trace")
+        assert program.is_hooked()
+        attached.kill()
+        attached.wait()
+        until(lambda: not program.is_hooked(), seconds=1)
+        program.go(3)
+        program.at("end")
+        program.end()
+    # What was committed is there.
+    assert recorded.tool("report", tmp_path / "trace").returncode == 0
+
+
+def test_refusals(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert f"process {gone.pid} does not exist" in recorded.one_line(recorded.tool("attach", gone.pid), 4)
+    plain = subprocess.Popen(["sleep", "60"])
+    try:
+        for verb in ("attach", "detach"):
+            line = recorded.one_line(recorded.tool(verb, plain.pid), 4)
+            assert f"process {plain.pid} (sleep) is not in standby" in line
+    finally:
+        plain.kill()
+        plain.wait()
+    with training(tmp_path / "program", 4, 3) as program:
+        program.at(3)
+        assert "nobody is attached" in recorded.one_line(recorded.tool("detach", program.pid), 4)
+        attached = program.attach(tmp_path / "trace")
+        line = recorded.one_line(recorded.tool("attach", program.pid, "-o", tmp_path / "other"), 4)
+        assert f"attached to already, by process {attached.pid}" in line
+        assert not list((tmp_path / "other").iterdir())
+        if os.geteuid() == 0:
+            line = recorded.one_line(recorded.tool("attach", program.pid, "-o", tmp_path / "other", user=65534), 4)
+            assert "belongs to another user (uid 0)" in line
+        recorded.tool("detach", program.pid)
+        done(attached)
+
+
+def standby_thread(pid: int) -> pathlib.Path:
+    (task,) = (each for each in pathlib.Path(f"/proc/{pid}/task").iterdir() if (each / "comm").read_text() == "dcmt-standby\n")
+    return task
+
+
+def test_idle_standby(tmp_path):
+    with training(tmp_path / "program", 4, 3) as program:
+        program.at(3)
+        task = standby_thread(program.pid)
+        switches = lambda: re.findall(r"ctxt_switches:\s*(\d+)", (task / "status").read_text())  # noqa: E731
+        before = switches()
+        time.sleep(1)
+        assert switches() == before
+        assert re.search(r"SigBlk:\s*f{7}[0-9a-f]+", (task / "status").read_text())
+
+
+def test_sockets_are_private(tmp_path):
+    runtime = tmp_path / "runtime"
+    long = runtime / ("long" * 40)
+    for folder in (runtime, long):
+        folder.mkdir(mode=0o700)
+    with training(tmp_path / "program", 4, 3, XDG_RUNTIME_DIR=str(long)) as program:
+        program.at(3)
+        (socket,) = (long / "dc-memtrace").iterdir()
+        assert socket.stat().st_mode & 0o777 == 0o600
+        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        done(program.attach(tmp_path / "trace", "--duration", "100ms"))
+    # A folder of another kind is not used: no socket, and the program does not notice.
+    for number, mode in enumerate((0o755, None)):
+        folder = tmp_path / f"foreign{number}"
+        folder.mkdir()
+        if mode is None:
+            (folder / "dc-memtrace").symlink_to(long / "dc-memtrace")
+        else:
+            (folder / "dc-memtrace").mkdir()
+            (folder / "dc-memtrace").chmod(mode)
+        with training(tmp_path / f"program{number}", 4, 3, XDG_RUNTIME_DIR=str(folder)) as program:
+            program.at(3)
+            assert "not in standby" in recorded.one_line(recorded.tool("attach", program.pid), 4)
+            program.go(3)
+            program.end()
+
+
+def test_forked_children_close_the_socket(tmp_path):
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os, pathlib, sys, time\nimport torch\n"
+        "child = os.fork()\n"
+        "pathlib.Path(sys.argv[1], 'child' if child == 0 else 'parent').write_text(str(os.getpid()))\n"
+        "time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([recorded.TOOL, "run", "--standby", "--", sys.executable, script, tmp_path], env=recorded.environment())
+    try:
+        until(lambda: (tmp_path / "child").exists() and (tmp_path / "parent").exists())
+        child = int((tmp_path / "child").read_text())
+        links = [os.readlink(each) for each in pathlib.Path(f"/proc/{child}/fd").iterdir()]
+        assert not [each for each in links if each.startswith("socket:")]
+        assert "not in standby" in recorded.one_line(recorded.tool("attach", child), 4)
+    finally:
+        parent.kill()
+        parent.wait()
+        with contextlib.suppress(OSError, UnboundLocalError):
+            os.kill(child, signal.SIGKILL)

@@ -1,0 +1,77 @@
+"""A training program to attach to: attached_training.py FOLDER STEPS HOLDS...
+
+Before each step of HOLDS it waits until FOLDER/go-N exists, and has made FOLDER/at-N by then. It keeps an activation of
+each step in a list (`Trainer.kept`). Before it ends it waits for FOLDER/end, and prints losses and a digest of the
+parameters. FOLDER/count-N (by FOLDER/count) has what the program itself counts: the live storages, as address and bytes.
+"""
+
+import gc
+import hashlib
+import json
+import pathlib
+import sys
+import time
+
+import torch
+
+folder = pathlib.Path(sys.argv[1])
+steps = int(sys.argv[2])
+holds = {int(each) for each in sys.argv[3:]}
+
+
+def wait_for(name: str) -> None:
+    while not (folder / name).exists():
+        time.sleep(0.002)
+
+
+def storages() -> dict[int, int]:
+    found = {}
+    for each in gc.get_objects():
+        if isinstance(each, torch.Tensor):
+            found[each.untyped_storage().data_ptr()] = each.untyped_storage().nbytes()
+            if each.grad is not None:
+                found[each.grad.untyped_storage().data_ptr()] = each.grad.untyped_storage().nbytes()
+    return found
+
+
+class Trainer:
+    def __init__(self) -> None:
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        self.model = torch.nn.Sequential(
+            torch.nn.Linear(128, 512), torch.nn.Tanh(), torch.nn.Linear(512, 512), torch.nn.Tanh(), torch.nn.Linear(512, 8)
+        )
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
+        self.kept = []
+        self.losses = []
+
+    def step(self) -> None:
+        self.optimizer.zero_grad()
+        inputs = torch.randn(256, 128)
+        hidden = self.model[:4](inputs)
+        loss = self.model[4](hidden).square().mean()
+        loss.backward()
+        self.optimizer.step()
+        self.kept.append(hidden.detach())
+        self.losses.append(loss.item())
+
+
+def main() -> None:
+    trainer = Trainer()
+    for number in range(steps):
+        if number in holds:
+            (folder / f"at-{number}").touch()
+            wait_for(f"go-{number}")
+        trainer.step()
+    gc.collect()
+    if (folder / "count").exists():
+        (folder / "counted").write_text(json.dumps(sorted(storages().items())))
+    (folder / "at-end").touch()
+    wait_for("end")
+    digest = hashlib.sha256()
+    for parameter in trainer.model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+    print(json.dumps({"losses": trainer.losses, "parameters": digest.hexdigest()}))
+
+
+main()
