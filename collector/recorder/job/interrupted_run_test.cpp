@@ -90,7 +90,7 @@ class InterruptedRunTest : public ::testing::Test {
 
 TEST_F(InterruptedRunTest, AFolderThatNoRunMakesIsNotTouched) {
   const std::string path = victim();
-  for (const std::string& named : {path, path + "/", std::string("/"), std::string(), folder_ + "/../x/.spool-abcdef",
+  for (const std::string& named : {path, path + "/", std::string("/"), std::string("."), folder_ + "/../x/.spool-abcdef",
                                    run_.spool_folder + "/../victim", std::string("/dev/shm/dc-memtrace-abc/../x")}) {
     run_.spool_folder = named;
     expect_refused();
