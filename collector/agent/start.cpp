@@ -20,7 +20,6 @@
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
 #include "collector/agent/standby_protocol.h"
-#include "collector/inject/standby.h"
 
 namespace dcmt::agent {
 
@@ -114,16 +113,15 @@ void start() noexcept {
 }  // namespace
 
 void start_if_torch_is_here() noexcept {
-  if (g_started.load(std::memory_order_relaxed)) return;
-  const bool records = getenv(kEnvSpool) != nullptr;
+  if (g_started.load(std::memory_order_relaxed) || getenv(kEnvSpool) == nullptr) return;
+  if (is_loaded("libc10.so") && !g_started.exchange(true)) start();
+}
+
+bool standby_begins_here() noexcept {
+  if (g_started.load(std::memory_order_relaxed) || getenv(kEnvSpool) != nullptr) return false;
   const char* mode = getenv(kEnvStandby);
-  if (!records && (mode == nullptr || strcmp(mode, kStandby) != 0)) return;
-  if (!is_loaded("libc10.so") || g_started.exchange(true)) return;
-  if (records) {
-    start();
-  } else if (!is_compile_worker() && !another_agent_is_here()) {
-    begin_standby();
-  }
+  if (mode == nullptr || strcmp(mode, kStandby) != 0 || !is_loaded("libc10.so")) return false;
+  return !g_started.exchange(true) && !is_compile_worker() && !another_agent_is_here();
 }
 
 const char* begin_session(const SessionOptions& options) noexcept {
@@ -219,7 +217,6 @@ void set_python_version(const char* version) noexcept {
 namespace {
 /// The process leaves in order. Other threads may still write; the recorder waits for the process itself.
 __attribute__((destructor)) void on_exit() {
-  leave_standby();
   if (gate_open() && !g_refused) {
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) {
       const Inside inside;

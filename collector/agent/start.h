@@ -8,11 +8,14 @@
 namespace dcmt::agent {
 
 /// Looks whether torch is in the process by now and, at the first time it is, opens the spool, loads the providers and
-/// opens the gate; or begins the standby (collector/inject/standby.h), where the environment asks for that. Does
-/// nothing where the environment does not ask for recording, in compile workers, and after the first start. Called at
-/// process start and when a Python extension is about to be initialised: moments at which the loader is not busy and
-/// torch's own static constructors are done.
+/// opens the gate. Does nothing where the environment does not ask for recording, in compile workers, and after the
+/// first start. Called at process start and when a Python extension is about to be initialised: moments at which the
+/// loader is not busy and torch's own static constructors are done.
 void start_if_torch_is_here() noexcept;
+
+/// The same for a process that is to be recorded later: true once, at the first time that torch is there, where the
+/// environment asks for standby.
+bool standby_begins_here() noexcept;
 
 /// Somebody asks for the address of the function that subscribes to CUPTI. CUPTI serves one, which is not to be us.
 void make_way_for_cupti_user() noexcept;

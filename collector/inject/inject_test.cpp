@@ -14,6 +14,8 @@ namespace dcmt::agent {
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 void note_objects_changed() noexcept {}
 void start_if_torch_is_here() noexcept { ++g_starts; }
+bool standby_begins_here() noexcept { return false; }
+void begin_standby() noexcept {}
 void make_way_for_cupti_user() noexcept { ++g_ways_made; }
 
 }  // namespace dcmt::agent

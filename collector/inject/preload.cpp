@@ -4,6 +4,14 @@
 
 #include "collector/agent/provider.h"
 #include "collector/agent/start.h"
+#include "collector/inject/standby.h"
+
+namespace {
+void begin_if_torch_is_here() noexcept {
+  dcmt::agent::start_if_torch_is_here();
+  if (dcmt::agent::standby_begins_here()) dcmt::agent::begin_standby();
+}
+}  // namespace
 
 extern "C" {
 
@@ -32,7 +40,7 @@ __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char*
   if (symbol == nullptr) return;
   if (strncmp(symbol, "PyInit_", 7) != 0) return;
   dcmt_loader_was_busy = kIdle;
-  dcmt::agent::start_if_torch_is_here();
+  begin_if_torch_is_here();
 }
 
 using StartMain = int (*)(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
@@ -41,7 +49,7 @@ using StartMain = int (*)(int (*)(int, char**, char**), int, char**, void (*)(),
 __attribute__((visibility("default"))) int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv,
                                                              void (*init)(), void (*fini)(), void (*rtld_fini)(),
                                                              void* stack_end) {
-  dcmt::agent::start_if_torch_is_here();
+  begin_if_torch_is_here();
   // Programs built against glibc 2.34 or newer pass no init function, and only the newer version accepts that.
   void* real = init == nullptr ? dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.34") : nullptr;
   if (real == nullptr) real = dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.2.5");

@@ -285,12 +285,15 @@ void begin_standby() noexcept {
   if (g_begun.exchange(true) || !make_socket()) return;
   pthread_atfork(nullptr, nullptr, in_child);
   atexit(wait_while_busy);
-  if (!start_thread()) leave_standby();
+  if (!start_thread()) unlink(g_path);
 }
 
-void leave_standby() noexcept {
+namespace {
+/// The socket's file goes with the process.
+__attribute__((destructor)) void remove_socket() {
   if (g_owner == getpid()) unlink(g_path);
 }
+}  // namespace
 
 }  // namespace dcmt::agent
 

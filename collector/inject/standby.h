@@ -8,9 +8,6 @@ namespace dcmt::agent {
 /// tries to attach is told so by the socket that is missing.
 void begin_standby() noexcept;
 
-/// The process leaves: the socket's file goes.
-void leave_standby() noexcept;
-
 }  // namespace dcmt::agent
 
 /// The same as begin_standby(), for a program that loads this library itself.
