@@ -140,7 +140,9 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
     for (const std::int64_t key : {std::int64_t{7}, rank % 2}) {
       trace.op("zero3::allgather_param", [&] { trace.gather(key, trace.allocate(10)); });
     }
-    trace.allocate(rank == 1 ? 4 << 20 : 1);
+    const TestTrace::Handle more = trace.allocate(rank == 1 ? 4 << 20 : 1);
+    trace.begin_reading();
+    trace.held(more, {.path = "main: more", .otherwise = true});
     trace.step(2);
     std::filesystem::copy_file(trace.save(), folder.folder() / "ranks" / ("rank" + std::to_string(rank) + ".dcmt"));
   }

@@ -126,8 +126,10 @@ std::string enumerated(std::vector<std::string> parts) {
 std::string first_memory_line(const RankComparison& comparison) {
   if (!comparison.memory || comparison.memory->places.empty()) return {};
   const analyzer::MemoryDifference::Place& place = comparison.memory->places.front();
-  return fmt::format("Most of the memory that differs is allocated at {}{}.\n", place.site,
-                     place.from_step ? fmt::format(", from the end of step {} on", *place.from_step) : "");
+  const std::string since = place.from_step ? fmt::format(", from the end of step {} on", *place.from_step) : "";
+  const std::string holder =
+      !place.holder ? "" : fmt::format(" {} holds it on {}.", *place.holder, ranks_name(place.sides.front().ranks));
+  return fmt::format("Most of the memory that differs is allocated at {}{}.{}\n", place.site, since, holder);
 }
 
 std::string headline(const RankComparison& comparison, const Style& style) {

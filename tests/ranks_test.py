@@ -136,7 +136,8 @@ def test_the_rank_that_keeps_its_outputs_and_the_line_that_makes_them(show):
     assert growth == {(1,): 1 << 20, (0, 2): 0}
     first = memory["places"][0]
     assert first["site"].endswith("rank.py:8 <module>") and first["from_step"] == 1
-    assert "Most of the memory that differs is allocated at" in text and "from the end of step 1 on" in text
+    assert first["holder"] == "main.log"
+    assert "from the end of step 1 on. main.log holds it on rank 1.\n" in text
     assert "The ranks differ in 1 finding; in their peaks" in report and "next: dc-memtrace show ranks" in report
     seen, text, report = show(False, False, program=KEEPS)
     assert not seen["differs"] and "2 ranks are alike in peaks, growth and findings" in text

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer {
@@ -43,15 +44,28 @@ class Places {
     }
   }
 
-  void at_peak() {
+  void at_peak(Sequence peak, StringId device) {
     for (auto& [site, height] : heights_) height.at_peak = height.now;
+    const HolderNames names(data_);
+    std::map<FrameId, std::map<std::string, std::int64_t>> holders;
+    for (const Block& block : data_.blocks) {
+      if (block.device != device || !block.storage.valid() || !block.span.covers(peak)) continue;
+      if (const std::optional<std::string> name = names.variable_of(block.storage)) {
+        holders[site_of_block(block)][*name] += block.bytes.value;
+      }
+    }
+    for (const auto& [site, of_site] : holders) {
+      heights_[site].holder =
+          std::ranges::max_element(of_site, {}, [](const auto& each) { return each.second; })->first;
+    }
   }
 
   void finish(RankMemory& memory) {
     std::map<std::string, RankMemory::Place> by_name;  // a line may have several frames: other functions of one name
     for (auto& [site, height] : heights_) {
       if (height.at_peak.value == 0 && height.ends.empty()) continue;
-      RankMemory::Place place{describe_frame(data_, site), height.at_peak, std::move(height.ends)};
+      RankMemory::Place place{describe_frame(data_, site), height.at_peak, std::move(height.holder),
+                              std::move(height.ends)};
       const std::string name = place.site;
       by_name.try_emplace(name, std::move(place));
     }
@@ -61,6 +75,7 @@ class Places {
  private:
   struct Height {
     Bytes now, at_peak;
+    std::optional<std::string> holder;
     bool changed = false;
     std::vector<std::pair<std::int64_t, Bytes>> ends;
   };
@@ -146,13 +161,17 @@ std::vector<MemoryDifference::Place> places_that_differ(const std::vector<const 
                                                const RankMemory::Place* place = place_of(rank, site);
                                                return place != nullptr ? place->at_peak : Bytes(0);
                                              }),
-                      std::nullopt});
+                      std::nullopt, std::nullopt});
   }
   std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) { return spread(a) > spread(b); });
   const std::int64_t most = places.empty() ? 0 : spread(places.front());
   std::erase_if(places, [&](const auto& place) { return spread(place) == 0 || spread(place) < most / kWorthALine; });
   if (places.size() > kMostPlaces) places.resize(kMostPlaces);
-  for (MemoryDifference::Place& place : places) place.from_step = differs_from(ranks, place.site, steps);
+  for (MemoryDifference::Place& place : places) {
+    place.from_step = differs_from(ranks, place.site, steps);
+    const auto most_of_it = std::ranges::find(ranks, place.sides.front().ranks.front(), &RankMemory::rank);
+    if (const RankMemory::Place* there = place_of(**most_of_it, place.site)) place.holder = there->holder;
+  }
   return places;
 }
 
@@ -181,7 +200,7 @@ RankMemory rank_memory(const Analysis& analysis) {
     if (!step.to.valid() || step.sums.valid()) continue;
     if (!at_peak && peak < step.to) {
       go_to(peak);
-      places.at_peak();
+      places.at_peak(peak, device.device);
       at_peak = true;
     }
     go_to(Sequence(step.to.value - 1));
@@ -189,7 +208,7 @@ RankMemory rank_memory(const Analysis& analysis) {
   }
   if (!at_peak) {
     go_to(peak);
-    places.at_peak();
+    places.at_peak(peak, device.device);
   }
   places.finish(memory);
   return memory;

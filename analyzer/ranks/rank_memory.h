@@ -19,6 +19,7 @@ struct RankMemory {
   struct Place {
     std::string site;  ///< of allocations: "train.py:9 main"
     Bytes at_peak;
+    std::optional<std::string> holder;  ///< of most of these, as far as it was read
     std::vector<std::pair<std::int64_t, Bytes>> at_ends;  ///< by step number: from its end on so many bytes
   };
 
@@ -57,6 +58,7 @@ struct MemoryDifference {
   struct Place {
     std::string site;
     std::vector<BytesOfRanks> sides;        ///< at the peaks, most bytes first
+    std::optional<std::string> holder;      ///< of most of it, on the first of the ranks that have most
     std::optional<std::int64_t> from_step;  ///< from its end on the ranks differ; nullopt: only within steps
 
     static constexpr std::string_view kShape = "memory_place";
@@ -64,6 +66,8 @@ struct MemoryDifference {
       field("site", &Place::site, "of the allocations");
       field("from_step", &Place::from_step, "from its end on the ranks differ there; null: only within steps");
       field("sides", &Place::sides, "at the ranks' peaks, most bytes first");
+      field("holder", &Place::holder,
+            "what holds most of it at the peak, on the first of the ranks that have most; null: not read");
     }
   };
 

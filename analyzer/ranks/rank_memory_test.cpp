@@ -7,6 +7,7 @@
 namespace dcmt::analyzer {
 namespace {
 
+using testing::HeldOf;
 using testing::TestTrace;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
@@ -29,6 +30,9 @@ RankMemory memory_of(const Loop& loop) {
     const TestTrace::Handle output = trace.allocate(loop.output);
     if (last && !loop.keeps) trace.drop(*last);
     last = output;
+    trace.begin_reading();
+    trace.held(output, loop.keeps ? HeldOf{.containers = {"main: log"}, .path = "main: log[0]"}
+                                  : HeldOf{.path = "main: out", .otherwise = true});
     trace.stack = {{"/home/user/two.py", "main", 10}};
     trace.drop(trace.allocate(1000));
     trace.step(step);
@@ -74,6 +78,7 @@ TEST(RankMemoryTest, TheRankThatKeepsItsOutputsAndTheLineThatMakesThem) {
   ASSERT_FALSE(difference->places.empty());
   const MemoryDifference::Place& place = difference->places.front();
   EXPECT_EQ(place.site, "user/two.py:9 main");
+  EXPECT_EQ(place.holder, "main: log");
   EXPECT_EQ(place.from_step, 2) << "the first output is alive at the end of its step on all ranks";
   EXPECT_EQ(place.sides[0].bytes, Bytes(6 * kMiB));
   EXPECT_EQ(place.sides[1].bytes, Bytes(2 * kMiB));
