@@ -11,6 +11,10 @@ namespace {
 /// Of the storages that a scan found at a place, so many are held alike where others are taken to be, too.
 constexpr double kAlike = 0.9;
 constexpr std::string_view kVariable = "variable";
+/// Of a size that none was found of, so many would have been if they were held like the others of their place: they are
+/// not then. A backward makes gradients that stay, and of other sizes what it needs for a moment.
+constexpr double kMissed = 2;
+constexpr std::size_t kSample = 200'000;  // storages
 
 }  // namespace
 
@@ -45,14 +49,31 @@ std::optional<std::string> HolderNames::Counts::most_of(Names names) {
   return alike ? std::optional(most->first) : std::nullopt;
 }
 
-std::optional<std::string> HolderNames::Counts::most(StackId stack) const {
-  const auto found = by_stack_.find(stack);
-  return found != by_stack_.end() ? most_of(found->second) : std::nullopt;
+std::optional<std::string> HolderNames::Counts::most(const Storage& storage, double of_size) const {
+  const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
+  if (alike != by_size_.end()) return most_of(alike->second);
+  const auto there = by_stack_.find(storage.birth.stack);
+  if (there == by_stack_.end()) return std::nullopt;
+  std::int64_t found = 0;
+  for (const auto& [name, count] : there->second) found += count;
+  return static_cast<double>(found) * of_size < kMissed ? most_of(there->second) : std::nullopt;
 }
 
-std::optional<std::string> HolderNames::Counts::most(StackId stack, Bytes bytes) const {
-  const auto found = by_size_.find({stack, bytes});
-  return found != by_size_.end() ? most_of(found->second) : std::nullopt;
+HolderNames::SizesOfPlaces::SizesOfPlaces(const TraceData& data) {
+  std::size_t every = data.storages.size() / kSample + 1;
+  std::size_t i = 0;
+  for (const Storage& storage : data.storages) {
+    if (i++ % every != 0) continue;
+    ++by_stack_[storage.birth.stack];
+    ++by_size_[{storage.birth.stack, storage.bytes}];
+  }
+}
+
+double HolderNames::SizesOfPlaces::share_of(StackId stack, Bytes bytes) const {
+  const auto all = by_stack_.find(stack);
+  const auto of_size = by_size_.find({stack, bytes});
+  if (all == by_stack_.end() || of_size == by_size_.end()) return 0;
+  return static_cast<double>(of_size->second) / static_cast<double>(all->second);
 }
 
 std::string_view variable_at_root(std::string_view path) {
@@ -66,7 +87,7 @@ std::string_view variable_at_root(std::string_view path) {
 
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
-HolderNames::HolderNames(const TraceData& data) : data_(data) {
+HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
@@ -102,26 +123,26 @@ std::optional<std::string> HolderNames::seen_category(StorageId storage) const {
   return seen(storage) ? std::optional<std::string>(kVariable) : std::nullopt;
 }
 
+std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageId storage) const {
+  const Storage* row = data_.storages.find(storage);
+  return row != nullptr ? counts.most(*row, sizes_.share_of(row->birth.stack, row->bytes)) : std::nullopt;
+}
+
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
-  const Storage* row = data_.storages.find(storage);
-  const std::optional<std::string> most = row != nullptr ? holders_.most(row->birth.stack) : std::nullopt;
+  const std::optional<std::string> most = as_others(holders_, storage);
   return most ? *most + ", as others made there" : "not read";
 }
 
 std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
   if (category_of(storage) != kVariable) return std::nullopt;
   if (std::optional<std::string> name = seen(storage)) return name;
-  return holders_.most(data_.storages.find(storage)->birth.stack);
+  return as_others(holders_, storage);
 }
 
 std::string HolderNames::category_of(StorageId storage) const {
   if (std::optional<std::string> category = seen_category(storage)) return *category;
-  const Storage* row = data_.storages.find(storage);
-  if (row == nullptr) return "not attributed";
-  std::optional<std::string> most = categories_.most(row->birth.stack, row->bytes);
-  if (!most) most = categories_.most(row->birth.stack);
-  return most.value_or("not attributed");
+  return as_others(categories_, storage).value_or("not attributed");
 }
 
 }  // namespace dcmt::analyzer

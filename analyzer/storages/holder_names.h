@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/load/trace_data.h"
@@ -36,7 +37,7 @@ class HolderNames {
 
   /// "main: losses", "main: losses + main: probe.seen" of several containers, "parameter main: model.layers[*].weight",
   /// "main: opt.state, as others made there" of one that no scan found where nine tenths of those that one found at its
-  /// place are held alike: the latest may not be where it belongs yet; else "not read".
+  /// place, the ones of its size first, are held alike: the latest may not be where it belongs yet; else "not read".
   [[nodiscard]] std::string of(StorageId storage) const;
 
   /// The variable or container that holds it, by what a scan says of it or of nine tenths of the others made at its
@@ -49,26 +50,42 @@ class HolderNames {
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
+  using StackAndSize = std::pair<StackId, Bytes>;
+
   /// How many of those that were made at a place have which name.
   class Counts {
    public:
+    using Names = std::map<std::string, std::int64_t>;
     void add(const Storage& storage, const std::string& name);
-    /// What nine tenths of them have.
-    [[nodiscard]] std::optional<std::string> most(StackId stack) const;
-    [[nodiscard]] std::optional<std::string> most(StackId stack, Bytes bytes) const;
+    /// What nine tenths of them have, of those of its size if there are any.
+    /// @param of_size  what part of all that its place makes have its size
+    [[nodiscard]] std::optional<std::string> most(const Storage& storage, double of_size) const;
 
    private:
-    using Names = std::map<std::string, std::int64_t>;
     [[nodiscard]] static std::optional<std::string> most_of(Names names);
 
     std::map<StackId, Names> by_stack_;
-    std::map<std::pair<StackId, Bytes>, Names> by_size_;
+    std::map<StackAndSize, Names> by_size_;
   };
 
+  /// By a sample of all storages.
+  class SizesOfPlaces {
+   public:
+    explicit SizesOfPlaces(const TraceData& data);
+    [[nodiscard]] double share_of(StackId stack, Bytes bytes) const;
+
+   private:
+    std::unordered_map<StackId, std::int64_t> by_stack_;
+    std::map<StackAndSize, std::int64_t> by_size_;
+  };
+
+  /// What others have that were made at the place of a storage.
+  [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 
   const TraceData& data_;
+  const SizesOfPlaces sizes_;
   Counts holders_, categories_;
 };
 

@@ -54,6 +54,23 @@ TEST(HolderNamesOfStorages, OneThatWasNotFoundIsForWhatThoseOfItsPlaceAndSizeAre
   EXPECT_EQ(category_where(1000), "variable");
 }
 
+/// Gradients that stay, and what a backward makes beside them, each of `sizes` sizes, of which no scan finds one.
+std::string category_beside_gradients(int sizes) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "main", 21}};
+  for (int i = 0; i < 10; ++i) {
+    trace.held(trace.allocate(100), {.path = "main: w.grad", .otherwise = true, .role = "gradient"});
+  }
+  for (int i = 0; i < 10; ++i) trace.allocate(200 + i % sizes);
+  const TraceData data = trace.load();
+  return HolderNames(data).category_of(StorageId(11));
+}
+
+TEST(HolderNamesOfStorages, ASizeOfWhichNoneWasFoundIsNotForWhatOthersAreFor) {
+  EXPECT_EQ(category_beside_gradients(1), "not attributed") << "of ten as many as were found, none was";
+  EXPECT_EQ(category_beside_gradients(10), "gradient") << "of each size there is one only";
+}
+
 TEST(HolderNamesOfStorages, WhatAVariableHasEarlyIsForTheGraphThatSavesTheOthers) {
   const auto category = [](int early) {
     TestTrace trace;
