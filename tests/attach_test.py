@@ -18,6 +18,7 @@ import pytest
 import recorded
 
 PROGRAM = recorded.PROGRAMS / "attached_training.py"
+NOTES = "SELECT t.text FROM diagnostic d JOIN string t ON t.id = d.text"
 
 
 def until(condition, seconds: float = 60) -> None:
@@ -30,12 +31,11 @@ def until(condition, seconds: float = 60) -> None:
 class Training:
     """The program in standby, stopped before each of `holds`."""
 
-    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, command: tuple = (), **more: str) -> None:
+    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, program: pathlib.Path = PROGRAM, **more: str) -> None:
         folder.mkdir()
         self.folder = folder
-        words = command or (recorded.TOOL, "run", "--standby", "--")
         self.process = subprocess.Popen(
-            [*map(str, words), sys.executable, PROGRAM, folder, str(steps), *map(str, holds)],
+            [recorded.TOOL, "run", "--standby", "--", sys.executable, program, folder, str(steps), *map(str, holds)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(**more),
         )  # fmt: skip
         self.pid = self.process.pid
@@ -265,3 +265,110 @@ def test_forked_children_close_the_socket(tmp_path):
         parent.wait()
         with contextlib.suppress(OSError, UnboundLocalError):
             os.kill(child, signal.SIGKILL)
+
+
+def counted(program: Training) -> dict[int, int]:
+    """What the program itself found alive, as address and bytes."""
+    return {address: bytes for address, bytes in json.loads((program.folder / "counted").read_text())}
+
+
+def assert_alive(trace: pathlib.Path, own: dict[int, int], detail: str) -> None:
+    smallest = 64 << 10 if detail == "lifetimes" else 1
+    large = {address: bytes for address, bytes in own.items() if bytes >= smallest}
+    rows = recorded.query(trace, "SELECT address, bytes FROM block WHERE to_seq IS NULL AND bytes >= ?", smallest)
+    assert dict(rows) == large and len(rows) == len(large)
+    storages = "FROM storage s JOIN block b ON b.storage = s.id WHERE s.to_seq IS NULL AND s.bytes >= ?"
+    assert dict(recorded.query(trace, f"SELECT b.address, s.bytes {storages}", smallest)) == large
+    # With those that are in sums only, torch's own figure.
+    assert recorded.query(trace, "SELECT sum(bytes) FROM block WHERE to_seq IS NULL") == [(sum(own.values()),)]
+    assert recorded.meta(trace)["lost_deaths"] == 0
+
+
+@pytest.mark.parametrize("detail", ["lifetimes", "full"])
+def test_what_was_there_before(tmp_path, detail):
+    with training(tmp_path / "program", 12, 3, 4) as program:
+        (program.folder / "count").touch()
+        program.at(3)
+        attached = program.attach(tmp_path / "trace", "--detail", detail)
+        program.go(3)
+        program.at(4)
+        # What came before and what comes now are told apart by then.
+        until(lambda: "before" in str(recorded.query(*recorded.traces(tmp_path / "trace"), NOTES)))
+        program.go(4)
+        program.at("end")
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+        program.end()
+    (trace,) = recorded.traces(tmp_path / "trace")
+    assert_alive(trace, counted(program), detail)
+    # The same program from its start: the same peak, at the same step.
+    recorded.record(tmp_path / "whole", PROGRAM, ended(tmp_path / "again"), 12, detail=detail)
+    (whole,) = recorded.traces(tmp_path / "whole")
+    assert recorded.peak_of(trace) == recorded.peak_of(whole)
+    (report,) = recorded.report(tmp_path / "trace")
+    text = json.dumps(report["findings"])
+    assert "trainer.kept" in text
+    # What it kept before the attach is held by the same list.
+    kept = "SELECT count(*) FROM storage s JOIN owner o ON o.storage = s.id JOIN string t ON t.id = o.path WHERE t.text LIKE '%trainer.kept[%' AND s.id < ?"
+    (first,) = recorded.query(trace, "SELECT value FROM meta WHERE key = 'first_seq'")
+    assert recorded.query(trace, kept, int(first[0])) == [(3,)]
+
+
+def ended(folder: pathlib.Path) -> pathlib.Path:
+    folder.mkdir()
+    (folder / "end").touch()
+    return folder
+
+
+def test_a_program_that_does_not_wait(tmp_path):
+    """Storages begin and end while what was there before is read."""
+    with training(tmp_path / "program", 400, 3) as program:
+        (program.folder / "count").touch()
+        program.at(3)
+        program.go(3)
+        attached = program.attach(tmp_path / "trace")
+        program.at("end")
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+        program.end()
+    (trace,) = recorded.traces(tmp_path / "trace")
+    assert recorded.query(trace, "SELECT count(*) FROM mark WHERE kind = 'step'")[0][0] > 10
+    assert_alive(trace, counted(program), "lifetimes")
+
+
+OPEN_CYCLE = """
+import pathlib, sys, time
+import torch
+import dc_memtrace
+
+folder = pathlib.Path(sys.argv[1])
+parameter = torch.zeros(100_000)
+dc_memtrace.gather(1, parameter)
+(folder / "at-3").touch()
+while not (folder / "go-3").exists():
+    time.sleep(0.002)
+for cycle in range(2):
+    alias = parameter
+    dc_memtrace.release(1)  # something holds it still
+    torch.zeros(100_000)
+    parameter = torch.zeros(100_000)
+    if cycle == 0:
+        dc_memtrace.gather(1, parameter)
+(folder / "at-end").touch()
+time.sleep(60)
+"""
+
+
+def test_a_cycle_that_was_open_is_not_judged(tmp_path):
+    script = tmp_path / "cycles.py"
+    script.write_text(OPEN_CYCLE)
+    with training(tmp_path / "program", 0, program=script) as program:
+        program.at(3)
+        attached = program.attach(tmp_path / "trace")
+        program.go(3)
+        program.at("end")
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+    first, second = recorded.releases(tmp_path / "trace")
+    assert second["verdict"] == "never"
+    assert first["verdict"] not in ("never", "late", "freed", "early"), first

@@ -21,6 +21,9 @@ inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 /// False with detail `lifetimes`.
 inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; }
 
+/// Whether a block that is small enough for a sum has a record all the same.
+inline bool every_block() noexcept { return g_hot.every_block.load(std::memory_order_relaxed); }
+
 inline bool every_operator() noexcept { return g_hot.detail == Detail::kOperators; }
 
 /// Whether a block of so many bytes, or a storage in it, has records of its own for its size. Without meaning in

@@ -12,14 +12,15 @@ namespace dcmt::agent {
 inline constexpr char kStandby[] = "standby";
 
 /// Changes with any change of this file.
-inline constexpr uint32_t kStandbyProtocol = 1;
+inline constexpr uint32_t kStandbyProtocol = 2;
 inline constexpr char kStandbyMagic[8] = {'D', 'C', 'M', 'T', 'S', 'B', 'Y', '1'};
 
 enum class Ask : uint32_t {
   kStatus = 0,
-  kAttach = 1,  ///< with two descriptors: the spool's memory, and the table of operators. The connection is the
-                ///< session: whoever closes it ends that
-  kDetach = 2,  ///< ends the session, whoever began it; answered when that is done
+  kAttach = 1,     ///< with two descriptors: the spool's memory, and the table of operators. The connection is the
+                   ///< session: whoever closes it ends that
+  kPastKnown = 3,  ///< on the session's connection: the recorder has read what was there before. Not answered
+  kDetach = 2,     ///< ends the session, whoever began it; answered when that is done
 };
 
 struct StandbyRequest {

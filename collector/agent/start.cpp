@@ -131,6 +131,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   if (const char* why = make_tables(); why != nullptr) return why;
   g_hot.detail = options.detail;
   g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);
+  g_hot.every_block.store(true, std::memory_order_relaxed);
   set_exit_wait(options.exit_wait);
   g_operators = options.operators;
   const SpoolOptions spool{nullptr, options.chunk_count, options.detail, integer(getenv("RANK"), -1),
@@ -156,6 +157,8 @@ const char* begin_session(const SessionOptions& options) noexcept {
   open_gate();
   return nullptr;
 }
+
+void past_is_known() noexcept { g_hot.every_block.store(false, std::memory_order_relaxed); }
 
 void end_session() noexcept {
   if (!gate_open()) return;

@@ -38,6 +38,9 @@ struct SessionOptions {
 /// nothing is recorded, in one line.
 const char* begin_session(const SessionOptions& options) noexcept;
 
+/// The recorder knows what the process had before: from here on, small blocks count in sums as in any recording.
+void past_is_known() noexcept;
+
 /// Ends that: what was hooked is put back. Does nothing if nothing is recorded.
 void end_session() noexcept;
 

@@ -178,14 +178,22 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
                         operators, libraries, prepared});
 }
 
+/// Whether the session goes on.
+bool hear_recorder() noexcept {
+  StandbyRequest request{};
+  const ssize_t bytes = recv(g_session, &request, sizeof request, MSG_DONTWAIT);
+  if (bytes != static_cast<ssize_t>(sizeof request) || request.ask != static_cast<std::uint32_t>(Ask::kPastKnown)) {
+    return false;
+  }
+  past_is_known();
+  return true;
+}
+
 void end() noexcept {
   if (g_session < 0) return;
   g_busy.store(true);
   end_session();
   g_busy.store(false);
-  // What the recorder has sent is read: closing with something unread would take the answer away from it.
-  StandbyRequest request;
-  [[maybe_unused]] const ssize_t bytes = recv(g_session, &request, sizeof request, MSG_DONTWAIT);
   send_reply(g_session, Answer::kEnded, "");
   close(g_session);
   g_session = -1;
@@ -236,8 +244,9 @@ void* stand_by(void*) noexcept {
   for (;;) {
     pollfd wanted[2] = {{g_listening, POLLIN, 0}, {g_session, POLLIN, 0}};
     if (poll(wanted, g_session >= 0 ? 2 : 1, -1) < 0) continue;
-    // Whatever the recorder sends ends the session, and so does its end.
-    if (g_session >= 0 && wanted[1].revents != 0) end();
+    // The recorder's end ends the session, too. What it has sent is read before the connection is closed, or else it
+    // would not get the answer.
+    if (g_session >= 0 && wanted[1].revents != 0 && !hear_recorder()) end();
     if ((wanted[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return nullptr;
     if ((wanted[0].revents & POLLIN) == 0) continue;
     const int connection = accept4(g_listening, nullptr, nullptr, SOCK_CLOEXEC);

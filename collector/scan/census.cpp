@@ -28,6 +28,10 @@ namespace {
 constexpr GraphLimits kNear{.dearest = 2, .most_edges = 150'000};
 constexpr std::uint64_t kLongestNear = 65'536;  // entries
 
+// Behind a storage's data, in c10::DataPtr: what frees it, with which object, and the device.
+constexpr Address kContext = 16;
+constexpr Address kDevice = 24;
+
 constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
 
 /// What the StorageImpl says of itself.
@@ -181,6 +185,37 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   return {};
 }
 
+/// Torch's allocator for the CPU frees a block by its own address; a file that is mapped, or memory of another library,
+/// is freed by an object of theirs.
+bool is_cpu_block(const HeldStorage& held, Mirror& memory, const TorchLayout& torch) {
+  const Address place = held.storage + torch.storage_data;
+  return memory.word(place + kContext) == held.data && memory.value<std::uint8_t>(place + kDevice) == 0;
+}
+
+/// Adds every storage that is alive.
+Status add_living(const std::vector<StorageOf>& small, Naming& naming, Mirror& memory, const OpenSource& open,
+                  ProcessTypes& types, Address runtime, Census& census) {
+  std::vector<Range> data;
+  std::vector<Address> found;
+  for (const HeldStorage& held : census.storages) {
+    data.push_back({held.data, held.data + held.bytes});
+    found.push_back(held.storage);
+  }
+  for (const StorageOf& each : small) found.push_back(naming.graph.nodes()[each.node].address);
+  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
+  for (const Address storage : search.unseen_storages(1)) found.push_back(storage);
+  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
+  Mirror fresh(*source);
+  for (const Address storage : found) {
+    const HeldStorage held = storage_at(storage, memory, types.torch);
+    if (held.bytes == 0 || !still_lives(held, fresh, types.torch) || fresh.word(storage) != memory.word(storage))
+      continue;
+    census.living.push_back({storage, held.data, held.bytes, is_cpu_block(held, fresh, types.torch)});
+  }
+  census.bytes_read += fresh.bytes_read();
+  return {};
+}
+
 template <class Source>
 Expected<std::unique_ptr<MemorySource>> on_heap(Expected<Source> source) {
   if (!source.ok()) return source.error();
@@ -300,6 +335,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   if (options.native) {
     DCMT_RETURN_IF_ERROR(
         add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));
+  }
+  if (options.living && !is_near) {
+    DCMT_RETURN_IF_ERROR(add_living(small, naming, memory, state_->source, types, state_->versions.runtime, census));
   }
   // Of a process that ended meanwhile only a part was read.
   DCMT_RETURN_IF_ERROR(state_->source().status());

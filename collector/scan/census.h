@@ -62,12 +62,21 @@ struct Retained {
   bool confirmed = false;        ///< as of a Holder
 };
 
+/// A storage that is alive, whoever holds it.
+struct LivingStorage {
+  Address storage = 0;  ///< of the StorageImpl
+  Address data = 0;
+  std::uint64_t bytes = 0;
+  bool is_block = false;  ///< its data is a block of torch's allocator for the CPU, which the storage owns
+};
+
 struct Census {
   std::string python;  ///< "3.11"
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
   std::vector<CommonContainer> containers;  ///< those that hold most
   std::vector<Retained> retained;           ///< most bytes first, where CensusOptions asks for it
+  std::vector<LivingStorage> living;        ///< where CensusOptions asks for it
   std::size_t objects = 0;                  ///< of Python and of C++ that were decoded
   std::size_t references = 0;               ///< between them
   std::size_t bytes_read = 0;               ///< from the process
@@ -89,6 +98,9 @@ struct CensusOptions {
   std::size_t paths = 3;               ///< different holders to name a storage
   /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.
   bool native = false;
+  /// List every storage that has data and was alive in two readings, of any size, also where no Python object leads to
+  /// it. Of Scope::kAll only.
+  bool living = false;
   /// Compute what would go with each object, and name so many. Of Scope::kAll only.
   std::size_t retained = 0;
 };

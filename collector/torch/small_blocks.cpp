@@ -112,7 +112,7 @@ bool is_small_but_followed(const void* storage) noexcept {
 }
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
-  if (agent::full_detail() || agent::follows_size(bytes) || device >= kDevices) return false;
+  if (agent::full_detail() || agent::follows_size(bytes) || agent::every_block() || device >= kDevices) return false;
   const std::optional<std::int64_t> grows = know(device, reinterpret_cast<std::uint64_t>(address), bytes);
   if (grows) grow(device, *grows);
   return grows.has_value();

@@ -1,5 +1,7 @@
 #include "collector/recorder/assemble/assembler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -17,6 +19,7 @@
 #include "collector/recorder/assemble/phases.h"
 #include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
+#include "collector/recorder/console/human_text.h"
 #include "collector/recorder/decode/clock_fit.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/decode/record_view.h"
@@ -79,6 +82,11 @@ class Assembler::Impl {
   Status start();
   Status resume();
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+  Status begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns, std::int64_t room);
+  Status past_is_unknown(std::string_view why) {
+    return journal_.diagnose("note",
+                             "the program was attached to; what it had before is not known: " + std::string(why));
+  }
   Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged);
   Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
   Status note_lost(std::uint64_t counted);
@@ -149,6 +157,7 @@ class Assembler::Impl {
   template <class Visit>
   void visit(Visit&& visit) {
     visit("records", records_);
+    visit("past", has_past_);
     visit("records.bad", journal_.bad_records);
     visit("records.lost", lost_);
     clock_.visit(visit);
@@ -179,6 +188,7 @@ class Assembler::Impl {
   OutOfMemory out_of_memory_;
   Threads threads_{journal_};
   std::int64_t records_ = 0;
+  bool has_past_ = false;
   std::int64_t lost_ = 0;
   RowId left_out_row_ = 0;  ///< says how many lifetimes found no room
   std::string drained_;
@@ -243,14 +253,14 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   if (header.type == wire::RecordType::kClock) {
     DCMT_RETURN_IF_ERROR(with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); }));
   }
-  const bool is_first = records_ == 0;
+  const bool is_first = records_ == 0;  // past or not, time and steps begin here
   std::int64_t ns = clock_.ns(header.tsc);
   if (!is_first && (ns < journal_.now.ns || ns - journal_.now.ns > kMaxJumpNs)) ns = journal_.now.ns;
   journal_.now = {seq, ns};
   journal_.thread = thread;
   ++records_;
   if (is_first) {
-    journal_.rows.start(journal_.now);
+    if (!has_past_) journal_.rows.start(journal_.now);
     phases_.first_record();
   }
   ++journal_.rows.sums().row.records;
@@ -263,6 +273,38 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
     step_ends_.ended(seq);
   }
   return journal_.rows.check_volume(journal_.now);
+}
+
+Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns,
+                                   std::int64_t room) {
+  std::int64_t blocks = 0;
+  std::int64_t bytes = 0;
+  std::int64_t left_out = 0;
+  journal_.now = {0, ns};
+  const auto next = [&] {
+    ++journal_.now.seq;
+    if (!std::exchange(has_past_, true)) journal_.rows.start(journal_.now);
+  };
+  for (const PastStorage& each : past) {
+    if (journal_.now.seq + 2 >= room) {
+      ++left_out;
+      continue;
+    }
+    if (each.is_block) {
+      next();
+      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.data, each.bytes));
+      ++blocks;
+      bytes += static_cast<std::int64_t>(each.bytes);
+    }
+    if (static_cast<std::int64_t>(each.bytes) < smallest) continue;
+    next();
+    DCMT_RETURN_IF_ERROR(lifetimes_.past_storage(each.storage, each.data, each.bytes));
+  }
+  std::string text =
+      fmt::format("the program was attached to: {} in {} blocks were there before, whose origin is not known",
+                  human_bytes(bytes), blocks);
+  if (left_out != 0) text += fmt::format("; {} storages found no room", left_out);
+  return journal_.diagnose("note", text);
 }
 
 Status Assembler::Impl::block_in_node(std::string_view bytes, std::uint32_t thread) {
@@ -569,7 +611,7 @@ Status Assembler::Impl::save() {
 Status Assembler::Impl::commit(std::string_view drained) {
   if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
   DCMT_RETURN_IF_ERROR(write_open_rows());
-  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
+  if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());
   DCMT_RETURN_IF_ERROR(save());
   drained_ = drained;
@@ -583,7 +625,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(censuses_.finish());
   DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
-  if (records_ != 0) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
+  if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held());
   DCMT_RETURN_IF_ERROR(note_left_out());
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
@@ -611,6 +653,13 @@ Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, cons
 }
 
 Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
+
+Status Assembler::begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns,
+                             std::int64_t room) {
+  return impl_->begin_past(past, smallest, ns, room);
+}
+
+Status Assembler::past_is_unknown(std::string_view why) { return impl_->past_is_unknown(why); }
 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to, bool damaged) {
   return impl_->note_gap(from, to, damaged);

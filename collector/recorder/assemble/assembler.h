@@ -15,6 +15,7 @@
 
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/owner_book.h"
+#include "collector/recorder/assemble/past.h"
 #include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
@@ -65,6 +66,15 @@ class Assembler {
   /// agent's number of the thread that wrote it. Sequences must increase; one that does not is ignored. Fails only
   /// when the trace cannot be written.
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
+
+  /// What the process had before the first record, which has not come yet: of a process that was attached to, whose
+  /// sequences leave room for it. What finds none is left out, and said to be.
+  /// @param smallest  bytes of the smallest storage that has a row; blocks have one all the same
+  /// @param ns  when the recording began  @param room  sequences before the first record
+  Status begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns, std::int64_t room);
+
+  /// The same where it could not be found out.
+  Status past_is_unknown(std::string_view why);
 
   /// Takes a reading of the caller's own, while the job runs on this machine: a quiet job reads the clock rarely.
   /// Without effect if the first one does not agree with the job's clock.

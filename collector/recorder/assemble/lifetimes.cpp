@@ -445,6 +445,31 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   return {};
 }
 
+Status Lifetimes::past_block(std::uint64_t address, std::uint64_t bytes) {
+  if (address == 0 || address >= kNoProgramsAddress || bytes > kMostDeviceBytes) return {};
+  BlockRow row;
+  row.id = journal_.now.seq;
+  row.address = as_signed(address);
+  row.bytes = as_signed(bytes);
+  row.span.from = journal_.now;
+  blocks_.begin(address, row);
+  peak_ = std::max(peak_, journal_.rows.sums().alloc(*Device::from_wire(wire::kCpuDevice), row.bytes, journal_.now));
+  return {};
+}
+
+Status Lifetimes::past_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes) {
+  StorageRow row;
+  row.id = journal_.now.seq;
+  row.address = as_signed(address);
+  row.bytes = as_signed(bytes);
+  row.first_seen = true;
+  row.span.from = journal_.now;
+  storages_.begin(address, row);
+  ++journal_.rows.sums().row.storages;
+  link_block(data, row.id);
+  return {};
+}
+
 Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
   if (!device || record.bytes > kMostDeviceBytes) {

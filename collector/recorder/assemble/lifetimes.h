@@ -55,6 +55,10 @@ class Lifetimes {
   Status block_free_done(const wire::BlockFreeDoneRecord& record);
   Status reserved(const wire::ReservedRecord& record);
 
+  /// What was there before the recording, at moments before its first record: a block of the CPU, and a storage.
+  Status past_block(std::uint64_t address, std::uint64_t bytes);
+  Status past_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes);
+
   /// The row of the storage at this address; one begins if none lives there. 0 for address 0.
   Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
   [[nodiscard]] RowId storage(std::uint64_t address);

@@ -58,6 +58,8 @@ class StopSignals {
     fd_ = Descriptor(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   }
 
+  /// A second one is waited for.
+  void forget() { came_ = false; }
   bool came() {
     signalfd_siginfo info{};
     came_ = came_ || read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
@@ -160,6 +162,7 @@ class Attached {
         ProcessRecorder::start(std::move(spool), options_.folder + "/" + name,
                                {state_.command, operators.origins, facts.rank, facts.world_size}, options_.retention));
     if (options_.owners) recorder_->read_memory_of(options_.pid, options_.layouts);
+    recorder_->begin_with_past();
     return {};
   }
 
@@ -171,6 +174,9 @@ class Attached {
     for (;;) {
       if (connection_.has_ended()) return true;
       DCMT_ASSIGN_OR_RETURN(const std::size_t drained, recorder_->poll());
+      if (recorder_->past_is_known() && !std::exchange(told_, true)) {
+        DCMT_RETURN_IF_ERROR(connection_.send(standby_request(agent::Ask::kPastKnown)));
+      }
       const auto now = Clock::now();
       const Totals totals = recorder_->totals();
       if (signals.came()) break;
@@ -190,11 +196,19 @@ class Attached {
   }
 
   /// The process puts back what it hooked. Its records are published then.
-  Status leave() {
+  Status leave(StopSignals& signals) {
+    // What the program had before is found in a reading during which it is recorded.
+    signals.forget();
+    while (!recorder_->past_is_known() && !connection_.has_ended() && !signals.came()) {
+      DCMT_RETURN_IF_ERROR(recorder_->poll().status());
+      std::this_thread::sleep_for(kPause);
+    }
     recorder_->begin_no_reading();
-    DCMT_RETURN_IF_ERROR(connection_.send(standby_request(agent::Ask::kDetach)));
+    const Status sent = connection_.send(standby_request(agent::Ask::kDetach));
+    if (!sent.ok()) return connection_.has_ended() ? Status{} : sent;
     const auto until = Clock::now() + kMostUntilEnd;
-    return connection_.receive([&] { return Clock::now() < until && recorder_->poll().ok(); }).status();
+    const auto reply = connection_.receive([&] { return Clock::now() < until && recorder_->poll().ok(); });
+    return reply.ok() || connection_.has_ended() ? Status{} : reply.status();
   }
 
   Expected<AttachResult> finish(bool has_ended) {
@@ -220,6 +234,7 @@ class Attached {
   StandbyConnection connection_;
   RunState state_;
   std::unique_ptr<ProcessRecorder> recorder_;
+  bool told_ = false;  ///< the process, that what it had before is known
 };
 
 }  // namespace
@@ -240,7 +255,7 @@ Expected<AttachResult> attach(const AttachOptions& options) {
     return begun.error();
   }
   DCMT_ASSIGN_OR_RETURN(const bool ended, attached.record(signals));
-  if (!ended) DCMT_RETURN_IF_ERROR(attached.leave());
+  if (!ended) DCMT_RETURN_IF_ERROR(attached.leave(signals));
   return attached.finish(ended);
 }
 

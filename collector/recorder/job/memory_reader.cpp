@@ -49,7 +49,7 @@ bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
 }
 
-Expected<MemoryReading> MemoryReader::read(std::int64_t smallest) {
+Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, bool living) {
   const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
@@ -58,17 +58,18 @@ Expected<MemoryReading> MemoryReader::read(std::int64_t smallest) {
   MemoryReading reading;
   reading.scope = scope_;
   reading.from_ns = now_ns();
-  DCMT_ASSIGN_OR_RETURN(reading.found,
-                        censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(smallest)}));
+  DCMT_ASSIGN_OR_RETURN(
+      reading.found,
+      censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(smallest), .living = living}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
-void MemoryReader::start(std::int64_t smallest) {
+void MemoryReader::start(std::int64_t smallest, bool living) {
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
-    result_ = std::async(std::launch::async, [this, smallest] { return read(smallest); });
+    result_ = std::async(std::launch::async, [this, smallest, living] { return read(smallest, living); });
   } catch (const std::exception& error) {  // no thread
     std::promise<Expected<MemoryReading>> failed;
     failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});

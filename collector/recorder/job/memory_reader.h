@@ -32,12 +32,13 @@ class MemoryReader {
   [[nodiscard]] bool may_start() const;
   /// Begins a reading of storages that have so many bytes or more. Where the machine gives no thread, that is the
   /// result.
-  void start(std::int64_t smallest);
+  /// @param living  list every storage that is alive, too
+  void start(std::int64_t smallest, bool living = false);
   /// The reading if it is over; with `wait`, when it is.
   std::optional<Expected<MemoryReading>> take(bool wait);
 
  private:
-  Expected<MemoryReading> read(std::int64_t smallest);
+  Expected<MemoryReading> read(std::int64_t smallest, bool living);
 
   const pid_t pid_;
   const scan::LayoutFolders layouts_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "collector/recorder/job/own_clock.h"
@@ -22,6 +23,7 @@ constexpr double kPressure = 0.5;
 /// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
 constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
 using spool::AskedReading;
+constexpr char kTooShort[] = "the recording ended before its memory was read";
 
 /// Of a process that has ended its program. That nothing holds a storage has to be found twice.
 constexpr int kMostLastReadings = 2;
@@ -155,6 +157,61 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
   return commit();
+}
+
+void ProcessRecorder::hold_sequenced() {
+  for (spool::SequencedRecord record = reader_.next(); record.header != nullptr; record = reader_.next()) {
+    past_->book.see(*record.header);
+    past_->records.emplace_back(past_->words.size(), record.thread);
+    const auto* words = reinterpret_cast<const std::uint64_t*>(record.header);
+    past_->words.insert(past_->words.end(), words, words + record.header->words);
+  }
+}
+
+Status ProcessRecorder::apply_held() {
+  const std::unique_ptr<Past> held = std::move(past_);
+  for (const auto& [begin, thread] : held->records) {
+    const auto& header = reinterpret_cast<const wire::RecordHeader&>(held->words[begin]);
+    DCMT_RETURN_IF_ERROR(assembler_->apply(header, thread));
+  }
+  uncommitted_ = true;
+  return {};
+}
+
+Status ProcessRecorder::give_up_past(const std::string& why) {
+  DCMT_RETURN_IF_ERROR(assembler_->past_is_unknown(why));
+  return apply_held();
+}
+
+Status ProcessRecorder::read_past() {
+  if (memory_ == nullptr) return give_up_past("its memory is not read");
+  if (!std::exchange(past_->reads, true)) memory_->start(kFollowedBytes, true);
+  reader_.take();
+  hold_sequenced();
+  const std::optional<Expected<MemoryReading>> reading = memory_->take(false);
+  if (!reading) return {};
+  // A record that is being written hides those after it.
+  for (auto until = std::chrono::steady_clock::now() + kGivenUpAfter;;) {
+    reader_.take();
+    hold_sequenced();
+    if (reader_.waiting() == 0 || std::chrono::steady_clock::now() > until) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!reading->ok()) {
+    reading_failed_ = true;
+    return give_up_past(reading->error().message);
+  }
+  // From then on, nobody sees what begins and ends.
+  if (reader_.state() != spool::AgentState::kRecording) return give_up_past(kTooShort);
+  const MemoryReading& done = **reading;
+  const spool::ProcessFacts& facts = reader_.facts();
+  const std::int64_t smallest = facts.detail == Detail::kLifetimes ? kFollowedBytes : 1;
+  DCMT_RETURN_IF_ERROR(assembler_->begin_past(past_->book.reconcile(done.found.living), smallest,
+                                              static_cast<std::int64_t>(facts.start_monotonic_ns),
+                                              static_cast<std::int64_t>(facts.first_seq)));
+  assembler_->reading_begins(scan::Scope::kAll);
+  DCMT_RETURN_IF_ERROR(apply_held());
+  return assembler_->reading_ended(done);
 }
 
 Status ProcessRecorder::apply_sequenced() {
@@ -312,6 +369,10 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
 Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are taken, so that none of them is later than the line is good for.
   if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
+  if (past_ != nullptr) {
+    DCMT_RETURN_IF_ERROR(read_past());
+    if (past_ != nullptr) return 0;
+  }
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
@@ -334,6 +395,12 @@ Status ProcessRecorder::note_damage() {
 }
 
 Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
+  if (past_ != nullptr) {
+    reader_.take();
+    hold_sequenced();
+    DCMT_RETURN_IF_ERROR(give_up_past(kTooShort));
+    if (memory_ != nullptr) (void)memory_->take(true);
+  }
   // A process that is left while it runs publishes more all the time: what it has published by now is the end.
   const std::uint64_t end = reader_.last_taken_sequence();
   std::size_t taken = 0;

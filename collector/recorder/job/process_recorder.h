@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/assemble/past.h"
 #include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/job/memory_reader.h"
 #include "collector/recorder/job/scan_schedule.h"
@@ -48,6 +50,12 @@ class ProcessRecorder {
     memory_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
   }
 
+  /// Of a process that was attached to, before the first poll(): what it had before is read first, and records wait for
+  /// it. Needs read_memory_of().
+  void begin_with_past() { past_ = std::make_unique<Past>(); }
+  /// False while what the process had before is being read.
+  [[nodiscard]] bool past_is_known() const { return past_ == nullptr; }
+
   /// No reading begins any more: the recorder is to end soon, and would wait for it.
   void begin_no_reading() { begins_readings_ = false; }
 
@@ -77,6 +85,19 @@ class ProcessRecorder {
   static Expected<std::unique_ptr<ProcessRecorder>> open(spool::SpoolReader spool, const std::string& trace_path,
                                                          const RunFacts& run, const RetentionOptions& retention,
                                                          spool::Purpose purpose);
+  /// While what was there before is read: records as they came.
+  struct Past {
+    PastBook book;
+    std::vector<std::uint64_t> words;
+    std::vector<std::pair<std::size_t, std::uint32_t>> records;  ///< where each begins, and its thread
+    bool reads = false;
+  };
+  /// Reads on, and once that is over applies the records that waited.
+  Status read_past();
+  /// It came to nothing.
+  Status give_up_past(const std::string& why);
+  void hold_sequenced();
+  Status apply_held();
   Status apply_sequenced();
   Status skip_gap();
   Status note_damage();
@@ -113,6 +134,7 @@ class ProcessRecorder {
   bool read_variables_last_ = false;  ///< one of variables was begun for this
   bool requested_ = false;            ///< the reading under way, by the program
   ScanSchedule schedule_;
+  std::unique_ptr<Past> past_;  ///< none: it is known, or there is none
   std::optional<std::chrono::steady_clock::time_point> first_record_;
   std::array<double, 2> reading_began_{};  ///< seconds since then, by scope
   std::string trace_path_;

@@ -1,0 +1,86 @@
+#include "collector/recorder/assemble/past.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "collector/recorder/decode/record_view.h"
+
+namespace dcmt::recorder {
+
+using wire::RecordType;
+
+void PastBook::block_begins(std::uint64_t address) {
+  first_of_block_.try_emplace(address, Event::kBegins);
+  begun_.insert(address);
+}
+
+void PastBook::block_ends(std::uint64_t address) { first_of_block_.try_emplace(address, Event::kEnds); }
+
+void PastBook::storage_ends(const wire::StorageRecord& record) {
+  first_of_storage_.try_emplace(record.storage, Event::kEnds);
+  if (record.data == 0 || record.bytes == 0 || first_of_block_.contains(record.data)) return;
+  ended_.push_back({record.storage, record.data, record.bytes, true});
+}
+
+void PastBook::see(const wire::RecordHeader& record) {
+  const std::string_view bytes = record_bytes(record);
+  switch (record.type) {
+    case RecordType::kBlockAlloc:
+      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_begins(r->address);
+      break;
+    case RecordType::kBlockAllocInNode:
+      if (const auto r = view_as<wire::BlockInNodeRecord>(bytes)) block_begins(r->address);
+      break;
+    case RecordType::kBlockFree:
+      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_ends(r->address);
+      break;
+    case RecordType::kTensorBirth:
+      if (const auto r = view_as<wire::TensorRecord>(bytes)) {
+        first_of_storage_.try_emplace(r->storage, Event::kBegins);
+      }
+      break;
+    case RecordType::kStorageBirth:
+      if (const auto r = view_as<wire::StorageRecord>(bytes)) {
+        first_of_storage_.try_emplace(r->storage, Event::kBegins);
+      }
+      break;
+    case RecordType::kStorageRelease:
+    case RecordType::kStorageDeath:
+      if (const auto r = view_as<wire::StorageRecord>(bytes)) storage_ends(*r);
+      break;
+    default:
+      break;
+  }
+}
+
+/// A tensor can begin on a storage that was there; a block cannot begin where one is. So blocks say it, where there are
+/// any. Where one ended and another began at its address, the reading can have met either.
+bool PastBook::lived(const scan::LivingStorage& found) const {
+  if (!found.is_block) {
+    const auto first = first_of_storage_.find(found.storage);
+    return first == first_of_storage_.end() || first->second == Event::kEnds;
+  }
+  return !begun_.contains(found.data);
+}
+
+std::vector<PastStorage> PastBook::reconcile(std::span<const scan::LivingStorage> found) const {
+  std::vector<PastStorage> past;
+  std::unordered_set<std::uint64_t> blocks;
+  std::unordered_set<std::uint64_t> storages;
+  const auto add = [&](PastStorage each) {
+    if (!storages.insert(each.storage).second) return;
+    each.is_block = each.is_block && blocks.insert(each.data).second;
+    past.push_back(each);
+  };
+  for (const PastStorage& each : ended_) {
+    const auto block = first_of_block_.find(each.data);
+    if (block != first_of_block_.end() && block->second == Event::kEnds) add(each);
+  }
+  for (const scan::LivingStorage& each : found) {
+    if (lived(each)) add({each.storage, each.data, each.bytes, each.is_block});
+  }
+  std::ranges::stable_sort(past, std::greater(), &PastStorage::bytes);
+  return past;
+}
+
+}  // namespace dcmt::recorder

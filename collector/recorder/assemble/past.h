@@ -1,0 +1,45 @@
+// What a process had when a recorder attached to it. Its hooks came first, then a reading of its memory: what lived
+// when the hooks came is what was found, without what began since, and with what ended meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "collector/scan/census.h"
+#include "trace/wire/records.h"
+
+namespace dcmt::recorder {
+
+struct PastStorage {
+  std::uint64_t storage = 0;
+  std::uint64_t data = 0;
+  std::uint64_t bytes = 0;
+  bool is_block = false;  ///< its data is a block of the CPU's allocator
+};
+
+/// Thread-safety: none.
+class PastBook {
+ public:
+  /// The next record since the hooks came. `record` is as of Assembler::apply().
+  void see(const wire::RecordHeader& record);
+  /// What lived when the hooks came. `found` was read after that, and every record up to the end of the reading was
+  /// seen. The largest first, each block once.
+  [[nodiscard]] std::vector<PastStorage> reconcile(std::span<const scan::LivingStorage> found) const;
+
+ private:
+  enum class Event : std::uint8_t { kBegins, kEnds };
+  void block_begins(std::uint64_t address);
+  void block_ends(std::uint64_t address);
+  void storage_ends(const wire::StorageRecord& record);
+  [[nodiscard]] bool lived(const scan::LivingStorage& found) const;
+
+  std::unordered_map<std::uint64_t, Event> first_of_block_;    ///< by address
+  std::unordered_map<std::uint64_t, Event> first_of_storage_;  ///< the same
+  std::unordered_set<std::uint64_t> begun_;                    ///< blocks
+  std::vector<PastStorage> ended_;  ///< storages that lived before, on data of which no block had ended or begun yet
+};
+
+}  // namespace dcmt::recorder

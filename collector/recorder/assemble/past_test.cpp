@@ -1,0 +1,92 @@
+// What lived when the hooks came, from what a reading found and from what was recorded since.
+#include "collector/recorder/assemble/past.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace dcmt::recorder {
+namespace {
+
+using wire::RecordType;
+
+constexpr std::uint64_t kBytes = 100'000;
+
+class PastTest : public testing::Test {
+ protected:
+  void block(RecordType type, std::uint64_t data) {
+    const wire::BlockRecord record{{type, sizeof record / 8, 0, 0, 0}, data, kBytes, 0};
+    book_.see(record.header);
+  }
+  void storage(RecordType type, std::uint64_t address, std::uint64_t data) {
+    const wire::StorageRecord record{{type, sizeof record / 8, 0, 0, 0}, address, data, kBytes, 0};
+    book_.see(record.header);
+  }
+  void found(std::uint64_t address, std::uint64_t data, bool is_block = true) {
+    found_.push_back({address, data, kBytes, is_block});
+  }
+  /// Storages by their address, and their data.
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> past() const {
+    std::map<std::uint64_t, std::uint64_t> past;
+    for (const PastStorage& each : book_.reconcile(found_)) past[each.storage] = each.data;
+    return past;
+  }
+
+  using Past = std::map<std::uint64_t, std::uint64_t>;
+  PastBook book_;
+  std::vector<scan::LivingStorage> found_;
+};
+
+TEST_F(PastTest, WhatNothingHappenedToWasThere) {
+  found(1, 0x100);
+  EXPECT_EQ(past(), (Past{{1, 0x100}}));
+}
+
+TEST_F(PastTest, WhatBeganSinceWasNot) {
+  block(RecordType::kBlockAlloc, 0x100);
+  found(1, 0x100);
+  EXPECT_EQ(past(), Past{});
+}
+
+TEST_F(PastTest, WhatEndedWasThereWhetherItWasFoundOrNot) {
+  storage(RecordType::kStorageDeath, 1, 0x100);
+  block(RecordType::kBlockFree, 0x100);
+  storage(RecordType::kStorageRelease, 2, 0x200);
+  block(RecordType::kBlockFree, 0x200);
+  found(2, 0x200);
+  EXPECT_EQ(past(), (Past{{1, 0x100}, {2, 0x200}}));
+}
+
+TEST_F(PastTest, WhatEndedAfterItBeganWasNot) {
+  block(RecordType::kBlockAlloc, 0x100);
+  storage(RecordType::kStorageDeath, 1, 0x100);
+  block(RecordType::kBlockFree, 0x100);
+  EXPECT_EQ(past(), Past{});
+}
+
+TEST_F(PastTest, AnAddressThatIsUsedAgainIsTheOldStoragesAsItEnded) {
+  storage(RecordType::kStorageDeath, 1, 0x100);
+  block(RecordType::kBlockFree, 0x100);
+  block(RecordType::kBlockAlloc, 0x100);
+  found(7, 0x100);  // the reading has met the new one
+  EXPECT_EQ(past(), (Past{{1, 0x100}}));
+}
+
+TEST_F(PastTest, ABlockIsTheFirstStoragesOnly) {
+  found(1, 0x100);
+  found(2, 0x100);
+  std::size_t blocks = 0;
+  for (const PastStorage& each : book_.reconcile(found_)) blocks += each.is_block ? 1 : 0;
+  EXPECT_EQ(blocks, 1u);
+  EXPECT_EQ(past().size(), 2u);
+}
+
+TEST_F(PastTest, WhatIsNoBlockIsJudgedByItself) {
+  storage(RecordType::kStorageBirth, 1, 0x100);
+  found(1, 0x100, false);
+  found(2, 0x200, false);
+  EXPECT_EQ(past(), (Past{{2, 0x200}}));
+}
+
+}  // namespace
+}  // namespace dcmt::recorder
