@@ -63,13 +63,13 @@ class Training:
         return attached
 
     def hooked_words(self) -> int:
-        """Words of the program's memory, but for what lies in ours, that have an address in the torch provider."""
+        """Words of the program's memory, but for what lies in ours, that have an address in a provider."""
         ranges = []
         for line in pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines():
             fields = line.split(maxsplit=5)
             low, high = (int(each, 16) for each in fields[0].split("-"))
             ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else ""))
-        ours = [(low, high) for low, high, mode, path in ranges if path.endswith("libdcmt_torch.so") and "x" in mode]
+        ours = [(low, high) for low, high, mode, path in ranges if "/libdcmt_" in path and "agent" not in path and "x" in mode]
         count = 0
         with open(f"/proc/{self.pid}/mem", "rb") as memory:
             for low, high, mode, path in ranges:
@@ -372,3 +372,53 @@ def test_a_cycle_that_was_open_is_not_judged(tmp_path):
     first, second = recorded.releases(tmp_path / "trace")
     assert second["verdict"] == "never"
     assert first["verdict"] not in ("never", "late", "freed", "early"), first
+
+
+def figures(pid: int) -> dict[str, int]:
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return {
+        "threads": int(re.search(r"Threads:\s*(\d+)", status)[1]),
+        "resident KiB": int(re.search(r"VmRSS:\s*(\d+)", status)[1]),
+        "space KiB": int(re.search(r"VmSize:\s*(\d+)", status)[1]),
+        "descriptors": len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir())),
+        "mappings": len(pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()),
+    }
+
+
+CYCLES = int(os.environ.get("DCMT_ATTACH_CYCLES", "10"))
+
+
+def test_again_and_again(tmp_path):
+    steps = 30 * CYCLES
+    with training(tmp_path / "program", steps, 3, ATTACHED_KEEPS="0") as program:
+        (program.folder / "count").touch()
+        program.at(3)
+        program.go(3)
+        after = []
+        for cycle in range(CYCLES):
+            detail = ("lifetimes", "full")[cycle % 2]
+            attached = program.attach(tmp_path / f"trace{cycle}", "--detail", detail)
+            time.sleep(0.3)
+            started = time.monotonic()
+            assert recorded.tool("detach", program.pid).returncode == 0, attached.communicate()
+            assert time.monotonic() - started < 2
+            done(attached)
+            assert cycle % 5 != 0 or program.hooked_words() == 0
+            after.append(figures(program.pid))
+            (trace,) = recorded.traces(tmp_path / f"trace{cycle}")
+            assert recorded.meta(trace)["lost_deaths"] == 0
+            assert recorded.query(trace, "SELECT count(*) FROM loss") == [(0,)]
+        program.at("end")
+        # Once more at the end: all that is alive is from before.
+        attached = program.attach(tmp_path / "last")
+        until(lambda: "before" in str(recorded.query(*recorded.traces(tmp_path / "last"), NOTES)))
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+        assert_alive(*recorded.traces(tmp_path / "last"), counted(program), "lifetimes")
+        result = program.end()
+    assert result == untouched(tmp_path / "plain", steps)
+    for name in ("threads", "descriptors"):
+        assert len({each[name] for each in after}) == 1, after
+    settled = after[CYCLES // 3 :]
+    grown = {name: settled[-1][name] - settled[0][name] for name in ("resident KiB", "space KiB", "mappings")}
+    assert grown["resident KiB"] <= 4096 and grown["space KiB"] <= 8192 and grown["mappings"] <= 8, grown

@@ -24,6 +24,21 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
 constinit std::atomic<char*> g_next{nullptr};  ///< where the pool's unused part begins
 constinit char* g_end = nullptr;
 
+/// All that was ever mapped, to be emptied. What finds no place here cannot be.
+struct Region {
+  char* base;
+  std::size_t bytes;
+};
+constexpr std::uint32_t kRegions = 4096;
+constinit Region g_regions[kRegions] = {};
+constinit std::atomic<std::uint32_t> g_region_count{0};
+
+char* note_region(char* base, std::size_t bytes) noexcept {
+  const std::uint32_t index = g_region_count.fetch_add(1, std::memory_order_relaxed);
+  if (base != nullptr && index < kRegions) g_regions[index] = {base, bytes};
+  return base;
+}
+
 char* map(std::size_t bytes, int flags) noexcept {
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   if (base == MAP_FAILED) return nullptr;
@@ -45,12 +60,33 @@ char* map_huge(std::size_t bytes) noexcept {
   madvise(base, bytes, MADV_HUGEPAGE);
   // Populated now: a page met for the first time would be a page fault inside a hook.
   for (std::size_t at = 0; at < bytes; at += kPage) *static_cast<volatile char*>(base + at) = 0;
-  return base;
+  return note_region(base, bytes);
 }
 
 }  // namespace
 
+bool empty_arena() noexcept {
+  const std::uint32_t count = g_region_count.load(std::memory_order_acquire);
+  if (count > kRegions) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (madvise(g_regions[i].base, g_regions[i].bytes, MADV_DONTNEED) != 0) return false;
+  }
+  return true;
+}
+
+void populate_arena() noexcept {
+  const std::uint32_t count = g_region_count.load(std::memory_order_acquire);
+  // A kernel before 5.14 refuses, and the first hooks are slower.
+  for (std::uint32_t i = 0; i < count && i < kRegions; ++i) {
+    madvise(g_regions[i].base, g_regions[i].bytes, MADV_POPULATE_WRITE);
+  }
+}
+
 bool make_arena() noexcept {
+  if (g_end != nullptr) {
+    populate_arena();
+    return true;
+  }
   char* const pool = map_huge(kPool);
   if (pool == nullptr) return false;
   g_end = pool + kPool;
@@ -65,7 +101,7 @@ void* arena(std::size_t bytes) noexcept {
   while (static_cast<std::size_t>(g_end - next) >= bytes) {
     if (g_next.compare_exchange_weak(next, next + bytes, std::memory_order_relaxed)) return next;
   }
-  return map(bytes, MAP_POPULATE);
+  return note_region(map(bytes, MAP_POPULATE), bytes);
 }
 
 }  // namespace dcmt::agent

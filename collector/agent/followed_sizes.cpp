@@ -14,6 +14,11 @@ constinit std::atomic<std::uint32_t> g_version{0};  ///< of what was taken over
 
 }  // namespace
 
+void forget_followed_sizes() noexcept {
+  g_version.store(0, std::memory_order_relaxed);
+  for (auto& sizes : g_hot.followed_sizes) sizes.store(0, std::memory_order_relaxed);
+}
+
 bool follows_small_size(std::uint64_t bytes) noexcept {
   if (bytes == 0 || bytes >= static_cast<std::uint64_t>(kFollowedBytes)) return false;
   const std::size_t size_class = size_class_of(static_cast<std::int64_t>(bytes));

@@ -9,7 +9,8 @@ namespace dcmt::agent {
 /// Providers lie in `libraries`: torch-2.11/libdcmt_torch.so, python-3.12/libdcmt_python.so. One that was prepared for
 /// exactly this build of torch comes first: `prepared`/BUILD_ID/libdcmt_torch.so. `prepared` may be null or empty. A
 /// provider checks for itself whether it fits before it hooks anything (collector/torch/version_gate.h).
-/// `start_python` calls the Python provider's start; nullptr: the calling thread does.
+/// `start_python` calls the Python provider's start, in a program that runs already; nullptr: the calling thread does.
+/// There the one for CUDA is not loaded.
 void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)())) noexcept;
 
 /// True if an object of that name is in the process.

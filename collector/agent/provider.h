@@ -55,6 +55,8 @@ DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
 /// Follows what the recorder has asked for since the last call. Cheap if that is nothing.
 DCMT_AGENT_API void take_followed_sizes() noexcept;
+/// Nothing is followed any more.
+void forget_followed_sizes() noexcept;
 /// Tells the recorder where the sizes of small blocks are (trace/spool/small_sizes.h): tables that stay for ever.
 DCMT_AGENT_API void show_small_blocks(const void* cpu_blocks, const void* gpu_regions) noexcept;
 
@@ -66,6 +68,8 @@ DCMT_AGENT_API bool watch_range(const void* owner, std::uint64_t begin, std::uin
 DCMT_AGENT_API bool unwatch_range(const void* owner) noexcept;
 /// How many there are.
 DCMT_AGENT_API std::uint32_t watched_ranges() noexcept;
+/// None is watched any more.
+void forget_ranges() noexcept;
 /// Who owns the memory at an address, if it is watched.
 struct RangeLook {
   const void* owner;    ///< nullptr: nobody
@@ -130,9 +134,12 @@ struct PythonProvider {
 
   /// True once a function that gathers by making storages has been on a stack that was taken.
   bool (*births_by_functions)() noexcept;
+
+  /// The recording has ended, and the gate is closed: as TorchProvider::leave.
+  void (*leave)() noexcept;
 };
 
-/// Called once by the Python provider when it is loaded and its self-check passed. `provider` must live for ever.
+/// Called by the Python provider when a recording starts and its self-check passed; nullptr: there is none any more. `provider` must live for ever.
 DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noexcept;
 
 /// The registered Python provider, or nullptr.
@@ -171,9 +178,11 @@ struct TorchProvider {
   /// The recording has ended, and the gate is closed: puts back what was hooked, where it still is ours. Hooks that
   /// run go on to what they pass on to.
   void (*leave)() noexcept;
+  /// After that: what is known of the program is forgotten. `empty_tables` empties all memory of arena().
+  void (*forget)(void (*empty_tables)()) noexcept;
 };
 
-/// Called once by the torch provider when it is loaded and its self-check passed.
+/// Called by the torch provider when a recording starts and its self-check passed.
 DCMT_AGENT_API void register_torch_provider(const TorchProvider* provider) noexcept;
 
 /// The registered torch provider, or nullptr.

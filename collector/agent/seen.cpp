@@ -26,6 +26,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
 }  // namespace
 
 bool make_seen_table() noexcept {
+  if (g_slots != nullptr) return true;
   g_slots = static_cast<std::atomic<std::uint64_t>*>(arena(kSlots * sizeof(std::uint64_t)));
   return g_slots != nullptr;
 }

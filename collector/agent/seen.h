@@ -3,7 +3,7 @@
 
 namespace dcmt::agent {
 
-/// Makes the table. Called once before the gate opens.
+/// Makes the table, if there is none. Called before the gate opens.
 bool make_seen_table() noexcept;
 
 }  // namespace dcmt::agent

@@ -31,7 +31,8 @@ constinit const CudaProvider* g_cuda = nullptr;
 constinit bool g_refused = false;
 constinit char g_why_refused[sizeof(spool::Header::message)] = {};
 constinit const char* g_operators = nullptr;
-constinit bool g_had_session = false;
+constinit bool g_can_begin = true;
+constinit bool g_has_tables = false;
 
 /// Torch's compile workers import torch and never train; recording them would only cost.
 bool is_compile_worker() noexcept {
@@ -124,8 +125,35 @@ bool standby_begins_here() noexcept {
   return !g_started.exchange(true) && !is_compile_worker() && !another_agent_is_here();
 }
 
+namespace {
+
+void empty_tables() { g_can_begin = empty_arena() && g_can_begin; }
+
+/// The gate is closed. Everything is put back, and forgotten.
+void leave_all() noexcept {
+  constexpr timespec kMoment{0, 20'000'000};
+  const Inside inside;
+  drop_main_thread_work();
+  const TorchProvider* torch = torch_provider();
+  if (torch != nullptr) torch->leave();
+  if (g_python != nullptr) g_python->leave();
+  // Threads that were inside a hook finish their records. One that does not get there writes to memory that stays.
+  nanosleep(&kMoment, nullptr);
+  leave_spool();
+  g_python = nullptr;
+  forget_ranges();
+  forget_followed_sizes();
+  if (torch != nullptr) {
+    torch->forget(empty_tables);
+  } else if (g_has_tables) {
+    empty_tables();
+  }
+}
+
+}  // namespace
+
 const char* begin_session(const SessionOptions& options) noexcept {
-  if (g_had_session) return "the process was attached to before; this build attaches once";
+  if (!g_can_begin) return "what an earlier recording left cannot be taken away";
   if (gate_open()) return "the process is recorded already";
   if (!is_loaded("libtorch_cpu.so")) return "the process has not loaded torch yet; attach again when it has";
   if (const char* why = make_tables(); why != nullptr) return why;
@@ -137,7 +165,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   const SpoolOptions spool{nullptr, options.chunk_count, options.detail, integer(getenv("RANK"), -1),
                            integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
-  g_had_session = true;
+  g_has_tables = true;
   // Other threads run torch meanwhile. What they do is recorded once all hooks are in place: a block whose begin was
   // seen and whose end was not would look as if it were never freed.
   set_starting(true);
@@ -148,8 +176,8 @@ const char* begin_session(const SessionOptions& options) noexcept {
   }
   set_starting(false);
   if (g_refused) {
-    drop_main_thread_work();
-    leave_spool();
+    g_refused = false;
+    leave_all();
     return g_why_refused;
   }
   measure_clock();
@@ -162,7 +190,6 @@ void past_is_known() noexcept { g_hot.every_block.store(false, std::memory_order
 
 void end_session() noexcept {
   if (!gate_open()) return;
-  constexpr timespec kMoment{0, 20'000'000};
   {
     const Inside inside;
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
@@ -170,14 +197,7 @@ void end_session() noexcept {
   }
   spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));
   close_gate();
-  drop_main_thread_work();
-  {
-    const Inside inside;
-    if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->leave();
-  }
-  // Threads that were inside a hook finish their records. One that does not get there writes to memory that stays.
-  nanosleep(&kMoment, nullptr);
-  leave_spool();
+  leave_all();
 }
 
 const char* operators_path() noexcept { return g_operators; }

@@ -65,6 +65,11 @@ class Change {
 
 }  // namespace
 
+void forget_ranges() noexcept {
+  g_count.store(0, std::memory_order_relaxed);
+  if (g_version.load(std::memory_order_relaxed) % 2 != 0) g_version.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool watch_range(const void* owner, std::uint64_t begin, std::uint64_t bytes) noexcept {
   const Change change;
   const std::uint32_t count = g_count.load(kSee);

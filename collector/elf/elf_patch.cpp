@@ -276,10 +276,14 @@ bool patch_slot(void** table, std::size_t index, void* replacement) noexcept {
   return write_slot(table + index, replacement, around);
 }
 
+void look_at_all_again() noexcept {
+  seen_objects().clear();
+  g_loaded = 0;
+}
+
 std::size_t undo(void* replacement) noexcept {
   const NotCancelled not_cancelled;
-  seen_objects().clear();
-  g_loaded = 0;  // the next patch_imports() goes through all objects
+  look_at_all_again();
   return undo_slots(replacement);
 }
 

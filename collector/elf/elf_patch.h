@@ -30,6 +30,9 @@ struct Patched {
 /// after 1, 2, 4, ... ms, for about a second. Not thread-safe against itself; set-up and re-scans only.
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
+/// The next patch_imports() goes through all objects, also those that it has seen.
+void look_at_all_again() noexcept;
+
 /// A library that the process has loaded, nullptr if it has not.
 void* loaded_library(const char* name) noexcept;
 

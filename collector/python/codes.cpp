@@ -118,7 +118,32 @@ int line_of(const PyCodeObject* code, std::uint64_t id, std::int32_t offset) noe
 
 std::uint64_t code_epoch() noexcept { return g_epoch.load(std::memory_order_acquire); }
 
+namespace {
+
+void forget_codes() noexcept {
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    if (g_entries[i].address.load(std::memory_order_relaxed) == 0) continue;
+    g_entries[i].id.store(0, std::memory_order_relaxed);
+    g_entries[i].generation.fetch_add(1, std::memory_order_relaxed);
+  }
+  g_epoch.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace
+
+void unwatch_codes() noexcept {
+  destructor ours = on_code_death;
+  if (g_deallocate != nullptr) std::atomic_ref(PyCode_Type.tp_dealloc).compare_exchange_strong(ours, g_deallocate);
+}
+
 bool watch_codes() noexcept {
+  if (g_entries != nullptr) {
+    forget_codes();
+    // Another tool's destructor, put there meanwhile, may lead to ours: then that is called still.
+    destructor original = g_deallocate;
+    std::atomic_ref(PyCode_Type.tp_dealloc).compare_exchange_strong(original, on_code_death);
+    return true;
+  }
   void* const memory =
       mmap(nullptr, kEntries * sizeof(Entry), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;

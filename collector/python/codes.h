@@ -29,4 +29,8 @@ std::uint64_t code_epoch() noexcept;
 /// memory: identities then come from fingerprints and are never sure.
 bool watch_codes() noexcept;
 
+/// Does not any more, where nobody else has replaced the destructor since. What is known is forgotten by the next
+/// watch_codes(): code objects die unseen meanwhile.
+void unwatch_codes() noexcept;
+
 }  // namespace dcmt::python_provider

@@ -17,12 +17,14 @@ constinit PyMethodDef g_at_exit{"dc_memtrace_exit", at_exit, METH_NOARGS, nullpt
 }  // namespace
 
 void watch_exit() noexcept {
+  static constinit bool watched = false;
   PyThreadState* const thread = dcmt_py_thread();
-  if (thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) return;
+  if (watched || thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) return;
   // What is registered first is called last: by then the program's own handlers have run.
   PyObject* const atexit = PyImport_ImportModule("atexit");
   PyObject* const function = atexit != nullptr ? PyCFunction_New(&g_at_exit, nullptr) : nullptr;
   PyObject* const done = function != nullptr ? PyObject_CallMethod(atexit, "register", "O", function) : nullptr;
+  watched = done != nullptr;
   Py_XDECREF(done);
   Py_XDECREF(function);
   Py_XDECREF(atexit);

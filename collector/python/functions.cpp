@@ -121,6 +121,7 @@ void read_attributes(const Row& row, const dcmt_py_frame& frame, PyObject* tenso
 }  // namespace
 
 void load_functions() noexcept {
+  if (g_row_count != 0) return;  // read in an earlier recording
   const char* const path = agent::operators_path();
   const int file = path != nullptr ? open(path, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return;

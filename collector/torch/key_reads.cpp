@@ -51,7 +51,10 @@ void write_read_record(KeyIndex key, const void* storage, std::uint64_t bytes, c
 
 }  // namespace
 
+void forget_moved_tensors() noexcept { g_moved_count.store(0, std::memory_order_relaxed); }
+
 bool make_moved_tensors() noexcept {
+  if (g_moved != nullptr) return true;
   g_moved = static_cast<MovedTensor*>(agent::arena((1u << kMovedBits) * sizeof(MovedTensor)));
   return g_moved != nullptr;
 }

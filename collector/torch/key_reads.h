@@ -10,6 +10,8 @@ namespace dcmt::torch_provider {
 
 /// False without memory. Once, before all else.
 bool make_moved_tensors() noexcept;
+/// None is known any more. The caller has emptied the memory of arena().
+void forget_moved_tensors() noexcept;
 
 /// True while a released storage or a re-pointed tensor is still alive: operators' inputs must be looked at.
 bool reads_wanted() noexcept;

@@ -27,7 +27,10 @@ KeyIndex find_in(KeyIndex first, KeyIndex end, KeyName name) noexcept {
 
 }  // namespace
 
+void forget_keys() noexcept { g_keys.clear(); }
+
 bool make_key_table() noexcept {
+  if (g_chains != nullptr) return true;
   g_chains = static_cast<std::atomic<KeyIndex>*>(agent::arena(kChains * sizeof(std::atomic<KeyIndex>)));
   return g_chains != nullptr;
 }

@@ -44,6 +44,8 @@ struct KeySlot {
 
 /// False without memory. Once, before all else.
 bool make_key_table() noexcept;
+/// There are none any more. The caller has emptied the memory of arena().
+void forget_keys() noexcept;
 
 /// 0: there is no such key.
 KeyIndex find_key(KeyName name) noexcept;

@@ -85,7 +85,10 @@ std::uint64_t take_from_table(std::uint64_t address) noexcept {
 
 }  // namespace
 
+void forget_blocks() noexcept { g_recent_used.store(0, std::memory_order_relaxed); }
+
 bool make_block_table() noexcept {
+  if (g_buckets != nullptr) return true;
   g_buckets = static_cast<BlockBucket*>(agent::arena(sizeof(BlockBucket) << kBucketBits));
   g_recent = static_cast<RecentBlocks*>(agent::arena(sizeof(RecentBlocks) * kThreads));
   return g_buckets != nullptr && g_recent != nullptr;

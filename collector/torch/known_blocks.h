@@ -21,6 +21,8 @@ struct alignas(64) RecentBlocks {
 static_assert(sizeof(RecentBlocks) == 64);
 
 bool make_block_table() noexcept;
+/// None is known any more. The caller has emptied the memory of arena().
+void forget_blocks() noexcept;
 /// The table, as trace/spool/small_sizes.h describes it.
 const void* block_table() noexcept;
 

@@ -270,7 +270,9 @@ void on_construct_view(void* tensor, int kind, void* storage, std::uint64_t keys
 class Deeper {
  public:
   explicit Deeper(std::uint32_t& depth) noexcept : depth_(depth) { ++depth_; }
-  ~Deeper() { --depth_; }
+  ~Deeper() {
+    if (depth_ != 0) --depth_;  // else it is another recording's, and knows nothing of this call
+  }
   Deeper(const Deeper&) = delete;
   Deeper& operator=(const Deeper&) = delete;
 
@@ -568,6 +570,17 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
     *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
     return false;
   }
+  // A slot that another tool has changed since an earlier recording may lead back to our own hook.
+  const auto* const earlier = pointer(g_release_tensor);
+  if (earlier != nullptr && (tensor_table[layout::kTensorSlotRelease] != earlier ||
+                             tensor_table[layout::kTensorSlotDetach] != pointer(g_detach) ||
+                             tensor_table[layout::kTensorSlotDetachMove] != pointer(g_detach_move) ||
+                             tensor_table[layout::kTensorSlotCopyFrom] != pointer(g_copy_from) ||
+                             storage_table[layout::kStorageSlotDelete] != pointer(g_delete_storage) ||
+                             storage_table[layout::kStorageSlotRelease] != pointer(g_release_storage))) {
+    *why = "another tool has changed torch's virtual tables since it was recorded before";
+    return false;
+  }
   g_release_tensor = reinterpret_cast<OneObject>(tensor_table[layout::kTensorSlotRelease]);
   g_detach = reinterpret_cast<Detach>(tensor_table[layout::kTensorSlotDetach]);
   g_detach_move = reinterpret_cast<Detach>(tensor_table[layout::kTensorSlotDetachMove]);
@@ -594,6 +607,13 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
   if (patch_new_objects() == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;
+  }
+  if (!agent::gate_open()) {
+    // Other threads run: one that was binding a slot just then has written over ours.
+    constexpr timespec kUntilBound{0, 10'000'000};
+    nanosleep(&kUntilBound, nullptr);
+    elf::look_at_all_again();
+    patch_new_objects();
   }
   return true;
 }

@@ -38,6 +38,9 @@ class NumberedTable {
     return part < kParts && parts_[part].load(std::memory_order_acquire) != nullptr;
   }
 
+  /// Numbers begin at 1 again. The caller has emptied the memory of arena().
+  void clear() noexcept { last_.store(0, std::memory_order_release); }
+
  private:
   static constexpr std::uint32_t kInPart = 1024;
   static constexpr std::uint32_t kParts = 16'384;

@@ -367,7 +367,9 @@ BackwardSpan::~BackwardSpan() {
 }
 
 void start_operator_events() {
-  if (!keep_callback_lock_over_forks([] { at::removeCallback(at::addGlobalCallback(observe_operators())); })) {
+  static const bool kept =
+      keep_callback_lock_over_forks([] { at::removeCallback(at::addGlobalCallback(observe_operators())); });
+  if (!kept) {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }
@@ -377,6 +379,11 @@ void start_operator_events() {
   }
   g_may_observe.store(true, std::memory_order_release);
   switch_operator_events();
+}
+
+void forget_operator_events() noexcept {
+  for (auto& entry : g_ended_elsewhere) entry.store(nullptr, std::memory_order_relaxed);
+  g_ended_elsewhere_count.store(0, std::memory_order_relaxed);
 }
 
 void stop_operator_events() {

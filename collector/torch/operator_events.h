@@ -11,6 +11,8 @@ namespace dcmt::torch_provider {
 void start_operator_events();
 /// Takes them off, for as long as it is not started again. Waits for a thread that switches them, 100 ms at most.
 void stop_operator_events();
+/// Scopes that ended elsewhere are of an earlier recording.
+void forget_operator_events() noexcept;
 
 /// Puts the callbacks of all operators, and of their inputs, on or off as they are wanted now. Takes torch's lock of
 /// callbacks and allocates when something changes: call where an operator may.

@@ -54,9 +54,10 @@ struct WantedOperator {
   const c10::OperatorHandle handle;
   const OperatorRow* const row;
   OperatorCalls calls;
-  const char* const name;  ///< for identity only, as RecordFunction gives it
-  bool symbolic = false;   ///< an argument can be a symbolic integer
-  std::atomic<bool> gone{false};
+  const char* const name;           ///< for identity only, as RecordFunction gives it
+  bool symbolic = false;            ///< an argument can be a symbolic integer
+  std::atomic<bool> gone{false};    ///< no longer registered
+  std::atomic<bool> asleep{false};  ///< of an earlier recording, not wanted in this one
   std::atomic<State> state[kKeys] = {};
   // Of what is wrapped, where the hook stands:
   std::atomic<BoxedFunction* const*> place[kKeys] = {};
@@ -88,7 +89,7 @@ void each_operator(const Visit& visit) {
   const std::size_t count = g_operator_count.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     WantedOperator& wanted = *g_operators[i].load(std::memory_order_relaxed);
-    if (!wanted.gone.load(std::memory_order_acquire)) visit(wanted);
+    if (!wanted.gone.load(std::memory_order_acquire) && !wanted.asleep.load(std::memory_order_acquire)) visit(wanted);
   }
 }
 
@@ -204,6 +205,7 @@ class Listener final : public c10::OpRegistrationListener {
     if (row == nullptr && agent::full_detail() && !is_of_torch(name)) row = &unlisted_row();
     if (row == nullptr) return;
     const std::size_t count = g_operator_count.load(std::memory_order_relaxed);
+    if (wake(op, count)) return want();
     if (count == kMostOperators) {
       agent::diagnose(wire::DiagnosticCode::kNote,
                       "there are more operators than are wrapped: of the others no gather "
@@ -215,14 +217,33 @@ class Listener final : public c10::OpRegistrationListener {
     if (g_may_be_running) wanted->begun.store(2, std::memory_order_relaxed);
     g_operators[count].store(wanted, std::memory_order_relaxed);
     g_operator_count.store(count + 1, std::memory_order_release);
-    g_begun_since.store(0, std::memory_order_relaxed);
-    g_wanted.store(true, std::memory_order_relaxed);
-    switch_operator_events();
+    want();
   }
   void onOperatorDeregistered(const c10::OperatorHandle& op) override {
     each_operator([&](WantedOperator& wanted) {
       if (wanted.handle == op) wanted.gone.store(true, std::memory_order_release);
     });
+  }
+
+ private:
+  static void want() {
+    g_begun_since.store(0, std::memory_order_relaxed);
+    g_wanted.store(true, std::memory_order_relaxed);
+    switch_operator_events();
+  }
+  /// Whether it is known from an earlier recording.
+  static bool wake(const c10::OperatorHandle& op, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      WantedOperator& wanted = *g_operators[i].load(std::memory_order_relaxed);
+      if (!wanted.asleep.load(std::memory_order_relaxed) || wanted.gone.load(std::memory_order_relaxed) ||
+          !(wanted.handle == op)) {
+        continue;
+      }
+      if (g_may_be_running) wanted.begun.store(2, std::memory_order_relaxed);
+      wanted.asleep.store(false, std::memory_order_release);
+      return true;
+    }
+    return false;
   }
 };
 
@@ -245,7 +266,8 @@ bool has_lost_one() noexcept {
 }  // namespace
 
 void start_wrapping() {
-  table() = load_operator_table();
+  // Operators that are known refer to its rows: the first recording's table stays.
+  if (table().empty()) table() = load_operator_table();
   if (table().empty() && !agent::full_detail()) return;
   // The dispatcher tells of every operator that there is, at once. Until the gate opens, nobody counts calls.
   g_may_be_running = !agent::gate_open();
@@ -268,6 +290,7 @@ void stop_wrapping() {
       }
       wanted.state[i].store(State::kNotYet, std::memory_order_release);
     }
+    wanted.asleep.store(true, std::memory_order_release);
   });
 }
 

@@ -104,6 +104,13 @@ void leave() noexcept {
   remove_lifetime_hooks();
 }
 
+void forget(void (*empty_tables)()) noexcept {
+  empty_torch_threads(empty_tables);
+  forget_release_keys();
+  forget_small_blocks();
+  forget_operator_events();
+}
+
 const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gather,
                                         wait,
@@ -115,7 +122,8 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gpu_touch,
                                         write_small_sums,
                                         gpu_work_begins,
-                                        leave};
+                                        leave,
+                                        forget};
 
 void start() {
   if (const char* why = other_torch_version(); why != nullptr) {

@@ -117,6 +117,13 @@ void take_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
 
 }  // namespace
 
+void forget_release_keys() noexcept {
+  forget_keys();
+  forget_watched();
+  forget_moved_tensors();
+  g_keys_exist.store(false, std::memory_order_relaxed);
+}
+
 bool make_release_keys() noexcept {
   if (!make_key_table() || !make_storage_watch() || !make_moved_tensors()) return false;
   const char here[8] = {};

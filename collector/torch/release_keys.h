@@ -17,6 +17,8 @@ namespace dcmt::torch_provider {
 
 /// False without memory. Once, before all else.
 bool make_release_keys() noexcept;
+/// There are no keys any more. The caller has emptied the memory of arena().
+void forget_release_keys() noexcept;
 
 /// What a gather or wait gives: a tensor, or (`tensor` nullptr) a storage.
 struct Gathered {

@@ -139,6 +139,7 @@ bool contains(const SharingSet& set, const void* tensor) noexcept {
 }  // namespace
 
 bool make_sharing_table() noexcept {
+  if (g_first != nullptr) return true;
   g_first = static_cast<First*>(agent::arena(kBuckets * sizeof(First)));
   g_second = static_cast<Second*>(agent::arena(kBuckets * sizeof(Second)));
   return g_first != nullptr && g_second != nullptr;

@@ -104,6 +104,19 @@ std::int64_t forget(std::uint32_t device, std::uint64_t address) noexcept {
 
 }  // namespace
 
+void forget_small_blocks() noexcept {
+  forget_blocks();
+  for (Sum& sum : g_sums) {
+    sum.allocated.store(0, std::memory_order_relaxed);
+    sum.taken_out.store(0, std::memory_order_relaxed);
+    sum.high.store(0, std::memory_order_relaxed);
+    sum.told.store(0, std::memory_order_relaxed);
+    sum.added_to.store(false, std::memory_order_relaxed);
+    sum.busy.store(false, std::memory_order_relaxed);
+  }
+  g_devices.store(0, std::memory_order_relaxed);
+}
+
 bool is_small_but_followed(const void* storage) noexcept {
   std::uint64_t bytes = layout::bytes_of(storage);
   if (layout::is_on_gpu(storage))

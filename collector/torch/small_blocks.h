@@ -10,6 +10,9 @@
 
 namespace dcmt::torch_provider {
 
+/// All sums are 0, and no block is known. The caller has emptied the memory of arena().
+void forget_small_blocks() noexcept;
+
 /// Of a storage below kFollowedBytes: whether its size is among those that are followed nevertheless.
 bool is_small_but_followed(const void* storage) noexcept;
 

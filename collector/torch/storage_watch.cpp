@@ -222,7 +222,16 @@ bool leave(KeyIndex key) noexcept {
 
 }  // namespace
 
+void forget_watched() noexcept {
+  g_watched.clear();
+  g_watched_count.store(0, std::memory_order_relaxed);
+  g_released_alive.store(0, std::memory_order_relaxed);
+  g_next_number.store(0, std::memory_order_relaxed);
+  g_adding.store(0, std::memory_order_relaxed);
+}
+
 bool make_storage_watch() noexcept {
+  if (g_chains != nullptr) return true;
   g_chains = static_cast<std::atomic<std::uint32_t>*>(agent::arena(kChains * sizeof(std::atomic<std::uint32_t>)));
   g_watched_in =
       static_cast<std::atomic<std::uint16_t>*>(agent::arena((1u << kPartBits) * sizeof(std::atomic<std::uint16_t>)));

@@ -14,6 +14,8 @@ namespace dcmt::torch_provider {
 
 /// False without memory. Once, before all else.
 bool make_storage_watch() noexcept;
+/// None is watched any more. The caller has emptied the memory of arena().
+void forget_watched() noexcept;
 
 extern constinit std::atomic<std::int32_t> g_watched_count;  ///< written in storage_watch.cpp only
 bool is_among_watched(const void* storage) noexcept;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <iterator>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/known_blocks.h"
@@ -34,7 +35,23 @@ TorchThread* take_spare() noexcept {
   return nullptr;
 }
 
+void give_to_spare(TorchThread* thread) noexcept {
+  std::uint64_t spare = g_spare.load(std::memory_order_relaxed);
+  do {
+    __atomic_store_n(&thread->next_spare, uppermost(spare), __ATOMIC_RELAXED);
+  } while (!g_spare.compare_exchange_weak(spare, with_uppermost(spare, thread), std::memory_order_release));
+}
+
 }  // namespace
+
+void empty_torch_threads(void (*empty_tables)()) noexcept {
+  // The list of those to spare lies in them. What does not fit here is left behind.
+  static constinit TorchThread* spare[1024] = {};
+  std::size_t count = 0;
+  while (count < std::size(spare) && (spare[count] = take_spare()) != nullptr) ++count;
+  empty_tables();
+  while (count > 0) give_to_spare(spare[--count]);
+}
 
 TorchThread* take_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
@@ -54,10 +71,7 @@ void give_back_torch_thread() noexcept {
   slot = nullptr;
   if (thread == nullptr) return;
   give_back_recent_blocks(thread->recent_blocks);
-  std::uint64_t spare = g_spare.load(std::memory_order_relaxed);
-  do {
-    __atomic_store_n(&thread->next_spare, uppermost(spare), __ATOMIC_RELAXED);
-  } while (!g_spare.compare_exchange_weak(spare, with_uppermost(spare, thread), std::memory_order_release));
+  give_to_spare(thread);
 }
 
 std::uint64_t stack_here() noexcept {

@@ -90,6 +90,10 @@ inline TorchThread* torch_thread() noexcept {
   return thread != nullptr ? thread : take_torch_thread();
 }
 
+/// Has `empty_tables` empty the memory of arena(), in which all states lie: every thread's is as new, and where it was.
+/// A thread that was inside a call finds nothing of it.
+void empty_torch_threads(void (*empty_tables)()) noexcept;
+
 /// The calling thread ends: its state can serve another one.
 void give_back_torch_thread() noexcept;
 

@@ -8,6 +8,7 @@ parameters. FOLDER/count-N (by FOLDER/count) has what the program itself counts:
 import gc
 import hashlib
 import json
+import os
 import pathlib
 import sys
 import time
@@ -16,6 +17,7 @@ import torch
 
 folder = pathlib.Path(sys.argv[1])
 steps = int(sys.argv[2])
+KEEPS = os.environ.get("ATTACHED_KEEPS", "1") == "1"
 holds = {int(each) for each in sys.argv[3:]}
 
 
@@ -52,7 +54,8 @@ class Trainer:
         loss = self.model[4](hidden).square().mean()
         loss.backward()
         self.optimizer.step()
-        self.kept.append(hidden.detach())
+        if KEEPS:
+            self.kept.append(hidden.detach())
         self.losses.append(loss.item())
 
 
