@@ -20,6 +20,8 @@ import recorded
 PROGRAM = recorded.PROGRAMS / "attached_training.py"
 NOTES = "SELECT t.text FROM diagnostic d JOIN string t ON t.id = d.text"
 
+STANDBY = (recorded.TOOL, "run", "--standby", "--")
+
 
 def until(condition, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
@@ -31,11 +33,11 @@ def until(condition, seconds: float = 60) -> None:
 class Training:
     """The program in standby, stopped before each of `holds`."""
 
-    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, program: pathlib.Path = PROGRAM, **more: str) -> None:
+    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, program: pathlib.Path = PROGRAM, start=STANDBY, **more: str) -> None:
         folder.mkdir()
         self.folder = folder
         self.process = subprocess.Popen(
-            [recorded.TOOL, "run", "--standby", "--", sys.executable, program, folder, str(steps), *map(str, holds)],
+            [*start, sys.executable, program, folder, str(steps), *map(str, holds)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(**more),
         )  # fmt: skip
         self.pid = self.process.pid
@@ -255,7 +257,7 @@ def test_forked_children_close_the_socket(tmp_path):
     )
     parent = subprocess.Popen([recorded.TOOL, "run", "--standby", "--", sys.executable, script, tmp_path], env=recorded.environment())
     try:
-        until(lambda: (tmp_path / "child").exists() and (tmp_path / "parent").exists())
+        until(lambda: all((tmp_path / each).exists() and (tmp_path / each).read_text() for each in ("child", "parent")))
         child = int((tmp_path / "child").read_text())
         links = [os.readlink(each) for each in pathlib.Path(f"/proc/{child}/fd").iterdir()]
         assert not [each for each in links if each.startswith("socket:")]
@@ -270,6 +272,12 @@ def test_forked_children_close_the_socket(tmp_path):
 def counted(program: Training) -> dict[int, int]:
     """What the program itself found alive, as address and bytes."""
     return {address: bytes for address, bytes in json.loads((program.folder / "counted").read_text())}
+
+
+def by_import() -> dict:
+    """How a program is started that puts itself in standby."""
+    path = os.pathsep.join([str(recorded.TOOL.parent), recorded.environment()["PATH"]])
+    return {"start": (), "ATTACHED_IMPORTS": "1", "PATH": path}
 
 
 def assert_alive(trace: pathlib.Path, own: dict[int, int], detail: str) -> None:
@@ -422,3 +430,63 @@ def test_again_and_again(tmp_path):
     settled = after[CYCLES // 3 :]
     grown = {name: settled[-1][name] - settled[0][name] for name in ("resident KiB", "space KiB", "mappings")}
     assert grown["resident KiB"] <= 4096 and grown["space KiB"] <= 8192 and grown["mappings"] <= 8, grown
+
+
+IMPORTING = """
+import pathlib, sys, time
+
+import torch
+
+folder = pathlib.Path(sys.argv[1])
+(folder / "imported").touch()
+for _ in range(100):
+    torch.zeros(100_000)
+(folder / "at-end").touch()
+while not (folder / "end").exists():
+    time.sleep(0.002)
+print("{}")
+"""
+
+
+def test_while_torch_is_imported(tmp_path):
+    script = tmp_path / "importing.py"
+    script.write_text(IMPORTING)
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(mode=0o700)
+    with training(tmp_path / "program", 0, program=script, XDG_RUNTIME_DIR=str(runtime)) as program:
+        # From the first moment that there is somebody to ask.
+        until(lambda: list(runtime.glob("dc-memtrace/*")))
+        assert not (program.folder / "imported").exists()
+        attached = program.attach(tmp_path / "trace")
+        assert (program.folder / "imported").exists()
+        program.at("end")
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+        program.end()
+
+
+def test_a_program_that_puts_itself_in_standby(tmp_path):
+    library = recorded.BUILD / "lib" / "tests" / "libdcmt_late_extension.so"
+    with training(tmp_path / "program", 8, 3, ATTACHED_LOADS=str(library), **by_import()) as program:
+        (program.folder / "count").touch()
+        program.at(3)
+        assert "LD_PRELOAD" not in os.environ
+        attached = program.attach(tmp_path / "trace")
+        until(lambda: "before" in str(recorded.query(*recorded.traces(tmp_path / "trace"), NOTES)))
+        program.go(3)
+        program.at("end")
+        assert recorded.tool("detach", program.pid).returncode == 0
+        done(attached)
+        assert program.hooked_words() == 0
+        program.end()
+    (trace,) = recorded.traces(tmp_path / "trace")
+    assert_alive(trace, counted(program), "lifetimes")
+    # Of what was loaded after the attach: every begin has its end.
+    ended = "SELECT count(*), count(to_seq) FROM block WHERE bytes = 777216 AND id > (SELECT value FROM meta WHERE key = 'first_seq')"
+    assert recorded.query(trace, ended) == [(30, 30)]
+
+
+def test_no_dc_memtrace_to_be_found(tmp_path):
+    result = recorded.python("-W", "always", "-c", "import dc_memtrace.standby", env=recorded.environment(PATH="/usr/bin"))
+    assert result.returncode == 0
+    assert "neither installed with this Python nor on PATH" in result.stderr

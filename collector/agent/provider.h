@@ -44,6 +44,14 @@ DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 /// True once after something was loaded: for every thread that has called dlopen(), and for one of all others.
 DCMT_AGENT_API bool take_objects_changed() noexcept;
 
+/// The functions that stand for dlopen and dlsym in this process (collector/inject/trampolines.S), where they do not
+/// come before the C library's own: a program that loads the agent itself has them nowhere. nullptr where they do.
+struct LoaderFunctions {
+  void* open;
+  void* symbol;
+};
+DCMT_AGENT_API LoaderFunctions loader_functions_to_import() noexcept;
+
 /// For who took it and is not done.
 DCMT_AGENT_API void note_objects_changed() noexcept;
 

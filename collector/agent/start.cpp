@@ -14,6 +14,7 @@
 #include "collector/agent/asked_readings.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
+#include "collector/agent/import_state.h"
 #include "collector/agent/load_providers.h"
 #include "collector/agent/main_thread.h"
 #include "collector/agent/provider.h"
@@ -156,6 +157,12 @@ const char* begin_session(const SessionOptions& options) noexcept {
   if (!g_can_begin) return "what an earlier recording left cannot be taken away";
   if (gate_open()) return "the process is recorded already";
   if (!is_loaded("libtorch_cpu.so")) return "the process has not loaded torch yet; attach again when it has";
+  for (int i = 0; torch_is_being_imported(); ++i) {
+    constexpr timespec kPause{0, 50'000'000};
+    constexpr int kMostPauses = 1000;
+    if (i == kMostPauses) return "the process is still importing torch; attach again when it has";
+    nanosleep(&kPause, nullptr);
+  }
   if (const char* why = make_tables(); why != nullptr) return why;
   g_hot.detail = options.detail;
   g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);

@@ -43,6 +43,10 @@ __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char*
   begin_if_torch_is_here();
 }
 
+/// The agent's own: nobody's comes before them inside of it.
+__attribute__((visibility("hidden"))) void* dcmt_own_dlopen() { return reinterpret_cast<void*>(&dlopen); }
+__attribute__((visibility("hidden"))) void* dcmt_own_dlsym() { return reinterpret_cast<void*>(&dlsym); }
+
 using StartMain = int (*)(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
 
 /// Programs linked with libtorch: all libraries are initialised when the C runtime is entered, main is not.
@@ -57,3 +61,14 @@ __attribute__((visibility("default"))) int __libc_start_main(int (*main)(int, ch
 }
 
 }  // extern "C"
+
+namespace dcmt::agent {
+
+LoaderFunctions loader_functions_to_import() noexcept {
+  if (dcmt_real_dlsym == nullptr) dcmt_resolve_real_functions();
+  const auto find = reinterpret_cast<void* (*)(void*, const char*)>(dcmt_real_dlsym);
+  if (find == nullptr || find(RTLD_DEFAULT, "dlopen") == dcmt_own_dlopen()) return {nullptr, nullptr};
+  return {dcmt_own_dlopen(), dcmt_own_dlsym()};
+}
+
+}  // namespace dcmt::agent

@@ -516,6 +516,16 @@ const ImportPatch kCudaImports[] = {
     {kSetCuda, pointer(on_set_cuda), nullptr},
 };
 
+/// Where the agent was not preloaded, what programs load is seen by their own imports.
+std::span<const ImportPatch> loader_imports() {
+  static ImportPatch imports[2];
+  static const agent::LoaderFunctions functions = agent::loader_functions_to_import();
+  if (functions.open == nullptr) return {};
+  imports[0] = {"dlopen", functions.open, nullptr};
+  imports[1] = {"dlsym", functions.symbol, nullptr};
+  return imports;
+}
+
 /// libtorch_cuda once CUDA's hooks have what they pass on to, else nullptr. A program can load torch's CUDA libraries
 /// later than the others.
 void* cuda_library() {
@@ -634,10 +644,11 @@ std::size_t patch_new_objects() noexcept {
     end_patching();
     return 0;
   }
-  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), user_scope_imports(), {}, {}};
+  std::span<const ImportPatch> groups[] = {kImports, allocator_imports(), user_scope_imports(), loader_imports(), {},
+                                           {}};
   if (void* cuda = cuda_library(); cuda != nullptr) {
-    groups[3] = kCudaImports;
-    groups[4] = block_owner_imports(cuda);
+    groups[4] = kCudaImports;
+    groups[5] = block_owner_imports(cuda);
     follow_pinned_blocks();
   }
   const elf::Patched patched = elf::patch_imports(groups);

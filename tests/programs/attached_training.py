@@ -2,7 +2,9 @@
 
 Before each step of HOLDS it waits until FOLDER/go-N exists, and has made FOLDER/at-N by then. It keeps an activation of
 each step in a list (`Trainer.kept`). Before it ends it waits for FOLDER/end, and prints losses and a digest of the
-parameters. FOLDER/count-N (by FOLDER/count) has what the program itself counts: the live storages, as address and bytes.
+parameters. If there is FOLDER/count, FOLDER/counted gets what the program itself finds alive then: storages, as address and bytes.
+ATTACHED_KEEPS=0: it keeps nothing. ATTACHED_IMPORTS: it puts itself in standby. ATTACHED_LOADS: an extension that it loads
+after step 4.
 """
 
 import gc
@@ -14,6 +16,9 @@ import sys
 import time
 
 import torch
+
+if "ATTACHED_IMPORTS" in os.environ:
+    import dc_memtrace.standby  # noqa: F401
 
 folder = pathlib.Path(sys.argv[1])
 steps = int(sys.argv[2])
@@ -66,6 +71,10 @@ def main() -> None:
             (folder / f"at-{number}").touch()
             wait_for(f"go-{number}")
         trainer.step()
+        if "ATTACHED_LOADS" in os.environ and number == 4:
+            torch.ops.load_library(os.environ["ATTACHED_LOADS"])
+            for _ in range(10):
+                torch.ops.late.make(777216)
     gc.collect()
     if (folder / "count").exists():
         (folder / "counted").write_text(json.dumps(sorted(storages().items())))
