@@ -65,6 +65,19 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
   const OwnUse own_use(data, rounds, sites);
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
+    for (const Living& living : site.after) {
+      const HeldBy by = usual.of(living.position);
+      const std::optional<Sequence> needed_until = own_use.until(living);
+      if (!needed_until) continue;
+      for (const ContainerId id : by.containers) {
+        groups[std::string(data.text(data.owners.container(id)->path))].growth.after.push_back(
+            {.storage = living.storage->id,
+             .bytes = living.bytes,
+             .needed_until = *needed_until,
+             .frees = !by.otherwise,
+             .alone = !by.otherwise && by.containers.size() == 1});
+      }
+    }
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
       HeldBy by = latest.had_it(living) ? HeldBy() : held_by(data, living.storage->id);

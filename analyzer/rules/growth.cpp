@@ -50,11 +50,13 @@ void HeldStorages::move_to(Growth& growth) {
 
 std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
   std::vector<Gap> gaps;
-  for (const GrowingStorage& each : growth.storages) {
-    if (!each.frees) continue;
-    for (const Block* block : data.blocks_by_storage.of(each.storage)) {
-      const bool goes_on = !block->span.ended() || each.needed_until < block->span.to_seq;
-      if (goes_on) gaps.push_back({block, std::max(each.needed_until, block->span.from_seq), {}, each.small});
+  for (const auto* storages : {&growth.storages, &growth.after}) {
+    for (const GrowingStorage& each : *storages) {
+      if (!each.frees) continue;
+      for (const Block* block : data.blocks_by_storage.of(each.storage)) {
+        const bool goes_on = !block->span.ended() || each.needed_until < block->span.to_seq;
+        if (goes_on) gaps.push_back({block, std::max(each.needed_until, block->span.from_seq), {}, each.small});
+      }
     }
   }
   return gaps;

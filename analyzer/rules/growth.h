@@ -38,7 +38,9 @@ struct Growth {
   Bytes alone;              ///< of its storages, those that go when it alone lets go
   std::int64_t seen = 0;    ///< storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order in which they were made
-  std::vector<GrowingSite> sites;        ///< most bytes first
+  /// What was made in the same way after the last round: no part of the sums, but a peak there has it.
+  std::vector<GrowingStorage> after;
+  std::vector<GrowingSite> sites;  ///< most bytes first
 };
 
 /// The storages of one holder, and where they were made.

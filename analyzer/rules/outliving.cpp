@@ -1,6 +1,7 @@
 #include "analyzer/rules/outliving.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/storages/live_set.h"
@@ -42,6 +43,43 @@ class FollowedSince {
   std::map<std::size_t, std::size_t> small_;  ///< by class of sizes
 };
 
+/// Beyond these, the storages of a place in one round are not told apart.
+constexpr std::size_t kMostParts = 64;
+
+/// Which of the storages that a place makes in a round and that outlive it comes now.
+class Counter {
+ public:
+  std::size_t next(StackId stack, std::size_t round) {
+    auto& [of_round, count] = made_[stack];
+    if (of_round != round) count = 0;
+    of_round = round;
+    return std::min(count++, kMostParts - 1);
+  }
+
+ private:
+  std::unordered_map<StackId, std::pair<std::size_t, std::size_t>> made_;  ///< the latest round, how many
+};
+
+void merge(const OutlivingSite& part, OutlivingSite& site) {
+  site.living.insert(site.living.end(), part.living.begin(), part.living.end());
+  site.made += part.made;
+  site.gone += part.gone;
+  for (std::size_t third = 0; third < site.added.size(); ++third) site.added[third] += part.added[third];
+  site.adding.insert(part.adding.begin(), part.adding.end());
+}
+
+/// The whole, if it grows, else those parts that do: of what a graph had saved, a list may keep the first half.
+OutlivingSite growing_of(const std::map<std::size_t, OutlivingSite>& parts) {
+  OutlivingSite whole, growing;
+  for (const auto& [number, part] : parts) {
+    merge(part, whole);
+    if (part.grows()) merge(part, growing);
+  }
+  OutlivingSite& result = whole.grows() ? whole : growing;
+  std::ranges::sort(result.living, {}, [](const Living& each) { return each.storage->span.from_seq; });
+  return std::move(result);
+}
+
 void number(std::vector<Living>& living) {
   for (auto from = living.begin(); from != living.end();) {
     const auto to = std::find_if(from, living.end(), [&](const Living& each) { return each.round != from->round; });
@@ -52,7 +90,25 @@ void number(std::vector<Living>& living) {
   }
 }
 
+/// What a program makes at these places once its last round has ended, an evaluation for example.
+void add_after(const TraceData& data, const Rounds& rounds, std::map<StackId, OutlivingSite>& sites) {
+  const Sequence last = rounds.end(rounds.size() - 1);
+  const Sequence end = last_birth(data);
+  for (const Storage& storage : data.storages) {
+    if (storage.span.from_seq <= last || !storage.span.covers(end) || is_gathered(data, storage.id)) continue;
+    const auto site = sites.find(storage.birth.stack);
+    if (site != sites.end()) site->second.after.push_back({&storage, rounds.size(), storage.bytes, {}});
+  }
+  for (auto& [stack, site] : sites) number(site.after);
+}
+
 }  // namespace
+
+Sequence last_birth(const TraceData& data) {
+  Sequence last;
+  for (const Storage& storage : data.storages) last = std::max(last, storage.span.from_seq);
+  return last;
+}
 
 bool OutlivingSite::grows() const {
   const double kept = added[0] + added[1] + added[2];
@@ -71,13 +127,14 @@ std::vector<Series> series_of(const OutlivingSite& site) {
 std::map<StackId, OutlivingSite> growing_sites(const TraceData& data, const Rounds& rounds) {
   const Sequence last = rounds.end(rounds.size() - 1);
   const FollowedSince followed(data, rounds);
-  std::map<StackId, OutlivingSite> sites;
+  std::map<StackId, std::map<std::size_t, OutlivingSite>> parts;
+  Counter counter;
   for (const Storage& storage : data.storages) {
     const std::size_t round = rounds.at(storage.span.from_seq);
     if (round >= rounds.size() || storage.bytes.value == 0) continue;
     if (storage.span.ended() && storage.span.to_seq <= rounds.end(round)) continue;
     if (is_gathered(data, storage.id)) continue;
-    OutlivingSite& site = sites[storage.birth.stack];
+    OutlivingSite& site = parts[storage.birth.stack][counter.next(storage.birth.stack, round)];
     const auto bytes = static_cast<double>(storage.bytes.value);
     const std::size_t since = followed.round_of(storage.bytes);
     const bool counts = round > since && rounds.steps_after(since) >= kFewestRounds - 1;
@@ -93,8 +150,14 @@ std::map<StackId, OutlivingSite> growing_sites(const TraceData& data, const Roun
     site.added[rounds.third(round, since)] += bytes;
     site.adding.insert(round);
   }
-  std::erase_if(sites, [](const auto& each) { return !each.second.grows(); });
-  for (auto& [stack, site] : sites) number(site.living);
+  std::map<StackId, OutlivingSite> sites;
+  for (const auto& [stack, of_stack] : parts) {
+    OutlivingSite site = growing_of(of_stack);
+    if (!site.grows()) continue;
+    number(site.living);
+    sites.emplace(stack, std::move(site));
+  }
+  add_after(data, rounds, sites);
   return sites;
 }
 

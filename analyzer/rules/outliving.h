@@ -31,6 +31,7 @@ struct Living {
 /// Storages of one place in the program.
 struct OutlivingSite {
   std::vector<Living> living;     ///< in the order in which they were made
+  std::vector<Living> after;      ///< made after the last round, and alive at the last birth of a storage
   double made = 0, gone = 0;      ///< bytes, after the round from which on they are followed
   std::array<double, 3> added{};  ///< bytes, by thirds of the run
   std::set<std::size_t> adding;   ///< rounds
@@ -46,6 +47,9 @@ using Series = std::vector<const Living*>;
 inline constexpr std::size_t kFewestAdding = 3;
 /// Rounds that a run must have.
 inline constexpr std::int64_t kFewestRounds = 6;
+
+/// Of a storage: what is alive then goes with the program.
+[[nodiscard]] Sequence last_birth(const TraceData& data);
 
 /// The places that make more and more of them. Storages of gathered parameters are left out: the rules of releases
 /// judge them.

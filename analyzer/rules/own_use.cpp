@@ -48,7 +48,8 @@ class ReadingsBetween {
     }
     for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
       const Scan* scan = data_.owners.scan(each.scan);
-      if (scan != nullptr) found(*scan, data_.text(data_.owners.container(each.container)->path));
+      if (scan == nullptr || leads_to_what_keeps(living.storage->id, each.scan)) continue;
+      found(*scan, data_.text(data_.owners.container(each.container)->path));
     }
     evidence.let_go |= std::ranges::any_of(kept, [&](ScanId scan) { return !used.contains(scan); });
   }
@@ -59,6 +60,18 @@ class ReadingsBetween {
       const std::string_view container = data_.text(data_.owners.container(id)->path);
       return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
     });
+  }
+
+  /// Whether a container that this reading found leads through what keeps it, which was no container yet, with one
+  /// entry: the modules of a model whose hook has the list.
+  [[nodiscard]] bool leads_to_what_keeps(StorageId storage, ScanId scan) const {
+    const auto paths = data_.owners.paths_to(storage);
+    const bool is_kept = std::ranges::any_of(paths, [&](const OwnerPath& path) {
+      return path.scan <= scan && scan <= path.last_scan && is_what_keeps(data_.text(path.path));
+    });
+    return is_kept && std::ranges::none_of(data_.owners.where_found(storage), [&](const FoundIn& each) {
+             return each.scan == scan && std::ranges::find(keeping_, each.container) != keeping_.end();
+           });
   }
 
   const TraceData& data_;
@@ -79,7 +92,7 @@ struct OwnUse::Uses {
 };
 
 OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
-    : data_(data), rounds_(rounds) {
+    : data_(data), rounds_(rounds), not_kept_(data, rounds, sites) {
   std::map<std::string, Uses> of_variables;
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
@@ -92,7 +105,9 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
         of_variables[variable].series.push_back(series);
         of_variables[variable].until_made |= is_value;
       }
-      const bool is_open = evidence.variables.empty() && !evidence.let_go;
+      const bool has_others =
+          std::ranges::all_of(series, [this](const Living* each) { return not_kept_.until(*each).has_value(); });
+      const bool is_open = evidence.variables.empty() && !evidence.let_go && !has_others;
       if (is_open && only_some_rounds_make(series)) of_site.series.push_back(series);
     }
     add(of_site);
@@ -131,7 +146,11 @@ void OwnUse::add(const Uses& uses) {
 
 std::optional<Sequence> OwnUse::until(const Living& living) const {
   const auto found = until_.find(living.storage->id);
-  return found != until_.end() ? found->second : rounds_.end(living.round);
+  if (found != until_.end()) return found->second;
+  const std::optional<Sequence> as_others = not_kept_.until(living);
+  if (living.round >= rounds_.size()) return as_others;
+  const Sequence end = rounds_.end(living.round);
+  return std::min(end, as_others.value_or(end));
 }
 
 }  // namespace dcmt::analyzer

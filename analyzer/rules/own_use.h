@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/rules/not_kept.h"
 #include "analyzer/rules/outliving.h"
 
 namespace dcmt::analyzer {
@@ -26,6 +27,7 @@ class OwnUse {
 
   const TraceData& data_;
   const Rounds& rounds_;
+  const NotKept not_kept_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< of those that it has longer than for their round
 };
 

@@ -4,8 +4,11 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "analyzer/rules/not_kept.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {
@@ -102,6 +105,119 @@ TEST(OwnUse, OfWhatSomeRoundsMakeItIsAssumedToLastUntilTheNext) {
   ASSERT_EQ(until.size(), 4u);
   EXPECT_EQ(until[1], Sequence(made_in(data, 9).value - 1)) << "the block comes before the storage";
   EXPECT_EQ(until[3], std::nullopt);
+}
+
+TEST(OwnUse, IsAsLongAsThatOfOthersThatThePlaceMakesAndNothingKeeps) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "forward", 7}};
+  for (int step = 0; step < 13; ++step) {
+    for (const int size : {100, 200}) {
+      const bool is_alone = size == 200;
+      for (int layer = 0; layer < (is_alone ? 1 : 3); ++layer) {
+        const Handle out = trace.allocate(size);
+        trace.drop(trace.allocate(9));
+        if (layer != 0) trace.drop(out);
+      }
+    }
+    trace.step(step);
+  }
+  const TraceData data = trace.load();
+  const Rounds rounds(data);
+  const auto sites = growing_sites(data, rounds);
+  ASSERT_EQ(sites.size(), 1u);
+  const OwnUse own_use(data, rounds, sites);
+  for (const Living& living : sites.begin()->second.living) {
+    if (living.round == 0) continue;
+    const std::optional<Sequence> until = own_use.until(living);
+    ASSERT_TRUE(until);
+    if (living.bytes == Bytes(200)) {
+      EXPECT_EQ(until, rounds.end(living.round)) << "there is no other one";
+    } else {
+      EXPECT_GT(*until, living.storage->span.from_seq);
+      EXPECT_LT(until->value, living.storage->span.from_seq.value + 20) << "the next operator's output ends it";
+    }
+  }
+}
+
+TEST(OwnUse, AContainerOnTheWayToAListOfOneIsNoOtherUse) {
+  const auto until_with = [](const HeldOf& first) {
+    TraceData data;
+    const auto until = uses(
+        3,
+        [&](TestTrace& trace, Handle latest) {
+          trace.begin_reading();
+          trace.held(latest, first);
+          trace.drop(trace.allocate(9));
+          trace.begin_reading();
+          trace.held(latest, kKept);
+          trace.drop(trace.allocate(9));
+        },
+        data);
+    return until.at(0) == Rounds(data).end(3);
+  };
+  const HeldOf through_the_model{.containers = {"main: model._modules"}, .path = "main: losses[0]"};
+  EXPECT_TRUE(until_with(through_the_model)) << "the list had one entry then";
+  const HeldOf in_the_model{.containers = {"main: model._modules"}, .path = "main: model._modules['0'].out"};
+  EXPECT_FALSE(until_with(in_the_model));
+}
+
+TEST(NotKept, NeighboursOfALayerWithAHookHaveItsPlace) {
+  TestTrace trace;
+  const testing::StackOf own = {{"train.py", "forward", 7}, {"train.py", "main", 20}};
+  const std::string torch = "/usr/lib/python3.11/site-packages/torch/nn/modules/";
+  const auto stack = [&](const std::vector<std::pair<const char*, int>>& library) {
+    testing::StackOf frames;
+    for (const auto& [name, line] : library) frames.push_back({torch + name, "call", line});
+    frames.insert(frames.end(), own.begin(), own.end());
+    return frames;
+  };
+  for (int step = 0; step < 13; ++step) {
+    trace.stack = stack({{"linear.py", 134}, {"module.py", 90}, {"module.py", 80}});
+    trace.allocate(100);
+    trace.stack = stack({{"linear.py", 134}, {"module.py", 70}});
+    for (int layer = 0; layer < 2; ++layer) trace.drop(trace.allocate(100));
+    trace.stack = stack({{"activation.py", 30}, {"module.py", 70}});
+    for (int layer = 0; layer < 2; ++layer) trace.drop(trace.allocate(200));
+    trace.step(step);
+  }
+  const TraceData data = trace.load();
+  const Rounds rounds(data);
+  const auto sites = growing_sites(data, rounds);
+  ASSERT_EQ(sites.size(), 1u);
+  const NotKept not_kept(data, rounds, sites);
+  for (Living living : sites.begin()->second.living) {
+    ASSERT_TRUE(not_kept.until(living));
+    EXPECT_LT(*not_kept.until(living), rounds.end(living.round));
+    living.round = 20;
+    EXPECT_FALSE(not_kept.until(living)) << "a round that has none";
+  }
+}
+
+/// A program that evaluates every third step: of four outputs, a list keeps the first two and a variable all until the
+/// next evaluation. It evaluates once more after its last step.
+TEST(GrowingSites, AListMayKeepSomeOfWhatAPlaceMakes) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "forward", 7}};
+  std::vector<Handle> latest;
+  const auto evaluate = [&] {
+    std::vector<Handle> made;
+    for (int i = 0; i < 4; ++i) made.push_back(trace.allocate(100));
+    for (const Handle each : latest) trace.drop(each);
+    latest = {made[2], made[3]};
+  };
+  for (int step = 0; step < 18; ++step) {
+    if (step % 3 == 2) evaluate();
+    trace.step(step);
+  }
+  evaluate();
+  const TraceData data = trace.load();
+  const Rounds rounds(data);
+  const auto sites = growing_sites(data, rounds);
+  ASSERT_EQ(sites.size(), 1u);
+  const OutlivingSite& site = sites.begin()->second;
+  EXPECT_EQ(site.living.size(), 2u * 6u);
+  EXPECT_EQ(site.after.size(), 4u);
+  for (const Living& living : site.living) EXPECT_EQ(living.position.of, 2u);
 }
 
 }  // namespace
