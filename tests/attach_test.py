@@ -490,3 +490,28 @@ def test_no_dc_memtrace_to_be_found(tmp_path):
     result = recorded.python("-W", "always", "-c", "import dc_memtrace.standby", env=recorded.environment(PATH="/usr/bin"))
     assert result.returncode == 0
     assert "neither installed with this Python nor on PATH" in result.stderr
+
+
+BUSY = """
+import torch
+torch.set_num_threads(1)
+layer = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+print("runs", flush=True)
+while True:
+    layer(torch.ones(8, 64)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_busy_program_is_no_forked_child(tmp_path):
+    """It makes tensors between the first hook and the beginning of the recording."""
+    process = subprocess.Popen([*STANDBY, sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True, env=recorded.environment())
+    try:
+        assert process.stdout.readline() == "runs\n"
+        attached = recorded.tool("attach", process.pid, "-o", tmp_path / "out", "--steps", "3", "-q")
+        assert attached.returncode == 0, attached.stderr
+        notes = [text for (text,) in recorded.query(recorded.traces(tmp_path / "out")[0], NOTES)]
+        assert not [text for text in notes if "forked" in text]
+    finally:
+        process.kill()

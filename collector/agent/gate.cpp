@@ -12,6 +12,8 @@ constinit HotPage g_hot = {};
 bool make_gate() noexcept {
   // Zeros come with no file: the kernel takes the page for memory of the process's own.
   g_made = madvise(&g_hot, sizeof g_hot, MADV_WIPEONFORK) == 0;
+  // Who attaches puts hooks into a program that runs: until the gate opens, they are not those of a forked child.
+  if (g_made) close_gate();
   return g_made;
 }
 

@@ -13,7 +13,7 @@
 namespace dcmt::agent {
 
 enum class GateState : std::uint32_t {
-  kWiped = 0,  ///< not opened yet, or a forked child
+  kWiped = 0,  ///< a forked child, or no gate has been made yet
   kOpen = 1,
   kClosed = 2,
 };
