@@ -108,6 +108,13 @@ class NamedRoots {
   std::vector<NamedRoot> roots_;
 };
 
+std::vector<NamedRoot> read_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
+                                  OwnModules* own) {
+  NamedRoots roots(memory, types, text, own);
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { roots.add_interpreter(interpreter); });
+  return std::move(roots).roots();
+}
+
 bool has_main(const std::vector<NamedRoot>& roots) {
   return std::ranges::any_of(roots, [](const NamedRoot& each) { return each.root.name == kMain; });
 }
@@ -116,15 +123,11 @@ bool has_main(const std::vector<NamedRoot>& roots) {
 
 std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
                                    OwnModules* own) {
-  NamedRoots first(memory, types, text, own);
-  each_interpreter(memory, types.python, runtime, [&](Address interpreter) { first.add_interpreter(interpreter); });
-  std::vector<NamedRoot> roots = std::move(first).roots();
+  std::vector<NamedRoot> roots = read_roots(memory, types, text, runtime, own);
   for (int more = kMoreReadings; more > 0 && !roots.empty() && !has_main(roots); --more) {
     Mirror fresh(memory.source());
     PythonText fresh_text(fresh, types);
-    NamedRoots again(fresh, types, fresh_text, own);
-    each_interpreter(fresh, types.python, runtime, [&](Address interpreter) { again.add_interpreter(interpreter); });
-    roots = std::move(again).roots();
+    roots = read_roots(fresh, types, fresh_text, runtime, own);
   }
   return roots;
 }
