@@ -7,9 +7,13 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
@@ -217,6 +221,12 @@ def test_idle_standby(tmp_path):
         before = switches()
         time.sleep(1)
         assert switches() == before
+        # What it has in memory: the agent, and the stack of the thread.
+        resident = 0
+        for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{program.pid}/smaps").read_text()):
+            if "libdcmt_" in each.split("\n")[0]:
+                resident += int(re.search(r"Rss:\s*(\d+)", each)[1])
+        assert 0 < resident <= 1024
         assert re.search(r"SigBlk:\s*f{7}[0-9a-f]+", (task / "status").read_text())
 
 
@@ -227,9 +237,9 @@ def test_sockets_are_private(tmp_path):
         folder.mkdir(mode=0o700)
     with training(tmp_path / "program", 4, 3, XDG_RUNTIME_DIR=str(long)) as program:
         program.at(3)
-        (socket,) = (long / "dc-memtrace").iterdir()
-        assert socket.stat().st_mode & 0o777 == 0o600
-        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        (path,) = (long / "dc-memtrace").iterdir()
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.parent.stat().st_mode & 0o777 == 0o700
         done(program.attach(tmp_path / "trace", "--duration", "100ms"))
     # A folder of another kind is not used: no socket, and the program does not notice.
     for number, mode in enumerate((0o755, None)):
@@ -515,3 +525,61 @@ def test_a_busy_program_is_no_forked_child(tmp_path):
         assert not [text for text in notes if "forked" in text]
     finally:
         process.kill()
+
+
+def ask(path: pathlib.Path, message: bytes) -> bytes:
+    """What the process answers; nothing if it closes the connection."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.settimeout(30)
+        connection.connect(str(path))
+        connection.send(message)
+        with contextlib.suppress(ConnectionError):
+            return connection.recv(4096)
+    return b""
+
+
+def test_strangers_on_the_socket(tmp_path):
+    runtime = pathlib.Path(tempfile.mkdtemp())  # an address has room for 107 bytes
+    try:
+        with training(tmp_path / "program", 4, 3, XDG_RUNTIME_DIR=str(runtime)) as program:
+            program.at(3)
+            path = runtime / "dc-memtrace" / f"{program.pid}.socket"
+            assert ask(path, b"x") == b""
+            assert ask(path, b"\0" * 1064) == b""
+            other = struct.pack("<8sIIIIIiII1024s", b"DCMTSBY1", 99, 0, 1, 0, 0, 0, 0, 0, b"")
+            assert b"another version of dc-memtrace" in ask(path, other)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
+                silent.connect(str(path))
+                done(program.attach(tmp_path / "trace", "--duration", "100ms"))
+            program.go(3)
+            program.at("end")
+            program.end()
+            assert not path.exists()
+    finally:
+        shutil.rmtree(runtime)
+
+
+def test_a_socket_of_another_version(tmp_path):
+    """What answers is the process itself, but says what no agent of this build would."""
+    runtime = pathlib.Path(tempfile.mkdtemp())
+    folder = runtime / "dc-memtrace"
+    folder.mkdir(mode=0o700)
+    script = (
+        "import os, socket, sys\n"
+        "listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "listening.bind(f'{sys.argv[1]}/{os.getpid()}.socket')\n"
+        "listening.listen()\n"
+        "while True:\n"
+        "    connection = listening.accept()[0]\n"
+        "    connection.recv(4096)\n"
+        "    connection.send(b'hello')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, folder], env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)})
+    try:
+        until(lambda: list(folder.iterdir()))
+        line = recorded.one_line(recorded.tool("attach", process.pid, "-o", tmp_path / "trace"), 4)
+        assert "runs another version of dc-memtrace's agent" in line
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(runtime)
