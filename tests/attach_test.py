@@ -68,15 +68,15 @@ class Training:
         until(lambda: recorded.traces(trace) or attached.poll() is not None)
         return attached
 
-    def hooked_words(self) -> int:
+    def hooks(self) -> list[str]:
         """Words of the program's memory, but for what lies in ours, that have an address in a provider."""
         ranges = []
         for line in pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines():
             fields = line.split(maxsplit=5)
             low, high = (int(each, 16) for each in fields[0].split("-"))
             ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else ""))
-        ours = [(low, high) for low, high, mode, path in ranges if "/libdcmt_" in path and "agent" not in path and "x" in mode]
-        count = 0
+        ours = [each for each in ranges if "/libdcmt_" in each[3] and "agent" not in each[3] and "x" in each[2]]
+        hooks = []
         with open(f"/proc/{self.pid}/mem", "rb") as memory:
             for low, high, mode, path in ranges:
                 if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode:
@@ -84,11 +84,14 @@ class Training:
                 with contextlib.suppress(OSError):
                     memory.seek(low)
                     words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
-                    count += sum(int(numpy.count_nonzero((words >= a) & (words < b))) for a, b in ours)
-        return count
+                    for begin, end, _, provider in ours:
+                        for at in numpy.flatnonzero((words >= begin) & (words < end)):
+                            target = f"{pathlib.Path(provider).name}+{int(words[at]) - begin:#x}"
+                            hooks.append(f"{path} {mode} {low + 8 * int(at):#x}: {target}")
+        return hooks
 
     def is_hooked(self) -> bool:
-        return self.hooked_words() > 0
+        return bool(self.hooks())
 
 
 @contextlib.contextmanager
@@ -127,7 +130,7 @@ def test_steps_in_the_middle(tmp_path):
         started = time.monotonic()
         assert recorded.tool("detach", program.pid).returncode == 0
         assert time.monotonic() - started < 2
-        assert program.hooked_words() == 0
+        assert program.hooks() == []
         done(attached)
         program.go(9)
         assert program.end() == plain
@@ -158,7 +161,7 @@ def test_ends(tmp_path, end):
             program.end()
         done(attached)
         if end != "exit":
-            assert program.hooked_words() == 0
+            assert program.hooks() == []
             program.end()
     (trace,) = recorded.traces(tmp_path / "trace")
     meta = recorded.meta(trace)
@@ -421,7 +424,7 @@ def test_again_and_again(tmp_path):
             assert recorded.tool("detach", program.pid).returncode == 0, attached.communicate()
             assert time.monotonic() - started < 2
             done(attached)
-            assert cycle % 5 != 0 or program.hooked_words() == 0
+            assert cycle % 5 != 0 or program.hooks() == []
             after.append(figures(program.pid))
             (trace,) = recorded.traces(tmp_path / f"trace{cycle}")
             assert recorded.meta(trace)["lost_deaths"] == 0
@@ -487,7 +490,7 @@ def test_a_program_that_puts_itself_in_standby(tmp_path):
         program.at("end")
         assert recorded.tool("detach", program.pid).returncode == 0
         done(attached)
-        assert program.hooked_words() == 0
+        assert program.hooks() == []
         program.end()
     (trace,) = recorded.traces(tmp_path / "trace")
     assert_alive(trace, counted(program), "lifetimes")
