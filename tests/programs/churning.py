@@ -1,5 +1,5 @@
 """Eight threads make and drop tensors, and change what holds them, as fast as they can; the program compiles and forks
-meanwhile.
+meanwhile, and variables of its module come and go.
 
 Usage: churning.py FILE. The size of a tensor says who holds it: thread K makes tensors of SIZES[K] elements, and only BOXES[K], NAMED[K],
 OBJECTS[K] and its variable `made` ever have them; KEPT[K] has one of KEPT_SIZES[K] for good. FILE gets both lists of sizes once the
@@ -51,7 +51,11 @@ def churn(k):
 
 
 def work(number):
-    """What a program does besides: it compiles, and forks."""
+    """What a program does besides: it compiles, forks, and has other variables."""
+    for j in range(1000):
+        globals()[f"other{j}"] = j
+    for j in range(1000):
+        del globals()[f"other{j}"]
     torch.compile(lambda x: (x * number).sin() + number, backend="aot_eager")(torch.ones(3, 3))
     torch._dynamo.reset()
     if (child := os.fork()) == 0:

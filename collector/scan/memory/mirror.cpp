@@ -7,7 +7,8 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::size_t kPartBits = 12;  // a page: larger parts need fewer calls and a third more memory, in the same time
+constexpr std::size_t kPartBits =
+    12;  // a page: larger parts need fewer calls and a third more memory, in the same time
 constexpr std::size_t kPart = std::size_t{1} << kPartBits;
 constexpr std::size_t kRecent = 4096;
 constexpr std::size_t kNone = ~std::size_t{0};
@@ -81,6 +82,16 @@ const std::byte* Mirror::at(Address address, std::size_t size) {
     if (copy.parts[part] == kUnreadable || !read_part(region, part)) return nullptr;
   }
   return copy.bytes + offset;
+}
+
+void Mirror::forget(Range range) {
+  const std::size_t region = index_of(range.begin);
+  if (region == kNone || copies_[region].bytes == nullptr || range.end <= range.begin) return;
+  const Region& mapped = source_.regions()[region];
+  std::vector<std::uint8_t>& parts = copies_[region].parts;
+  const std::size_t first = (range.begin - mapped.begin) >> kPartBits;
+  const std::size_t last = (std::min(range.end, mapped.end) - 1 - mapped.begin) >> kPartBits;
+  for (std::size_t part = first; part <= last; ++part) parts[part] = kNotRead;
 }
 
 std::string Mirror::text(Address address, std::size_t limit) {

@@ -41,6 +41,9 @@ class Mirror {
   /// The zero-terminated text at `address`, at most `limit` bytes of it; empty where it cannot be read.
   [[nodiscard]] std::string text(Address address, std::size_t limit);
 
+  /// What the range has is read again when it is asked for. Copies of it that somebody holds may change then.
+  void forget(Range range);
+
   /// The mapping that holds `address`; nullptr if none does.
   [[nodiscard]] const Region* region_of(Address address);
 

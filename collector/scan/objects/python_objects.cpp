@@ -1,5 +1,6 @@
 #include "collector/scan/objects/python_objects.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "collector/scan/objects/known_members.h"
@@ -10,6 +11,9 @@ namespace {
 constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
+constexpr Address kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
+constexpr int kMoreReadings = 2;     // of a dict that changed
+constexpr Address kPage = 4096;
 /// Structures that no header declares, alike from 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
@@ -184,20 +188,37 @@ void PythonObjects::dict(Address object) {
   if (const Address split = memory_.word(object + layout_.dict_values); split != 0) {
     return values(split + layout_.values_items, keys, Label::kDictValue);
   }
-  const DictKeys table = read_dict_keys(memory_, layout_, keys);
+  const std::optional<DictKeys> table = table_of(object);
   const std::byte* all =
-      table.ok && table.count <= longest_ ? memory_.at(table.entries, table.count * table.entry_size()) : nullptr;
+      table && table->count <= longest_ ? memory_.at(table->entries, table->count * table->entry_size()) : nullptr;
   if (all == nullptr) return found_.torn();
-  for (std::uint32_t i = 0; i < table.count; ++i) {
+  for (std::uint32_t i = 0; i < table->count; ++i) {
     Address key = 0;
     Address value = 0;
-    const std::byte* entry = all + table.entry_size() * i + table.key_offset();
+    const std::byte* entry = all + table->entry_size() * i + table->key_offset();
     std::memcpy(&key, entry, 8);
     std::memcpy(&value, entry + 8, 8);
     if (value == 0) continue;
     found_.python(value, Label::kDictValue, i);
-    if (!table.text_only) found_.python(key, Label::kDictKey, i, kThroughAGuess);
+    if (!table->text_only) found_.python(key, Label::kDictKey, i, kThroughAGuess);
   }
+}
+
+/// Of a dict whose table has been replaced between the reading of the one and of the other, both are read again: the
+/// variables of a module hang on one table.
+std::optional<DictKeys> PythonObjects::table_of(Address dict) {
+  DictKeys table = read_dict_keys(memory_, layout_, memory_.word(dict + layout_.dict_keys));
+  for (int more = kMoreReadings; more > 0 && !table.ok; --more) {
+    memory_.forget({dict, dict + kDictHeader});
+    const Address keys = memory_.word(dict + layout_.dict_keys);
+    const Address after_header = keys + static_cast<Address>(layout_.keys_indices);
+    memory_.forget({keys, after_header});
+    table = read_dict_keys(memory_, layout_, keys);
+    const Address end = table.entries + std::min(table.count, longest_) * table.entry_size();
+    // The pages of the header have just been read, and may be another table's by now.
+    if (table.ok) memory_.forget({(after_header + kPage - 1) / kPage * kPage, end});
+  }
+  return table.ok ? std::optional(table) : std::nullopt;
 }
 
 void PythonObjects::items(Address first, std::uint64_t count, Label label, Address stride) {

@@ -1,6 +1,8 @@
 // Decodes Python objects: what each refers to, by the layout of its type.
 #pragma once
 
+#include <optional>
+
 #include "collector/scan/objects/found_references.h"
 #include "collector/scan/objects/torch_objects.h"
 
@@ -37,6 +39,7 @@ class PythonObjects {
   void python_object(Address object);
   void frame(Address frame);
   void dict(Address object);
+  std::optional<DictKeys> table_of(Address dict);
   void values(Address first, Address keys, Label label);
   void items(Address first, std::uint64_t count, Label label, Address stride = 8);
   void deque(Address object);

@@ -1,0 +1,76 @@
+#include "collector/scan/memory/mirror.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr Address kBase = 0x10000;
+constexpr std::size_t kPage = 4096;
+
+/// Four pages that a test changes.
+class Pages : public MemorySource {
+ public:
+  Pages() {
+    Region region;
+    region.begin = kBase;
+    region.end = kBase + bytes.size();
+    region.readable = true;
+    regions_.push_back(region);
+  }
+  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
+  std::size_t read(std::span<const Piece> pieces) override {
+    std::size_t total = 0;
+    for (const Piece& piece : pieces) {
+      std::memcpy(piece.into.data(), bytes.data() + (piece.from - kBase), piece.into.size());
+      total += piece.into.size();
+    }
+    return total;
+  }
+  [[nodiscard]] std::string host_path(const std::string& path) const override { return path; }
+
+  void set(std::size_t page, std::byte value) {
+    std::memset(bytes.data() + page * kPage, static_cast<int>(value), kPage);
+  }
+
+  std::array<std::byte, 4 * kPage> bytes{};
+
+ private:
+  std::vector<Region> regions_;
+};
+
+int at(Mirror& mirror, std::size_t page) { return mirror.value<unsigned char>(kBase + page * kPage + 100); }
+
+TEST(Mirror, WhatWasReadStaysAsItWas) {
+  Pages pages;
+  Mirror mirror(pages);
+  EXPECT_EQ(at(mirror, 1), 0);
+  pages.set(1, std::byte{7});
+  pages.set(2, std::byte{8});
+  EXPECT_EQ(at(mirror, 1), 0);
+  EXPECT_EQ(at(mirror, 2), 8) << "it had not been read";
+}
+
+TEST(Mirror, WhatIsForgottenIsReadAgainAndNothingElse) {
+  Pages pages;
+  Mirror mirror(pages);
+  for (std::size_t page = 0; page < 4; ++page) EXPECT_EQ(at(mirror, page), 0);
+  for (std::size_t page = 0; page < 4; ++page) pages.set(page, std::byte{7});
+  mirror.forget({kBase + kPage + 4000, kBase + 2 * kPage + 1});
+  EXPECT_EQ(at(mirror, 0), 0);
+  EXPECT_EQ(at(mirror, 1), 7);
+  EXPECT_EQ(at(mirror, 2), 7);
+  EXPECT_EQ(at(mirror, 3), 0);
+  mirror.forget({kBase + 3 * kPage, kBase + 100 * kPage});
+  EXPECT_EQ(at(mirror, 3), 7) << "to the end of its mapping";
+  mirror.forget({1, 2});
+}
+
+}  // namespace
+}  // namespace dcmt::scan
