@@ -12,6 +12,7 @@ the hooks' way to the gate, wherever the process lies. What begins in one step a
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
 With --base, the plain process is recorded by another installation of the tool: what a change costs beside an earlier commit.
+The two take each other's places in every second part: of two equal ones, the plain one was slower by 2 %.
 
 On each GPU one part is measured, always on the same cores. Those of the next ones start meanwhile on the others, unless
 the GPU itself is what a step waits for.
@@ -105,12 +106,13 @@ class Place:
         self.cores = ",".join(map(str, cores))
         self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu.name}
 
-    def start(self, arguments: argparse.Namespace, trace: pathlib.Path, model: str, mode: str) -> Training:
+    def start(self, arguments: argparse.Namespace, trace: pathlib.Path, model: str, mode: str, exchanged: bool) -> Training:
+        """`exchanged`: the tool and the base have each other's places."""
         program = [sys.executable, PROGRAM, model]
-        if mode in DETAILS:
-            program = [arguments.tool, "run", "--force", "-o", trace, "--detail", mode, "--", *program]
-        elif mode == "plain" and arguments.base:
-            program = [arguments.base, "run", "--force", "-o", trace, "--detail", arguments.modes[0], "--", *program]
+        if mode in DETAILS or (mode == "plain" and arguments.base):
+            tool = arguments.base if (mode == "plain") != exchanged else arguments.tool
+            detail = mode if mode in DETAILS else arguments.modes[0]
+            program = [tool, "run", "--force", "-o", trace, "--detail", detail, "--", *program]
         elif mode in RIVALS:
             program.append(mode)
         return Training(["taskset", "-c", self.cores, *program], env=self.environment)
@@ -159,16 +161,21 @@ def measure_part(trainings: dict[str, Training], steps: int, rounds: int, order:
     }
 
 
+def fewest_parts(arguments: argparse.Namespace) -> int:
+    return PARTS_FOR_AN_INTERVAL * (2 if arguments.base else 1)
+
+
 def measure(places: SimpleQueue[Place], folder: pathlib.Path, row: Row, modes: list[str], arguments) -> dict:
     end = time.monotonic() + arguments.seconds
 
     def part(number: int) -> dict | None:
-        if number >= PARTS_FOR_AN_INTERVAL and time.monotonic() > end:
+        if number >= fewest_parts(arguments) and time.monotonic() > end:
             return None
         place = places.get()
+        exchanged = bool(arguments.base) and number % 2 == 1
         try:
             traces = {mode: folder / f"{row.model}_{mode}_{number}" for mode in modes}
-            trainings = {mode: place.start(arguments, trace, row.model, mode) for mode, trace in traces.items()}
+            trainings = {mode: place.start(arguments, trace, row.model, mode, exchanged) for mode, trace in traces.items()}
             for training in trainings.values():
                 training.turn(row.steps)
             with place.gpu.turn:
@@ -178,6 +185,9 @@ def measure(places: SimpleQueue[Place], folder: pathlib.Path, row: Row, modes: l
                 measured = measure_part(trainings, row.steps, arguments.rounds, random.Random(number))
             for training in trainings.values():
                 training.end()
+            if exchanged:
+                measured["to_plain"] = {mode: 1 / ratio for mode, ratio in measured["to_plain"].items()}
+                measured["to_itself"] = {}
             return measured
         finally:
             places.put(place)
@@ -190,7 +200,11 @@ def measure(places: SimpleQueue[Place], folder: pathlib.Path, row: Row, modes: l
         "plain_ms": 1e3 * statistics.median(one["plain"] for one in parts),
         "losses_equal": all(one["losses_equal"] for one in parts),
         "to_plain": {mode: median_interval([one["to_plain"][mode] for one in parts]) for mode in modes if mode != "plain"},
-        "to_itself": {mode: median_interval([one["to_itself"][mode] for one in parts]) for mode in modes if mode in DETAILS},
+        "to_itself": {
+            mode: median_interval([one["to_itself"][mode] for one in parts if one["to_itself"]])
+            for mode in modes
+            if mode in DETAILS
+        },
     }
 
 
@@ -212,8 +226,8 @@ def main() -> None:
     parser.add_argument("--json", type=pathlib.Path, help="the figures in full go here")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dcmt_gpu_bench"))
-    if arguments.parts < PARTS_FOR_AN_INTERVAL:
-        parser.error("fewer than 6 parts give no interval")
+    if arguments.parts < fewest_parts(arguments):
+        parser.error(f"fewer than {fewest_parts(arguments)} parts give no interval")
     if arguments.base and (len(arguments.modes) != 1 or arguments.modes[0] not in DETAILS):
         parser.error("--base needs one of --modes lifetimes and --modes full")
     visible = gpus()
