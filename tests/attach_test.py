@@ -154,7 +154,7 @@ def test_steps_in_the_middle(tmp_path):
     assert stacks[0][0] == stacks[0][1] > 0
 
 
-@pytest.mark.parametrize("end", ["steps", "duration", "interrupt", "exit"])
+@pytest.mark.parametrize("end", recorded.some(["steps", "duration", "interrupt", "exit"], 2))
 def test_ends(tmp_path, end):
     flags = {"steps": ("--steps", 2), "duration": ("--duration", "500ms")}.get(end, ())
     with training(tmp_path / "program", 30, 3) as program:

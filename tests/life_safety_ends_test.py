@@ -127,7 +127,7 @@ print(work(), flush=True)
 """
 
 
-@pytest.mark.parametrize("way", recorded.some(PYTHON_ENDS, 3))
+@pytest.mark.parametrize("way", recorded.some(PYTHON_ENDS, 4))
 def test_python_ends(tmp_path, way):
     code, expected = PYTHON_ENDS[way]
     program = tmp_path / "end.py"

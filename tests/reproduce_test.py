@@ -370,7 +370,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", recorded.some(FUNCTIONS, 4))
+@pytest.mark.parametrize("name", recorded.some(FUNCTIONS, 6))
 def test_parameters_that_functions_gather(tmp_path, name):
     program, findings = FUNCTIONS[name]
     (tmp_path / "sharding").mkdir()
@@ -386,7 +386,7 @@ def test_parameters_that_functions_gather(tmp_path, name):
     assert len(replay["findings"]) == findings
 
 
-@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 8))
+@pytest.mark.parametrize("name", recorded.some(PROGRAMS, 12))
 def test_every_finding_is_found_again(tmp_path, name):
     program, findings = PROGRAMS[name]
     trace = record(tmp_path / "out", program)
@@ -399,7 +399,7 @@ def test_every_finding_is_found_again(tmp_path, name):
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
 
 
-@pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 4))
+@pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 6))
 def test_cycles_that_lie_across_steps(tmp_path, name):
     trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
     for step in range(3):
