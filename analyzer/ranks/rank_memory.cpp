@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer {
@@ -48,10 +49,10 @@ class Places {
     for (auto& [site, height] : heights_) height.at_peak = height.now;
     const HolderNames names(data_);
     std::map<FrameId, std::map<std::string, std::int64_t>> holders;
-    for (const Block& block : data_.blocks) {
-      if (block.device != device || !block.storage.valid() || !block.span.covers(peak)) continue;
-      if (const std::optional<std::string> name = names.variable_of(block.storage)) {
-        holders[site_of_block(block)][*name] += block.bytes.value;
+    for (const Block* block : live_blocks(data_, device, peak)) {
+      if (!block->storage.valid()) continue;
+      if (const std::optional<std::string> name = names.variable_of(block->storage)) {
+        holders[site_of_block(*block)][*name] += block->bytes.value;
       }
     }
     for (const auto& [site, of_site] : holders) {

@@ -74,8 +74,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
             {.storage = living.storage->id,
              .bytes = living.bytes,
              .needed_until = *needed_until,
-             .frees = !by.otherwise,
-             .alone = !by.otherwise && by.containers.size() == 1});
+             .frees = !by.otherwise});
       }
     }
     for (const Living& living : site.living) {

@@ -43,7 +43,7 @@ class FollowedSince {
   std::map<std::size_t, std::size_t> small_;  ///< by class of sizes
 };
 
-/// Beyond these, the storages of a place in one round are not told apart.
+/// Beyond these, the storages of a place in one round are one part.
 constexpr std::size_t kMostParts = 64;
 
 /// Which of the storages that a place makes in a round and that outlive it comes now.
@@ -92,6 +92,7 @@ void number(std::vector<Living>& living) {
 
 /// What a program makes at these places once its last round has ended, an evaluation for example.
 void add_after(const TraceData& data, const Rounds& rounds, std::map<StackId, OutlivingSite>& sites) {
+  if (sites.empty()) return;
   const Sequence last = rounds.end(rounds.size() - 1);
   const Sequence end = last_birth(data);
   for (const Storage& storage : data.storages) {

@@ -12,7 +12,7 @@ namespace {
 constexpr double kAlike = 0.9;
 constexpr std::string_view kVariable = "variable";
 /// Of a size that none was found of, so many would have been if they were held like the others of their place: they are
-/// not then. A backward makes gradients that stay, and of other sizes what it needs for a moment.
+/// not then. A backward makes gradients that stay, and of other sizes what it drops again at once.
 constexpr double kMissed = 2;
 constexpr std::size_t kSample = 200'000;  // storages
 

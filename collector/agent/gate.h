@@ -23,7 +23,7 @@ struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
   std::uint16_t session;                       ///< of the recording that the gate opens for, from 1
   Detail detail;                               ///< set before the gate opens
-  /// Small blocks have a record each: who attaches tells by it what was there before.
+  /// Small blocks have a record each: by these a recorder that attaches separates them from what was there before.
   std::atomic<bool> every_block;
   /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes
   /// are followed.

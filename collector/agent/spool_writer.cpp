@@ -216,7 +216,7 @@ void take_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq
   header->chunk_bytes = spool::kChunkBytes;
   header->pid = static_cast<std::uint32_t>(getpid());
   header->parent_pid = static_cast<std::uint32_t>(getppid());
-  // One moment, after what takes long: the counter's rate is computed from here.
+  // The clocks are read together, after what takes long: the counter's rate is computed from here.
   header->start_tsc = cycles();
   header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   header->start_real_ns = nanoseconds(CLOCK_REALTIME);

@@ -38,7 +38,7 @@ struct SessionOptions {
 /// nothing is recorded, in one line.
 const char* begin_session(const SessionOptions& options) noexcept;
 
-/// The recorder knows what the process had before: from here on, small blocks count in sums as in any recording.
+/// The recorder has found what the process had before: from here on, small blocks count in sums as in any recording.
 void past_is_known() noexcept;
 
 /// Ends that: what was hooked is put back. Does nothing if nothing is recorded.

@@ -5,7 +5,7 @@
 namespace dcmt::agent {
 
 /// Makes the socket and starts the thread, once in a process. Where that is not possible, nothing happens, and who
-/// tries to attach is told so by the socket that is missing.
+/// tries to attach finds no socket then.
 void begin_standby() noexcept;
 
 }  // namespace dcmt::agent

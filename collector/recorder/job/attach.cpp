@@ -174,7 +174,7 @@ class Attached {
     for (;;) {
       if (connection_.has_ended()) return true;
       DCMT_ASSIGN_OR_RETURN(const std::size_t drained, recorder_->poll());
-      if (recorder_->past_is_known() && !std::exchange(told_, true)) {
+      if (recorder_->past_is_known() && !std::exchange(past_reported_, true)) {
         DCMT_RETURN_IF_ERROR(connection_.send(standby_request(agent::Ask::kPastKnown)));
       }
       const auto now = Clock::now();
@@ -234,7 +234,7 @@ class Attached {
   StandbyConnection connection_;
   RunState state_;
   std::unique_ptr<ProcessRecorder> recorder_;
-  bool told_ = false;  ///< the process, that what it had before is known
+  bool past_reported_ = false;  ///< to the process: that what it had before is known
 };
 
 }  // namespace
