@@ -2,7 +2,7 @@
 
 Before each step of HOLDS it waits until FOLDER/go-N exists, and has made FOLDER/at-N by then. It keeps an activation of
 each step in a list (`Trainer.kept`). Before it ends it waits for FOLDER/end, and prints losses and a digest of the
-parameters. If there is FOLDER/count, FOLDER/counted gets what the program itself finds alive then: storages, as address and bytes.
+parameters. With STEPS 0 it trains until there is FOLDER/end, ten steps a second at most. If there is FOLDER/count, FOLDER/counted gets what the program itself finds alive then: storages, as address and bytes.
 ATTACHED_KEEPS=0: it keeps nothing. ATTACHED_IMPORTS: it puts itself in standby. ATTACHED_LOADS: an extension that it loads
 after step 4.
 """
@@ -64,9 +64,18 @@ class Trainer:
         self.losses.append(loss.item())
 
 
+def numbers():
+    yield from range(steps)
+    number = 0
+    while steps == 0 and not (folder / "end").exists():
+        yield number
+        number += 1
+        time.sleep(0.1)
+
+
 def main() -> None:
     trainer = Trainer()
-    for number in range(steps):
+    for number in numbers():
         if number in holds:
             (folder / f"at-{number}").touch()
             wait_for(f"go-{number}")

@@ -1,0 +1,160 @@
+"""Programs that are attached to while they run, for the tests of standby, attach and record."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import numpy
+
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "attached_training.py"
+NOTES = "SELECT t.text FROM diagnostic d JOIN string t ON t.id = d.text"
+
+STANDBY = (recorded.TOOL, "run", "--standby", "--")
+
+
+def until(condition, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it has not come to that"
+        time.sleep(0.01)
+
+
+class Training:
+    """The program in standby, stopped before each of `holds`."""
+
+    def __init__(self, folder: pathlib.Path, steps: int, *holds: int, program: pathlib.Path = PROGRAM, start=STANDBY, **more: str) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [*start, sys.executable, program, folder, str(steps), *map(str, holds)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(**more),
+        )  # fmt: skip
+        self.pid = self.process.pid
+
+    def at(self, step: int | str) -> None:
+        until(lambda: (self.folder / f"at-{step}").exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.stderr.read()
+
+    def go(self, step: int) -> None:
+        (self.folder / f"go-{step}").touch()
+
+    def end(self) -> dict:
+        (self.folder / "end").touch()
+        out, error = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, error
+        return json.loads(out)
+
+    def attach(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
+        """Returns once the process is recorded."""
+        attached = subprocess.Popen(
+            [recorded.TOOL, "attach", str(self.pid), "-o", trace, *map(str, flags)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(),
+        )  # fmt: skip
+        until(lambda: recorded.traces(trace) or attached.poll() is not None)
+        return attached
+
+    def hooks(self) -> list[str]:
+        """Words of the program's memory, but for what lies in ours, that have an address in a provider.
+
+        The program's own extension, which a test loads, is none: the loader's data has its addresses.
+        """
+        ranges = []
+        for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{self.pid}/smaps").read_text()):
+            line = each.split("\n")[0]
+            fields = line.split(maxsplit=5)
+            low, high = (int(each, 16) for each in fields[0].split("-"))
+            # A hook has been written.
+            dirty = re.search(r"Private_Dirty:\s*(\d+)", each)[1] != "0"
+            ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else "", dirty))
+        no_provider = ("agent", "/tests/")
+        ours = [
+            each for each in ranges
+            if "/libdcmt_" in each[3] and "x" in each[2] and not any(part in each[3] for part in no_provider)
+        ]  # fmt: skip
+        hooks = []
+        with open(f"/proc/{self.pid}/mem", "rb") as memory:
+            for low, high, mode, path, dirty in ranges:
+                if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode or not dirty:
+                    continue
+                with contextlib.suppress(OSError):
+                    memory.seek(low)
+                    words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
+                    for begin, end, _, provider, _ in ours:
+                        for at in numpy.flatnonzero((words >= begin) & (words < end)):
+                            target = f"{pathlib.Path(provider).name}+{int(words[at]) - begin:#x}"
+                            hooks.append(f"{path} {mode} {low + 8 * int(at):#x}: {target}")
+        return hooks
+
+    def is_in_standby(self) -> bool:
+        """What it said at its socket is not asked for: its thread is there."""
+        tasks = pathlib.Path(f"/proc/{self.pid}/task").iterdir()
+        return "dcmt-standby\n" in [(each / "comm").read_text() for each in tasks]
+
+    def is_hooked(self) -> bool:
+        return bool(self.hooks())
+
+
+@contextlib.contextmanager
+def training(folder: pathlib.Path, steps: int, *holds: int, **more):
+    program = Training(folder, steps, *holds, **more)
+    try:
+        yield program
+    finally:
+        program.process.kill()
+        program.process.wait()
+
+
+def untouched(folder: pathlib.Path, steps: int) -> dict:
+    folder.mkdir()
+    (folder / "end").touch()
+    result = recorded.python(PROGRAM, folder, steps)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def done(attached: subprocess.Popen) -> None:
+    _, error = attached.communicate(timeout=120)
+    assert attached.returncode == 0, error
+
+
+def figures(pid: int) -> dict[str, int]:
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return {
+        "threads": int(re.search(r"Threads:\s*(\d+)", status)[1]),
+        "resident KiB": int(re.search(r"VmRSS:\s*(\d+)", status)[1]),
+        "space KiB": int(re.search(r"VmSize:\s*(\d+)", status)[1]),
+        "descriptors": len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir())),
+        "mappings": len(pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()),
+    }
+
+
+def counted(program: Training) -> dict[int, int]:
+    """What the program itself found alive, as address and bytes."""
+    return {address: bytes for address, bytes in json.loads((program.folder / "counted").read_text())}
+
+
+def by_import() -> dict:
+    """How a program is started that puts itself in standby."""
+    path = os.pathsep.join([str(recorded.TOOL.parent), recorded.environment()["PATH"]])
+    return {"start": (), "ATTACHED_IMPORTS": "1", "PATH": path}
+
+
+def assert_alive(trace: pathlib.Path, own: dict[int, int], detail: str) -> None:
+    smallest = 64 << 10 if detail == "lifetimes" else 1
+    large = {address: bytes for address, bytes in own.items() if bytes >= smallest}
+    rows = recorded.query(trace, "SELECT address, bytes FROM block WHERE to_seq IS NULL AND bytes >= ?", smallest)
+    assert dict(rows) == large and len(rows) == len(large)
+    storages = "FROM storage s JOIN block b ON b.storage = s.id WHERE s.to_seq IS NULL AND s.bytes >= ?"
+    assert dict(recorded.query(trace, f"SELECT b.address, s.bytes {storages}", smallest)) == large
+    # With those that are in sums only, torch's own figure.
+    assert recorded.query(trace, "SELECT sum(bytes) FROM block WHERE to_seq IS NULL") == [(sum(own.values()),)]
+    assert recorded.meta(trace)["lost_deaths"] == 0
