@@ -10,9 +10,8 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/installation.h"
+#include "cli/recording_options.h"
 #include "collector/recorder/job/attach.h"
-#include "trace/base/detail.h"
 
 namespace dcmt::cli {
 namespace {
@@ -30,9 +29,7 @@ constexpr char kDetachFooter[] =
     "  dc-memtrace detach 4711";
 
 int run_attach(recorder::AttachOptions& options) {
-  options.prepared = prepared_folder().string();
-  options.layouts = {(data_folder() / "layouts").string(), options.prepared};
-  options.shipped_operators = (data_folder() / "operators.toml").string();
+  set_installed_paths(options);
   const Expected<recorder::AttachResult> result = recorder::attach(options);
   if (!result.ok()) return print_error(result.error());
   for (const std::string& note : result->notes) print_note(note);
@@ -48,9 +45,8 @@ int run_attach(recorder::AttachOptions& options) {
 void add_attach_command(CLI::App& app, int& exit_code) {
   CLI::App* attach = app.add_subcommand("attach", "Record a process in standby for a while, without restarting it");
   auto options = std::make_shared<recorder::AttachOptions>();
-  options->folder = "dc-memtrace-out";
   attach->add_option("pid", options->pid, "The process")->required()->check(CLI::PositiveNumber)->type_name("PID");
-  attach->add_option("-o,--output", options->folder, "Folder for the trace")->capture_default_str();
+  add_recording_options(*attach, options);
   attach
       ->add_option_function<std::string>(
           "--duration",
@@ -68,26 +64,6 @@ void add_attach_command(CLI::App& app, int& exit_code) {
   attach->add_option("--steps", options->steps, "Record so many whole training steps")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
-  attach
-      ->add_option_function<std::string>(
-          "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
-          "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
-          "all these, and every operator by name")
-      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
-      ->default_str(text_of(options->detail));
-  attach->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
-  attach->add_option("--max-disk", options->retention.max_disk, "Most that the trace takes on disk")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
-      ->type_name("SIZE")
-      ->default_str("5GiB");
-  attach->add_option("--spool-mib", options->spool_mib, "Memory through which the process hands its records over")
-      ->check(CLI::Range(1u, 4096u))
-      ->capture_default_str();
-  attach->add_flag("--force", options->replace, "Replace a run that is in the folder");
-  attach->add_flag("!--no-owners", options->owners,
-                   "Do not read the process's memory now and then to find out who owns what is in it");
-  attach->add_flag("-q,--quiet", options->quiet, "No status line");
   attach->footer(kAttachFooter);
   attach->callback([options, &exit_code] { exit_code = run_attach(*options); });
 }

@@ -13,8 +13,8 @@
 
 #include "cli/commands.h"
 #include "cli/installation.h"
+#include "cli/recording_options.h"
 #include "collector/recorder/job/run.h"
-#include "trace/base/detail.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::cli {
@@ -74,9 +74,7 @@ int run_in_standby(const recorder::RunOptions& options) {
 
 int run_command(recorder::RunOptions& options) {
   options.libraries = library_folder().string();
-  options.prepared = prepared_folder().string();
-  options.layouts = {(data_folder() / "layouts").string(), options.prepared};
-  options.shipped_operators = (data_folder() / "operators.toml").string();
+  set_installed_paths(options);
   const Expected<recorder::RunResult> result = recorder::run(options);
   if (!result.ok()) {
     print_error(result.error());
@@ -102,16 +100,7 @@ std::vector<std::string>& words_from_dashes() {
 void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
   auto options = std::make_shared<recorder::RunOptions>();
-  options->folder = "dc-memtrace-out";
-  run->add_option("-o,--output", options->folder, "Folder for the traces, one per process, named by rank")
-      ->capture_default_str();
-  run->add_option_function<std::string>(
-         "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
-         "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
-         "all these, and every operator by name")
-      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
-      ->default_str(text_of(options->detail));
-  run->add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
+  add_recording_options(*run, options);
   run->add_option_function<std::string>(
          "--steps",
          [options](const std::string& text) {
@@ -128,20 +117,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->add_option("--last", options->retention.last, "In a long run, keep the last N steps in full")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  run->add_option("--max-disk", options->retention.max_disk,
-                  "Most that the trace of a process takes on disk; everything is kept until a tenth of it is used")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
-      ->type_name("SIZE")
-      ->default_str("5GiB");
-  run->add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
-      ->check(CLI::Range(1u, 4096u))
-      ->capture_default_str();
-  run->add_flag("--force", options->replace, "Replace a run that is in the folder");
   run->add_flag("--wait-children", options->wait_children,
                 "Record processes that outlive the command until they end, not for half a second");
-  run->add_flag("!--no-owners", options->owners,
-                "Do not read the program's memory now and then to find out who owns what is in it");
   run->add_option("--exit-wait", options->exit_wait,
                   "Seconds that a program which kept memory may wait at its end until it was read who holds it; 0: it "
                   "does not wait")
@@ -152,7 +129,6 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->add_flag("--standby", *standby,
                 "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
                 "of the recording go there");
-  run->add_flag("-q,--quiet", options->quiet, "No status line");
   run->prefix_command();
   run->footer(kFooter);
   run->callback([run, options, every, standby, &exit_code] {

@@ -28,6 +28,39 @@ def until(condition, seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
+def hooks_in(pid: int) -> list[str]:
+    """Words of a program's memory, but for what lies in ours, that have an address in a provider.
+
+    The program's own extension, which a test loads, is none: the loader's data has its addresses.
+    """
+    ranges = []
+    for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{pid}/smaps").read_text()):
+        line = each.split("\n")[0]
+        fields = line.split(maxsplit=5)
+        low, high = (int(each, 16) for each in fields[0].split("-"))
+        # A hook has been written.
+        dirty = re.search(r"Private_Dirty:\s*(\d+)", each)[1] != "0"
+        ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else "", dirty))
+    no_provider = ("agent", "/tests/")
+    ours = [
+        each for each in ranges
+        if "/libdcmt_" in each[3] and "x" in each[2] and not any(part in each[3] for part in no_provider)
+    ]  # fmt: skip
+    hooks = []
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        for low, high, mode, path, dirty in ranges:
+            if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode or not dirty:
+                continue
+            with contextlib.suppress(OSError):
+                memory.seek(low)
+                words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
+                for begin, end, _, provider, _ in ours:
+                    for at in numpy.flatnonzero((words >= begin) & (words < end)):
+                        target = f"{pathlib.Path(provider).name}+{int(words[at]) - begin:#x}"
+                        hooks.append(f"{path} {mode} {low + 8 * int(at):#x}: {target}")
+    return hooks
+
+
 class Training:
     """The program in standby, stopped before each of `holds`."""
 
@@ -63,36 +96,7 @@ class Training:
         return attached
 
     def hooks(self) -> list[str]:
-        """Words of the program's memory, but for what lies in ours, that have an address in a provider.
-
-        The program's own extension, which a test loads, is none: the loader's data has its addresses.
-        """
-        ranges = []
-        for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{self.pid}/smaps").read_text()):
-            line = each.split("\n")[0]
-            fields = line.split(maxsplit=5)
-            low, high = (int(each, 16) for each in fields[0].split("-"))
-            # A hook has been written.
-            dirty = re.search(r"Private_Dirty:\s*(\d+)", each)[1] != "0"
-            ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else "", dirty))
-        no_provider = ("agent", "/tests/")
-        ours = [
-            each for each in ranges
-            if "/libdcmt_" in each[3] and "x" in each[2] and not any(part in each[3] for part in no_provider)
-        ]  # fmt: skip
-        hooks = []
-        with open(f"/proc/{self.pid}/mem", "rb") as memory:
-            for low, high, mode, path, dirty in ranges:
-                if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode or not dirty:
-                    continue
-                with contextlib.suppress(OSError):
-                    memory.seek(low)
-                    words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
-                    for begin, end, _, provider, _ in ours:
-                        for at in numpy.flatnonzero((words >= begin) & (words < end)):
-                            target = f"{pathlib.Path(provider).name}+{int(words[at]) - begin:#x}"
-                            hooks.append(f"{path} {mode} {low + 8 * int(at):#x}: {target}")
-        return hooks
+        return hooks_in(self.pid)
 
     def is_in_standby(self) -> bool:
         """What it said at its socket is not asked for: its thread is there."""

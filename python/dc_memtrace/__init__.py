@@ -1,6 +1,6 @@
-"""Marks for dc-memtrace: tell the recorder what the program is doing.
+"""dc-memtrace from inside a program: marks, recordings of a block, and who holds what.
 
-Every function is a no-op that costs well under a microsecond in a process that is not recorded, so marks can stay in
+Marks tell the recorder what the program is doing. Every mark is a no-op that costs well under a microsecond in a process that is not recorded, so marks can stay in
 the program. None keeps a tensor, none raises because the process is recorded, all may be called from any thread.
 
     import dc_memtrace
@@ -10,6 +10,10 @@ the program. None keeps a tensor, none raises because the process is recorded, a
             loss = model(batch)
         ...
         dc_memtrace.step()
+
+`record` records a block of this program, `snapshot` and `holders` say who holds its memory now, `peak` has figures for a
+log. These need the program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do
+what they are asked for.
 """
 
 from __future__ import annotations
@@ -20,9 +24,16 @@ import warnings
 from types import TracebackType
 from typing import Any
 
+from dc_memtrace._errors import MemtraceError
+from dc_memtrace._peak import peak
+from dc_memtrace._record import record
+from dc_memtrace._snapshot import HeldStorage, Holder, holders, snapshot
 from dc_memtrace._table import table as _table
 
-__all__ = ["census", "find_holders", "gather", "mark", "persist", "phase", "recording", "release", "step", "wait"]
+__all__ = [
+    "HeldStorage", "Holder", "MemtraceError", "census", "find_holders", "gather", "holders", "mark", "peak", "persist",
+    "phase", "record", "recording", "release", "snapshot", "step", "wait",
+]  # fmt: skip
 
 
 def recording() -> bool:

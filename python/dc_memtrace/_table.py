@@ -64,3 +64,10 @@ def table() -> Table | None:
             _next_look = now + _LOOK_AGAIN_S
             _found = _look()
     return _found
+
+
+def look_now() -> Table | None:
+    """The same, for who knows that the agent has just come."""
+    global _next_look
+    _next_look = 0.0
+    return table()

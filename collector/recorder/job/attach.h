@@ -8,28 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "collector/agent/environment.h"
-#include "collector/recorder/keep/retention_policy.h"
-#include "collector/scan/layout/torch_layout.h"
-#include "trace/base/detail.h"
+#include "collector/recorder/job/recording_options.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
 
-struct AttachOptions {
+struct AttachOptions : RecordingOptions {
   pid_t pid = 0;
-  std::string folder;  ///< where the trace goes
-  Detail detail = Detail::kLifetimes;
-  std::vector<std::string> operator_tables;  ///< as of RunOptions, like what follows
-  std::string shipped_operators;
-  std::string prepared;
-  scan::LayoutFolders layouts;
-  std::uint32_t spool_mib = 64;
-  RetentionOptions retention;
-  bool owners = true;
-  int exit_wait = agent::kDefaultExitWait;
-  bool replace = false;
-  bool quiet = false;
   std::optional<std::chrono::milliseconds> duration;  ///< none: until something else ends it
   std::int64_t steps = 0;                             ///< whole ones to record; 0: any number
 };

@@ -4,29 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "collector/agent/environment.h"
-#include "collector/recorder/keep/retention_policy.h"
-#include "collector/scan/layout/torch_layout.h"
-#include "trace/base/detail.h"
+#include "collector/recorder/job/recording_options.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
 
-struct RunOptions {
-  std::string folder;  ///< where traces go
-  Detail detail = Detail::kLifetimes;
-  std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
-  std::string shipped_operators;             ///< path of the shipped table
-  std::string libraries;                     ///< folder of the agent and its providers
-  std::string prepared;                      ///< folder of the providers made on this machine; empty: none
-  scan::LayoutFolders layouts;               ///< where the layouts of torch are
-  std::uint32_t spool_mib = 64;              ///< shared memory per traced process
-  RetentionOptions retention;                ///< what is kept of long runs
-  bool owners = true;                        ///< read the memory of processes to find out who owns storages
-  int exit_wait = agent::kDefaultExitWait;   ///< seconds that a program waits at its end for a reading, at most
-  bool replace = false;                      ///< replace a run that is in the folder
-  bool wait_children = false;                ///< record processes that outlive the command to their end
-  bool quiet = false;                        ///< no status line
+struct RunOptions : RecordingOptions {
+  std::string libraries;       ///< folder of the agent and its providers
+  bool wait_children = false;  ///< record processes that outlive the command to their end
   std::vector<std::string> command;
 };
 

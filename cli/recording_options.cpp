@@ -1,0 +1,45 @@
+#include "cli/recording_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "cli/installation.h"
+#include "trace/base/detail.h"
+
+namespace dcmt::cli {
+
+void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options) {
+  command.add_option("-o,--output", options->folder, "Folder for the traces, one per process, named by rank")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
+          "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
+          "all these, and every operator by name")
+      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
+      ->default_str(text_of(options->detail));
+  command.add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
+  command
+      .add_option("--max-disk", options->retention.max_disk,
+                  "Most that the trace of a process takes on disk; everything is kept until a tenth of it is used")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
+      ->type_name("SIZE")
+      ->default_str("5GiB");
+  command.add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
+  command.add_flag("--force", options->replace, "Replace a run that is in the folder");
+  command.add_flag("!--no-owners", options->owners,
+                   "Do not read the program's memory now and then to find out who owns what is in it");
+  command.add_flag("-q,--quiet", options->quiet, "No status line");
+}
+
+void set_installed_paths(recorder::RecordingOptions& options) {
+  options.prepared = prepared_folder().string();
+  options.layouts = {(data_folder() / "layouts").string(), options.prepared};
+  options.shipped_operators = (data_folder() / "operators.toml").string();
+}
+
+}  // namespace dcmt::cli

@@ -1,0 +1,20 @@
+// The options that `run` and `attach` share.
+#pragma once
+
+#include <memory>
+
+#include "collector/recorder/job/recording_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dcmt::cli {
+
+/// -o, --detail, --operators, --max-disk, --spool-mib, --force, --no-owners, -q. `options` outlives the parsing.
+void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options);
+
+/// Where this installation has what a recording needs.
+void set_installed_paths(recorder::RecordingOptions& options);
+
+}  // namespace dcmt::cli

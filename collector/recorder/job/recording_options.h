@@ -1,0 +1,30 @@
+// What `dc-memtrace run` and `attach` have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/agent/environment.h"
+#include "collector/recorder/keep/retention_policy.h"
+#include "collector/scan/layout/torch_layout.h"
+#include "trace/base/detail.h"
+
+namespace dcmt::recorder {
+
+struct RecordingOptions {
+  std::string folder = "dc-memtrace-out";  ///< where traces go
+  Detail detail = Detail::kLifetimes;
+  std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
+  std::string shipped_operators;             ///< path of the shipped table
+  std::string prepared;                      ///< folder of the providers made on this machine; empty: none
+  scan::LayoutFolders layouts;               ///< where the layouts of torch are
+  std::uint32_t spool_mib = 64;              ///< shared memory per traced process
+  RetentionOptions retention;                ///< what is kept of long runs
+  bool owners = true;                        ///< read the memory of processes to find out who owns storages
+  int exit_wait = agent::kDefaultExitWait;   ///< seconds that a program waits at its end for a reading, at most
+  bool replace = false;                      ///< replace a run that is in the folder
+  bool quiet = false;                        ///< no status line
+};
+
+}  // namespace dcmt::recorder
