@@ -11,8 +11,8 @@ the program. None keeps a tensor, none raises because the process is recorded, a
         ...
         dc_memtrace.step()
 
-`record` records a block of this program, `snapshot` and `holders` say who holds its memory now, `peak` has figures for a
-log. These need the program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do
+`record` records a block of this program, `snapshot` and `holders` say who holds its memory now, `assert_released` is an
+assertion about that, `peak` has figures for a log. `dc_memtrace.pytest_plugin` is for tests (docs/pytest.md). These need the program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do
 what they are asked for.
 """
 
@@ -27,12 +27,13 @@ from typing import Any
 from dc_memtrace._errors import MemtraceError
 from dc_memtrace._peak import peak
 from dc_memtrace._record import record
+from dc_memtrace._released import assert_released
 from dc_memtrace._snapshot import HeldStorage, Holder, holders, snapshot
 from dc_memtrace._table import table as _table
 
 __all__ = [
-    "HeldStorage", "Holder", "MemtraceError", "census", "find_holders", "gather", "holders", "mark", "peak", "persist",
-    "phase", "record", "recording", "release", "snapshot", "step", "wait",
+    "HeldStorage", "Holder", "MemtraceError", "assert_released", "census", "find_holders", "gather", "holders", "mark", "peak",
+    "persist", "phase", "record", "recording", "release", "snapshot", "step", "wait",
 ]  # fmt: skip
 
 

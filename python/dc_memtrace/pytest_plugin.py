@@ -1,0 +1,213 @@
+"""The pytest plugin: memory of torch as something that a test can check.
+
+    @pytest.mark.peak_memory("24 MiB")          the test makes at most so many bytes that are alive at once
+    @pytest.mark.no_growth                       called again and again, it does not leave more each time
+    @pytest.mark.no_residual_references          what it made and that is still alive is held by nothing but fixtures
+    memory_ledger                                a fixture: allocated, freed, net, peak and survivors of phases
+    dc_memtrace.assert_released(tensor)          nothing but the test's own variable holds it
+
+Where dc-memtrace is installed, pytest finds it; else `pytest -p dc_memtrace.pytest_plugin`. A test without any of these is
+left alone. Each of them costs its test about a second, for its own recording or reading (docs/pytest.md).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import pathlib
+import re
+import subprocess
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+import dc_memtrace
+from dc_memtrace import _installation
+from dc_memtrace._errors import line_of
+from dc_memtrace._ledger import MemoryLedger
+from dc_memtrace._released import is_pytests, storages_of
+
+_MARKERS = {
+    "peak_memory": "peak_memory(limit, device=None): the test makes at most so many bytes (\"24 MiB\") that are alive at once",
+    "no_growth": "no_growth(rounds=8): called so often, the test does not leave more bytes each time",
+    "no_residual_references": "no_residual_references(smallest=1024, allow=()): storages that the test made, of so many bytes or"
+    " more, are held by fixtures alone when it has ended, or by paths that match one of `allow`",
+}  # fmt: skip
+_FEWEST_ROUNDS = 6
+_MOST_LINES = 10
+_UNITS = {"": 1, "B": 1, **{unit + suffix: base**power for power, unit in enumerate("KMGT", 1) for suffix, base in (("iB", 1024), ("B", 1000))}}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for text in _MARKERS.values():
+        config.addinivalue_line("markers", text)
+
+
+@pytest.fixture
+def memory_ledger(tmp_path_factory: pytest.TempPathFactory) -> Generator[MemoryLedger, None, None]:
+    """What the phases of this test do to memory: `with memory_ledger.phase("forward"): ...`, `memory_ledger["forward"].net`."""
+    ledger = MemoryLedger(tmp_path_factory.mktemp("memory_ledger"))
+    yield ledger
+    ledger.close()
+
+
+# Those that are in use, of all scopes.
+_fixtures: dict[int, pytest.FixtureDef[Any]] = {}
+
+
+def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
+    _fixtures.pop(id(fixturedef), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    value = yield
+    _fixtures[id(fixturedef)] = fixturedef
+    return value
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    marks = {name: pyfuncitem.get_closest_marker(name) for name in _MARKERS}
+    if not any(marks.values()):
+        return (yield)
+    if marks["no_residual_references"] is not None:
+        return (yield from _without_residuals(pyfuncitem, marks))
+    return (yield from _recorded(pyfuncitem, marks))
+
+
+def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Generator[None, object, object]:
+    peak, growth = marks["peak_memory"], marks["no_growth"]
+    if peak is None and growth is None:
+        return (yield)
+    if "memory_ledger" in item.fixturenames:
+        raise pytest.UsageError(f"{item.name}: memory_ledger records the test, and so do its marks; use one of them")
+    limit, device = _limit_of(item, peak) if peak is not None else (0, None)
+    rounds = _rounds_of(item, growth) if growth is not None else 1
+    folder = item.session.config._tmp_path_factory.mktemp("memory") / "trace"  # type: ignore[attr-defined]
+    gc.collect()
+    # A reading of the memory is for holders. Without one, sums begin at 0: they are what the test makes.
+    recording = dc_memtrace.record(folder, detail="full", owners=growth is not None)
+    with recording:
+        result = yield
+        arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+        for number in range(rounds):
+            if number > 0:
+                item.obj(**arguments)
+            if growth is not None:
+                gc.collect()
+                dc_memtrace.step()
+        if growth is not None:
+            dc_memtrace.find_holders()
+    if peak is not None:
+        _check_peak(recording, limit, device)
+    if growth is not None:
+        _check_growth(recording)
+    return result
+
+
+def _check_peak(recording: dc_memtrace.record, limit: int, device: str | None) -> None:
+    for name, reached in sorted(recording.peak_bytes.items()):
+        if reached <= limit or (device is not None and name != device):
+            continue
+        (shown,) = _json("show", "peak", "--device", name, recording.folder)
+        lines = [f"  {_bytes(each['bytes']):>12}  {each['name']}" for each in shown["peak"]["by_site"]]
+        pytest.fail(
+            f"the test has {_bytes(reached)} alive at once on {name}, {_bytes(reached - limit)} more than peak_memory allows"
+            f" ({_bytes(limit)}). Made by:\n" + _first(lines) + f"\nThe trace: {recording.trace}",
+            pytrace=False,
+        )
+
+
+def _check_growth(recording: dc_memtrace.record) -> None:
+    (report,) = _json("report", recording.folder)
+    grows = [each for each in report["findings"] if each["rule"] == "grows" and not is_pytests(each["growth"]["holder"])]
+    lines = []
+    for each in grows:
+        growth = each["growth"]
+        places = "; ".join(f"{site['text'].strip()} ({site['site']})" for site in growth["stored_by"])
+        lines.append(f"  {_bytes(growth['per_step_bytes'])} each time in {growth['holder']}" + (f", by {places}" if places else ""))
+    if lines:
+        pytest.fail("memory grows with each call of the test:\n" + _first(lines) + f"\nThe trace: {recording.trace}", pytrace=False)
+
+
+def _without_residuals(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Generator[None, object, object]:
+    mark = marks["no_residual_references"]
+    smallest, allowed = _residual_options(item, mark)
+    gc.collect()
+    before = {(each.address, each.bytes) for each in dc_memtrace.snapshot(smallest)}
+    result = yield from _recorded(item, marks)
+    gc.collect()
+    fixtures = storages_of(each.cached_result[0] for each in _fixtures.values() if each.cached_result is not None)
+    lines = []
+    for each in dc_memtrace.snapshot(smallest):
+        if (each.address, each.bytes) in before or each.address in fixtures:
+            continue
+        held = [path.path for path in each.holders if path.confirmed and not is_pytests(path.path)]
+        held = [path for path in held if not any(re.fullmatch(pattern, path) for pattern in allowed)]
+        if held:
+            lines.append(f"  {_bytes(each.bytes):>12}  {held[0]}")
+    if lines:
+        pytest.fail("what the test made is still held when it has ended:\n" + _first(lines), pytrace=False)
+    return result
+
+
+def _limit_of(item: pytest.Function, mark: pytest.Mark) -> tuple[int, str | None]:
+    try:
+        limit, device = (lambda limit, device=None: (limit, device))(*mark.args, **mark.kwargs)
+        return _parsed(limit), device
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{item.name}: peak_memory wants a size like \"24 MiB\", and a device if it likes: {error}") from None
+
+
+def _rounds_of(item: pytest.Function, mark: pytest.Mark) -> int:
+    try:
+        rounds = (lambda rounds=8: int(rounds))(*mark.args, **mark.kwargs)
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{item.name}: no_growth wants a number of rounds: {error}") from None
+    if rounds < _FEWEST_ROUNDS:
+        raise pytest.UsageError(f"{item.name}: no_growth needs {_FEWEST_ROUNDS} rounds or more, to tell growth from a beginning")
+    return rounds
+
+
+def _residual_options(item: pytest.Function, mark: pytest.Mark | None) -> tuple[int, list[str]]:
+    assert mark is not None
+    try:
+        smallest, allow = (lambda smallest=1024, allow=(): (int(smallest), allow))(*mark.args, **mark.kwargs)
+        allow = [allow] if isinstance(allow, str) else list(allow)
+        # Paths have brackets, so only * is a sign.
+        return smallest, [".*".join(map(re.escape, each.split("*"))) for each in allow]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise pytest.UsageError(f"{item.name}: no_residual_references wants smallest=BYTES or allow=[PATHS]: {error}") from None
+
+
+def _parsed(size: str | int) -> int:
+    if isinstance(size, int):
+        return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
+    if match is None or match[2] not in _UNITS:
+        raise ValueError(f"{size!r} is no size")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _bytes(count: int) -> str:
+    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if count >= 1024**power:
+            return f"{count / 1024**power:.2f} {unit}"
+    return f"{count} B"
+
+
+def _first(lines: list[str]) -> str:
+    more = [f"  and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+    return "\n".join(lines[:_MOST_LINES] + more)
+
+
+def _json(*arguments: str | pathlib.Path) -> list[dict[str, Any]]:
+    program = _installation.program()
+    if program is None:
+        raise dc_memtrace.MemtraceError(_installation.NOT_FOUND)
+    done = subprocess.run([program, *arguments, "--json"], stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode != 0:
+        raise dc_memtrace.MemtraceError(line_of(done.stderr))
+    return json.loads(done.stdout)["traces"]

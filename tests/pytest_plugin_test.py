@@ -1,0 +1,106 @@
+"""The pytest plugin, on tests of memory as people write them (programs/memory_tests)."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+import recorded
+from attached import by_import
+
+TESTS = recorded.PROGRAMS / "memory_tests"
+RUNS = int(os.environ.get("DCMT_PLUGIN_RUNS", "1"))
+
+# What the tests that fail say.
+MESSAGES = {
+    "test_fails_peak": [
+        r"the test has 25\.00 MiB alive at once on cpu, 1\.00 MiB more than peak_memory allows \(24\.00 MiB\)",
+        r"test_memory\.py:\d+ made",
+    ],
+    "test_fails_growth": [r"100\.00 KiB each time in test_memory\.CACHE, by CACHE\.append\(made\(100\)\) \(test_memory\.py:\d+\)"],
+    "test_fails_residual": [r"100\.00 KiB  test_memory\.scaled", r"101\.00 KiB  test_memory\.LOSSES\['last'\]\.grad_fn"],
+    "test_fails_by_itself": [r"assert \d+ == 0"],
+    "test_fails_list": [
+        r"102,400 B that should be released are held by test_memory\.CACHE\[\d+\], test_fails_list \(test_memory\.py:\d+\): first",
+    ],
+    "test_fails_graph": [r"held by test_fails_graph \(test_memory\.py:\d+\): loss\.grad_fn .*PowBackward0\._saved_self"],
+}
+
+
+def run(folder: pathlib.Path, *arguments: object) -> subprocess.CompletedProcess:
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "dc_memtrace.pytest_plugin", f"--basetemp={folder}/base")
+    return recorded.python(*command, *arguments, env=recorded.environment(PATH=by_import()["PATH"]))
+
+
+def outcomes(path: pathlib.Path) -> dict[str, str]:
+    """What each test said as it failed, nothing if it passed."""
+    cases = xml.etree.ElementTree.parse(path).getroot().iter("testcase")
+    return {case.get("name"): "".join(part.text or "" for part in case if part.tag in ("failure", "error")) for case in cases}
+
+
+def check(said: dict[str, str]) -> None:
+    assert len(said) == 13
+    for name, text in said.items():
+        for message in MESSAGES.get(name, ()):
+            assert re.search(message, text), (name, text)
+    assert "102.00 KiB" not in said["test_fails_residual"]  # allowed
+    assert {name for name, text in said.items() if text} == set(MESSAGES), said
+
+
+@pytest.mark.parametrize("number", range(RUNS))
+def test_as_people_write_them(tmp_path, number):
+    result = run(tmp_path, f"--junitxml={tmp_path}/results.xml", TESTS)
+    assert result.returncode == 1, result.stdout + result.stderr
+    check(outcomes(tmp_path / "results.xml"))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="needs pytest-xdist")
+def test_distributed(tmp_path):
+    result = run(tmp_path, f"--junitxml={tmp_path}/results.xml", "-n", 2, TESTS)
+    assert result.returncode == 1, result.stdout + result.stderr
+    check(outcomes(tmp_path / "results.xml"))
+
+
+WRONG = """
+import pytest, torch
+
+@pytest.mark.peak_memory("much")
+def test_limit(): pass
+
+@pytest.mark.no_growth(rounds=2)
+def test_rounds(): pass
+
+@pytest.mark.peak_memory(1)
+def test_both(memory_ledger): pass
+
+@pytest.mark.no_residual_references(largest=3)
+def test_option(): pass
+"""
+
+
+def test_marks_that_are_wrong(tmp_path):
+    (tmp_path / "test_wrong.py").write_text(WRONG)
+    result = run(tmp_path, tmp_path / "test_wrong.py")
+    for line in ("'much' is no size", "needs 6 rounds or more", "memory_ledger records the test", "smallest=BYTES or allow"):
+        assert line in result.stdout, result.stdout
+
+
+def test_without_dc_memtrace(tmp_path):
+    (tmp_path / "test_peak.py").write_text("import pytest\n@pytest.mark.peak_memory(1)\ndef test_it(): pass\ndef test_other(): pass\n")
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "dc_memtrace.pytest_plugin", tmp_path)
+    result = recorded.python(*command, env=recorded.environment(PATH="/usr/bin"))
+    assert "neither installed with this Python nor on PATH" in result.stdout
+    assert "1 failed, 1 passed" in result.stdout
+
+
+def test_the_sample(tmp_path):
+    """Its tests have the sizes that follow from the stage's shape."""
+    result = run(tmp_path, recorded.ROOT / "samples" / "pipeline_stage", *(() if recorded.ALL else ("-k", "not leaves")))
+    assert result.returncode == 0, result.stdout
