@@ -7,15 +7,27 @@ Status TraceData::load_device_peaks(Database& database) {
   Expected<bool> known = has_column(database, "interval_curve", "reserved_peak_bytes");  // not schema 1
   if (!known.ok()) return known.error();
   if (!*known) return {};
+  DCMT_RETURN_IF_ERROR(read_rows(database,
+                                 "SELECT device, max(active_peak_bytes), max(reserved_peak_bytes) FROM interval_curve"
+                                 " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
+                                 [&](Cursor& in) {
+                                   DevicePeaks peaks;
+                                   peaks.device = intern(printable(in.text()));
+                                   peaks.active = in.optional_bytes();
+                                   peaks.reserved = in.optional_bytes();
+                                   device_peaks.push_back(peaks);
+                                 }));
   return read_rows(database,
-                   "SELECT device, max(active_peak_bytes), max(reserved_peak_bytes) FROM interval_curve"
-                   " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
+                   "SELECT from_seq, to_seq, from_ns, to_ns, device, reserved_peak_bytes,"
+                   " coalesce(reserved_end_bytes, reserved_peak_bytes) FROM interval_curve JOIN interval ON id = interval"
+                   " WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
                    [&](Cursor& in) {
-                     DevicePeaks peaks;
-                     peaks.device = intern(printable(in.text()));
-                     peaks.active = in.optional_bytes();
-                     peaks.reserved = in.optional_bytes();
-                     device_peaks.push_back(peaks);
+                     IntervalReserved row;
+                     row.span = in.span();
+                     row.device = intern(printable(in.text()));
+                     row.peak = in.bytes();
+                     row.end = in.bytes();
+                     reserved.push_back(row);
                    });
 }
 

@@ -291,6 +291,13 @@ struct DevicePeaks {
   std::optional<Bytes> reserved;  ///< of all its segments
 };
 
+/// What torch's CUDA allocator had reserved in an interval, whether its rows are here or not.
+struct IntervalReserved {
+  Span span;  ///< of the interval
+  StringId device;
+  Bytes peak, end;  ///< of all segments: at most, and at its end
+};
+
 /// Counts over the whole run.
 struct KeySum {
   Key key;
@@ -345,6 +352,7 @@ class TraceData {
   std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
   std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
+  std::vector<IntervalReserved> reserved;      ///< of the same devices, in order
   std::vector<StreamWait> stream_waits;        ///< of blocks that ended, ascending by block
   std::vector<KeySum> key_sums;
   std::vector<Parameter> parameters;      ///< ascending by key

@@ -70,6 +70,7 @@ QJsonObject timeline_json(const load::DeviceTimeline& device, const scene::Facts
       json["without_bytes"] = number(facts.without[i].highest);
       json["dead_bytes"] = number(facts.dead[i]);
     }
+    if (!facts.reserved.empty() && facts.reserved[i] >= 0) json["reserved_bytes"] = number(facts.reserved[i]);
     columns.append(json);
   }
   return {{"chart", json_of(facts.chart)}, {"texts", texts}, {"bars", bars}, {"columns", columns}};

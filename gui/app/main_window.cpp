@@ -219,7 +219,8 @@ void MainWindow::show_grouping() {
   if (device() == nullptr) return;
   const analyzer::GroupBy by = area_groupings()[static_cast<std::size_t>(std::max(0, groupings_->currentIndex()))].by;
   if (by != device()->stacked_by()) device()->stack_by(by);
-  static_cast<Legend*>(legend_)->show_groups(device()->document().groups, device()->document().without != nullptr);
+  static_cast<Legend*>(legend_)->show_groups(device()->document().groups, device()->document().without != nullptr,
+                                             !device()->document().reserved.empty());
   timeline_->refresh();
 }
 

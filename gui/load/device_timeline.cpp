@@ -270,7 +270,6 @@ void DeviceTimeline::find_names() {
   document_.lanes = lanes_.get();
   document_.groups = GroupOfBlock(*analysis_, *device_, by_).groups();
   document_.peak_text = peak_text(peak_);
-  if (peak_.reserved_bytes) document_.reserved = peak_.reserved_bytes->value;
   document_.label = [this](LifetimeId lifetime, std::string& text) { label(lifetime, text); };
 
   const auto end_of = [&](Sequence seq) { return seq.valid() ? unit_of(seq) : recording_.units(); };
@@ -289,6 +288,13 @@ void DeviceTimeline::find_names() {
   for (const analyzer::Interval& interval : data.intervals) {
     if (interval.kept != Kept::kNo || !interval.span.from_seq.valid()) continue;
     document_.sums_only.push_back({"sums only", unit_of(interval.span.from_seq), end_of(interval.span.to_seq)});
+  }
+
+  for (const analyzer::IntervalReserved& each : data.reserved) {
+    if (each.device != device_->device) continue;
+    const Unit last = each.span.ended() ? unit_of(each.span.to_seq) : recording_.units() - 1;
+    const Unit first = each.span.from_seq.valid() ? unit_of(each.span.from_seq) + 1 : 0;
+    document_.reserved.push_back({std::min(first, last), last + 1, each.peak.value});
   }
 
   document_.spans = operator_rows(data, recording_, [this](Unit unit) { return sequence_of(unit); });

@@ -135,6 +135,32 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
   }
 }
 
+template <class YOf>
+void Painter::reserved(const YOf& y_of) {
+  const std::vector<Reserved>& all = document_->reserved;
+  facts_.reserved.clear();
+  if (all.empty()) return;
+  facts_.reserved.assign(facts_.columns.size(), -1);
+  auto at = std::lower_bound(all.begin(), all.end(), facts_.columns.front().from,
+                             [](const Reserved& each, Unit unit) { return each.to <= unit; });
+  for (std::size_t i = 0; i < facts_.columns.size(); ++i) {
+    const Column& column = facts_.columns[i];
+    while (at != all.end() && at->to <= column.from) ++at;
+    for (auto each = at; each != all.end() && each->from < column.to; ++each)
+      facts_.reserved[i] = std::max(facts_.reserved[i], each->bytes);
+  }
+  // A line: where it steps, it goes up or down within one column.
+  int before = -1;
+  for (std::size_t i = 0; i < facts_.reserved.size(); ++i) {
+    const bool known = facts_.reserved[i] >= 0;
+    const int y = known ? y_of(facts_.reserved[i]) : -1;
+    tops_[i] = known && before >= 0 ? std::min(y, before) : y;
+    bottoms_[i] = known ? std::max(y, before) + 2 : y;
+    before = y;
+  }
+  canvas_->area(facts_.chart.x, tops_, bottoms_, look_->theme->reserved, false);
+}
+
 void Painter::curve() {
   const Theme& theme = *look_->theme;
   const int y = facts_.rows.back().y + facts_.rows.back().height;
@@ -145,6 +171,7 @@ void Painter::curve() {
   const auto width = static_cast<std::size_t>(facts_.chart.width);
 
   std::int64_t most = std::max<std::int64_t>(document_->curve->peak(), 1);
+  for (const Reserved& stretch : document_->reserved) most = std::max(most, stretch.bytes);
   facts_.scale = most;
   const auto y_of = [&](std::int64_t bytes) {
     const double share = static_cast<double>(std::clamp<std::int64_t>(bytes, 0, most)) / static_cast<double>(most);
@@ -201,6 +228,7 @@ void Painter::curve() {
     for (std::size_t i = 0; i < width; ++i) tops_[i] = y_of(facts_.without[i].highest);
     canvas_->line(facts_.chart.x, tops_, theme.what_if);
   }
+  reserved(y_of);
   for (const Named& gap : document_->sums_only) {
     const int x0 = std::max(x_of(gap.from), facts_.chart.x);
     const int x1 = std::min(x_of(gap.to), facts_.chart.x + facts_.chart.width);

@@ -35,6 +35,12 @@ struct Named {
   Unit from = 0, to = 0;
 };
 
+/// What an allocator had reserved in a stretch, at most.
+struct Reserved {
+  Unit from = 0, to = 0;
+  std::int64_t bytes = 0;
+};
+
 /// Moments of a few kinds: one row. A column shows the last kind that it has.
 struct PointRow {
   struct Kind {
@@ -73,10 +79,10 @@ struct Document {
   std::vector<Named> steps, phases;  ///< each in order
   std::vector<SpanRow> spans;
   std::vector<PointRow> points;
-  std::vector<Named> sums_only;          ///< stretches of which no lifetimes are known
-  std::vector<std::string> groups;       ///< names; of those that are used
-  std::string peak_text;                 ///< "peak 12.1 MiB · step 1 · forward"
-  std::optional<std::int64_t> reserved;  ///< at most, in the whole run
+  std::vector<Named> sums_only;     ///< stretches of which no lifetimes are known
+  std::vector<std::string> groups;  ///< names; of those that are used
+  std::string peak_text;            ///< "peak 12.1 MiB · step 1 · forward"
+  std::vector<Reserved> reserved;   ///< in order; empty: nothing is known of it
   /// What a bar says. Writes into a string that is empty.
   std::function<void(LifetimeId, std::string&)> label;
 };
@@ -118,6 +124,7 @@ struct Facts {
   std::vector<GroupBytes> groups;    ///< at the highest unit of each column
   std::vector<CurveColumn> without;  ///< of each column; empty: there is none
   std::vector<std::int64_t> dead;    ///< of it, at the highest unit of each column of the curve
+  std::vector<std::int64_t> reserved;  ///< of each column, at most, -1: not known; empty: of none
   std::vector<Row> rows;
   std::vector<std::vector<std::uint8_t>> points;  ///< of each row of them: for each column 1 + its kind; 0: none
   std::vector<std::vector<SpanRow::Span>> spans;  ///< of each row of them, those that are drawn one by one
@@ -151,6 +158,8 @@ class Painter {
   void spans(std::size_t row);
   void points(std::size_t row);
   void curve();
+  template <class YOf>
+  void reserved(const YOf& y_of);
   void bands();
   void band_bytes(std::size_t band, int y, int height);
   void lane(std::uint32_t lane, int y, int height);

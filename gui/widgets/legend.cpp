@@ -16,9 +16,10 @@ Legend::Legend(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Colors of the area"));
 }
 
-void Legend::show_groups(const std::vector<std::string>& groups, bool dead) {
+void Legend::show_groups(const std::vector<std::string>& groups, bool dead, bool reserved) {
   entries_.clear();
-  if (dead) entries_.push_back({tr("dead but held"), {}, -1, {}});
+  if (reserved) entries_.push_back({tr("reserved, at most"), {}, Entry::kReserved, {}});
+  if (dead) entries_.push_back({tr("dead but held"), {}, Entry::kDead, {}});
   for (std::size_t i = 0; i < groups.size(); ++i) {
     entries_.push_back({words::text(groups[i]), {}, static_cast<int>(i), {}});
   }
@@ -65,7 +66,9 @@ void Legend::paintEvent(QPaintEvent* /*event*/) {
   const int square = fontMetrics().height() * 2 / 3;
   for (const Entry& entry : entries_) {
     const QRect color(entry.box.x(), entry.box.y() + (entry.box.height() - square) / 2, square, square);
-    if (entry.color < 0) {
+    if (entry.color == Entry::kReserved) {
+      painter.fillRect(QRect(color.x(), color.center().y() - 1, square, 2), QColor(QRgb(theme.reserved)));
+    } else if (entry.color == Entry::kDead) {
       painter.fillRect(color, QBrush(QColor(QRgb(theme.dead)), Qt::BDiagPattern));
       painter.setPen(QColor(QRgb(theme.dead)));
       painter.drawRect(color.adjusted(0, 0, -1, -1));

@@ -13,8 +13,9 @@ class Legend : public QWidget {
 
  public:
   explicit Legend(QWidget* parent = nullptr);
-  /// Names of the groups that have a color of their own; `dead`: something is kept for nothing.
-  void show_groups(const std::vector<std::string>& groups, bool dead);
+  /// Names of the groups that have a color of their own; `dead`: something is kept for nothing; `reserved`: the line of
+  /// what the allocator had reserved is there.
+  void show_groups(const std::vector<std::string>& groups, bool dead, bool reserved);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -28,7 +29,8 @@ class Legend : public QWidget {
 
   struct Entry {
     QString name, shown;
-    int color = 0;  ///< of the theme's groups; -1: dead
+    int color = 0;  ///< of the theme's groups; or one of these
+    static constexpr int kDead = -1, kReserved = -2;
     QRect box;
   };
   std::vector<Entry> entries_;

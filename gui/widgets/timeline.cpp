@@ -408,9 +408,12 @@ QString Timeline::text_at(const QPoint& at) const {
   }
   const scene::CurveColumn& highest = facts.curve[static_cast<std::size_t>(column)];
   const std::int64_t ns = device_->recording().ns(highest.highest_at) - device_->recording().begin_ns();
-  return words::exact_bytes(highest.highest) + tr(" allocated · %1 after the start · seq %2")
-                                                   .arg(words::time(ns))
-                                                   .arg(device_->sequence_of(highest.highest_at).value);
+  const std::int64_t reserved = facts.reserved.empty() ? -1 : facts.reserved[static_cast<std::size_t>(column)];
+  return words::exact_bytes(highest.highest) + tr(" allocated") +
+         (reserved >= 0 ? tr(" · at most %1 reserved").arg(words::exact_bytes(reserved)) : QString()) +
+         tr(" · %1 after the start · seq %2")
+             .arg(words::time(ns))
+             .arg(device_->sequence_of(highest.highest_at).value);
 }
 
 bool Timeline::event(QEvent* event) {
