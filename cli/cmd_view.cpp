@@ -15,7 +15,7 @@ namespace dcmt::cli {
 namespace {
 
 struct Options {
-  std::string path, compare, picture, facts, at, select, by, panel, size, theme;
+  std::string path, compare, picture, facts, at, select, by, arrange, panel, size, theme;
 };
 
 /// Becomes the viewer: its exit code is this command's.
@@ -31,6 +31,7 @@ int view(const Options& options) {
   add("--at", options.at);
   add("--select", options.select);
   add("--by", options.by);
+  add("--arrange", options.arrange);
   add("--panel", options.panel);
   add("--size", options.size);
   add("--theme", options.theme);
@@ -64,9 +65,11 @@ void add_view_command(CLI::App& app, int& exit_code) {
   command->add_option("--select", options->select, "What is selected: finding:N or storage:N");
   command->add_option("--by", options->by,
                       "What the area is stacked by: site, operator, phase, kind, owner, holder or category");
+  command->add_option("--arrange", options->arrange,
+                      "How the lifetimes are arranged: kind (findings and sizes) or address");
   command->add_option(
       "--panel", options->panel,
-      "The panel that is seen: live, story, ranks, comparison, holders, releases, survivors, saved, run "
+      "The panel that is seen: live, story, ranks, comparison, holders, releases, survivors, saved, addresses, run "
       "or sql");
   command->add_option("--size", options->size, "Of the window: 1920x1080");
   command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");

@@ -249,6 +249,40 @@ def test_a_memory_snapshot_is_opened_directly(folder: pathlib.Path) -> None:
     assert direct["panels"]["live"] == by_trace["panels"]["live"]
 
 
+def gaps(trace: pathlib.Path, at: int) -> tuple[list[tuple[int, int]], dict[int, list[tuple[int, int]]]]:
+    """Stretches that blocks ever lay in, and of each what lives at a moment: from the rows alone."""
+    with sqlite3.connect(trace) as database:
+        blocks = database.execute("SELECT address, address + bytes, from_seq, to_seq FROM block WHERE address != 0 AND bytes > 0"
+                                  " AND device = 'cpu' ORDER BY address").fetchall()
+    stretches: list[tuple[int, int]] = []
+    live: dict[int, list[tuple[int, int]]] = {}
+    for begin, end, born, died in blocks:
+        if not stretches or begin - stretches[-1][1] >= 2 << 20:
+            stretches.append((begin, end))
+        stretches[-1] = (stretches[-1][0], max(stretches[-1][1], end))
+        if born <= at and (died is None or at < died):
+            live.setdefault(len(stretches) - 1, []).append((begin, end))
+    return stretches, live
+
+
+def test_the_map_of_addresses_is_that_of_the_rows(run: pathlib.Path) -> None:
+    for moment in ("peak", "end"):
+        facts = view(run, "--at", moment, "--arrange", "address", "--panel", "addresses")
+        stretches, live = gaps(run, facts["moment_seq"])
+        rows = facts["panels"]["addresses"]
+        assert len(rows) == len(stretches) > 0
+        for row, (index, (begin, end)) in zip(rows, enumerate(stretches)):
+            blocks = live.get(index, [])
+            edges = [begin, *(edge for block in blocks for edge in block), end]
+            largest = max(after - before for before, after in zip(edges[::2], edges[1::2]))
+            assert (int(row[0], 16), *map(number, row[1:])) == (
+                begin, end - begin, sum(to - of for of, to in blocks), len(blocks), largest)
+        # The bands of the timeline are the same stretches.
+        texts = " ".join(text["text"] for text in facts["timeline"]["texts"])
+        assert hex(stretches[0][0]) in texts
+        assert "arrange=address" in facts["link"]
+
+
 def bad_traces(folder: pathlib.Path, run: pathlib.Path) -> dict[str, pathlib.Path]:
     files = {name: folder / f"{name}.dcmt" for name in ("foreign", "cut", "newer", "missing", "empty")}
     files["foreign"].write_text("no trace")
@@ -266,7 +300,8 @@ def test_what_cannot_be_shown_is_one_line(run: pathlib.Path, tmp_path: pathlib.P
         assert result.returncode == 3, trace
         assert len(result.stderr.splitlines()) == 1, result.stderr
         assert not (tmp_path / "facts.json").exists()
-    for wrong in (["--at", "nowhere"], ["--select", "storage:99999999"], ["--size", "3x3"], ["--theme", "blue"], ["--by", "color"]):
+    for wrong in (["--at", "nowhere"], ["--select", "storage:99999999"], ["--size", "3x3"], ["--theme", "blue"], ["--by", "color"],
+                  ["--arrange", "color"]):
         result = recorded.tool("view", run, "--facts", tmp_path / "facts.json", *wrong)
         assert result.returncode == 2, wrong
         assert len(result.stderr.splitlines()) == 1, result.stderr

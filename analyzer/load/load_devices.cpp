@@ -17,18 +17,19 @@ Status TraceData::load_device_peaks(Database& database) {
                                    peaks.reserved = in.optional_bytes();
                                    device_peaks.push_back(peaks);
                                  }));
-  return read_rows(database,
-                   "SELECT from_seq, to_seq, from_ns, to_ns, device, reserved_peak_bytes,"
-                   " coalesce(reserved_end_bytes, reserved_peak_bytes) FROM interval_curve JOIN interval ON id = interval"
-                   " WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
-                   [&](Cursor& in) {
-                     IntervalReserved row;
-                     row.span = in.span();
-                     row.device = intern(printable(in.text()));
-                     row.peak = in.bytes();
-                     row.end = in.bytes();
-                     reserved.push_back(row);
-                   });
+  return read_rows(
+      database,
+      "SELECT from_seq, to_seq, from_ns, to_ns, device, reserved_peak_bytes,"
+      " coalesce(reserved_end_bytes, reserved_peak_bytes) FROM interval_curve JOIN interval ON id = interval"
+      " WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
+      [&](Cursor& in) {
+        IntervalReserved row;
+        row.span = in.span();
+        row.device = intern(printable(in.text()));
+        row.peak = in.bytes();
+        row.end = in.bytes();
+        reserved.push_back(row);
+      });
 }
 
 Status TraceData::load_stream_waits(Database& database) {

@@ -44,7 +44,7 @@ QJsonObject timeline_json(const load::DeviceTimeline& device, const scene::Facts
   for (const scene::BarOf& bar : facts.bars) {
     const analyzer::Block& block = device.block_of(bar.lifetime);
     const scene::Lifetime& lifetime = device.recording().lifetimes()[bar.lifetime];
-    const std::int64_t finding = device.document().bands[lifetime.band].finding;
+    const std::int64_t finding = device.finding_of(bar.lifetime);
     bars.append(QJsonObject{{"box", json_of(bar.box)},
                             {"block", number(block.id.value)},
                             {"storage", number(block.storage.value)},
@@ -97,9 +97,11 @@ QJsonObject strips_json(StripChart& chart) {
 bool write_picture(MainWindow& window, const QString& path) { return window.grab().save(path, "PNG"); }
 
 bool write_facts(MainWindow& window, const QString& path) {
+  const QString message = window.message();
+  window.read_addresses_now();
   const auto [first_paint, complete] = window.timing();
   QJsonObject document{{"version", 1},
-                       {"message", window.message()},
+                       {"message", message},
                        {"timing", QJsonObject{{"first_paint_ms", first_paint}, {"complete_ms", complete}}}};
   if (const SessionPointer& session = window.session()) {
     document["path"] = words::text(session->path);

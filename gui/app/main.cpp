@@ -24,7 +24,7 @@ constexpr int kUsage = 2;
 constexpr int kBadInput = 3;
 
 struct Options {
-  QString trace, compare, panel, picture, facts, at, select, by, theme;
+  QString trace, compare, panel, picture, facts, at, select, by, arrange, theme;
   std::optional<dcmt::gui::Link> link;
   QSize size{1600, 1000};
 
@@ -57,14 +57,15 @@ int read_options(const QStringList& words, Options& options) {
                               "What the area is stacked by and the live set is grouped by: site, operator, phase, "
                               "kind, owner, holder or category",
                               "GROUPING");
+  const QCommandLineOption arrange("arrange", "How the lifetimes are arranged: kind or address", "ARRANGEMENT");
   const QCommandLineOption size("size", "Of the window, 1600x1000 by default", "WIDTHxHEIGHT");
   const QCommandLineOption theme("theme", "light or dark; by default the desktop's", "THEME");
   const QCommandLineOption compare("compare", "An earlier trace, or a run's folder, to show beside it", "TRACE");
   const QCommandLineOption panel("panel",
                                  "The panel that is seen: live, story, ranks, comparison, holders, releases, "
-                                 "survivors, saved, run or sql",
+                                 "survivors, saved, addresses, run or sql",
                                  "PANEL");
-  parser.addOptions({picture, facts, at, select, by, compare, panel, size, theme});
+  parser.addOptions({picture, facts, at, select, by, arrange, compare, panel, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(version)) parser.showVersion();
@@ -81,6 +82,7 @@ int read_options(const QStringList& words, Options& options) {
   options.at = parser.value(at);
   options.select = parser.value(select);
   options.by = parser.value(by);
+  options.arrange = parser.value(arrange);
   options.compare = parser.value(compare);
   options.panel = parser.value(panel);
   options.theme = parser.value(theme);
@@ -149,12 +151,16 @@ int write_files(MainWindow& window, const Options& options) {
   if (!options.by.isEmpty()) {
     if (const QString why = window.group_by(options.by); !why.isEmpty()) return say(why, kUsage);
   }
+  if (!options.arrange.isEmpty()) {
+    if (const QString why = window.arrange(options.arrange); !why.isEmpty()) return say(why, kUsage);
+  }
   if (!options.select.isEmpty()) {
     if (const QString why = window.select(options.select); !why.isEmpty()) return say(why, kUsage);
   }
   if (!options.panel.isEmpty()) {
     if (const QString why = window.show_panel(options.panel); !why.isEmpty()) return say(why, kUsage);
   }
+  if (options.panel == QLatin1String("addresses")) window.read_addresses_now();
   QApplication::processEvents();
   if (!options.picture.isEmpty() && !dcmt::gui::write_picture(window, options.picture)) {
     return say(options.picture + ": cannot be written.", kBadInput);
@@ -201,6 +207,7 @@ int run(QApplication& app, const Options& options) {
           if (options.link) window.show_link(*options.link);
           if (!options.at.isEmpty()) window.show_moment(options.at);
           if (!options.by.isEmpty()) window.group_by(options.by);
+          if (!options.arrange.isEmpty()) window.arrange(options.arrange);
           if (!options.select.isEmpty()) window.select(options.select);
           if (!options.compare.isEmpty()) window.compare_with(options.compare);
           if (!options.panel.isEmpty()) window.show_panel(options.panel);

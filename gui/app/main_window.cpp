@@ -190,6 +190,8 @@ void MainWindow::put_device(int index, bool follow) {
   if (!session_ || index < 0 || static_cast<std::size_t>(index) >= session_->devices.size()) return;
   device_ = static_cast<std::size_t>(index);
   matches_.clear();
+  address_work_.cancel();
+  arrange_when_read_ = false;
   devices_->setCurrentIndex(index);
   what_if_.drop();
   selection_.clear();
@@ -218,7 +220,8 @@ void MainWindow::put_device(int index, bool follow) {
 void MainWindow::show_grouping() {
   if (device() == nullptr) return;
   const analyzer::GroupBy by = area_groupings()[static_cast<std::size_t>(std::max(0, groupings_->currentIndex()))].by;
-  if (by != device()->stacked_by()) device()->stack_by(by);
+  // Not while a thread reads the groups: they are put in when it is through.
+  if (by != device()->stacked_by() && !address_work_.busy()) device()->stack_by(by);
   static_cast<Legend*>(legend_)->show_groups(device()->document().groups, device()->document().without != nullptr,
                                              !device()->document().reserved.empty());
   timeline_->refresh();
@@ -261,7 +264,7 @@ void MainWindow::show_selected() {
 }
 
 void MainWindow::show_more() {
-  Shown shown{session_, file_, {}, {}, {}, 0};
+  Shown shown{session_, file_, {}, {}, {}, 0, device(), selection_.moment(), selection_.lifetime()};
   if (device() != nullptr) {
     shown.moment = moment_text();
     if (const auto moment = selection_.moment())
@@ -309,8 +312,7 @@ void MainWindow::show_live() {
 void MainWindow::select_lifetime(std::optional<scene::LifetimeId> lifetime) {
   std::int64_t finding = 0;
   if (lifetime) {
-    const std::uint16_t band = device()->recording().lifetimes()[*lifetime].band;
-    if (band != scene::kNoBand) finding = device()->document().bands[band].finding;
+    finding = device()->finding_of(*lifetime);
     timeline_->reveal(*lifetime);
   }
   selection_.select_lifetime(lifetime, finding);

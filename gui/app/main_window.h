@@ -63,6 +63,11 @@ class MainWindow : public QMainWindow {
   QString show_panel(const QString& name);
   /// "site": of the area and of the live set. Empty: it is so now; else why not.
   QString group_by(const QString& name);
+  /// "address" or "kind": how the lifetimes are arranged. Waits until the addresses are read. Empty: it is so now; else
+  /// why not.
+  QString arrange(const QString& name);
+  /// The same reading, without arranging. Empty: they are there; else why not.
+  QString read_addresses_now();
 
   [[nodiscard]] const SessionPointer& session() const { return session_; }
   [[nodiscard]] Timeline& timeline() { return *timeline_; }
@@ -98,6 +103,7 @@ class MainWindow : public QMainWindow {
   void view_after();
   void toggle_axis();
   void next_grouping();
+  void toggle_arrangement();
   void next_device();
   void next_trace();
   void next_finding();
@@ -127,6 +133,7 @@ class MainWindow : public QMainWindow {
   void show_survivors();
   void show_saved();
   void show_run();
+  void show_addresses();
   void show_sql();
   void show_chart();
   void next_pane();
@@ -157,6 +164,10 @@ class MainWindow : public QMainWindow {
   void put_in(const SessionPointer& session);
   void show_facts_of_run();
   void read_ranks();
+  /// In the background; then the lifetimes are arranged by them, if so.
+  void read_addresses(bool arrange);
+  void put_addresses(const Expected<std::shared_ptr<load::ByAddress>>& read);
+  void put_arrangement(load::Arrangement arrangement);
   void read_again();
   void mark_moment_of_ranks();
   void settle();
@@ -194,7 +205,8 @@ class MainWindow : public QMainWindow {
   std::shared_ptr<const load::Comparison> comparison_;
   std::vector<std::string> rank_files_;  ///< that `ranks_` is of, or is being read of
   Opener opener_;
-  Background rank_work_, compare_work_, follow_work_;
+  Background rank_work_, compare_work_, follow_work_, address_work_;
+  bool arrange_when_read_ = false;
   Follower follower_;
   WhatIf what_if_;
   Selection selection_;

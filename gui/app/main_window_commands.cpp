@@ -192,7 +192,9 @@ void MainWindow::raise_dock(QDockWidget* panel) {
   panel->raise();
   constexpr int kLow = 240;
   constexpr int kHigh = 330;
-  if (panel == ranks_dock_ || panel == compare_dock_) {
+  if (panel == more_->dock(tr("Addresses")).first) {
+    if (panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
+  } else if (panel == ranks_dock_ || panel == compare_dock_) {
     resizeDocks({panel, story_panel_}, {1000, 380}, Qt::Horizontal);
   } else if (panel == more_->dock(tr("Holders")).first || panel == more_->dock(tr("On one axis")).first) {
     resizeDocks({live_panel_, panel}, {500, 900}, Qt::Horizontal);
@@ -227,6 +229,7 @@ void MainWindow::show_releases() { raise_more(tr("Releases")); }
 void MainWindow::show_survivors() { raise_more(tr("Survivors")); }
 void MainWindow::show_saved() { raise_more(tr("Saved for backward")); }
 void MainWindow::show_run() { raise_more(tr("Run")); }
+void MainWindow::show_addresses() { raise_more(tr("Addresses")); }
 void MainWindow::show_sql() { raise_more(tr("SQL")); }
 
 QString MainWindow::show_panel(const QString& name) {

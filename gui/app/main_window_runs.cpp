@@ -140,6 +140,7 @@ void MainWindow::follow_session(const SessionPointer& session) {
   const auto storage =
       selection_.lifetime() ? std::optional(before->block_of(*selection_.lifetime()).storage) : std::nullopt;
 
+  const bool by_address = before != nullptr && before->arrangement() == load::Arrangement::kAddress;
   const SessionPointer old = session_;  // until the timeline shows the new one
   put_in(session);
   const auto same = std::ranges::find_if(session_->devices, [&](const auto& each) { return each->name() == name; });
@@ -149,6 +150,7 @@ void MainWindow::follow_session(const SessionPointer& session) {
   }
   if (moment && !at_peak) selection_.select_moment(device()->unit_of(*moment));
   show_facts_of_run();
+  if (by_address) read_addresses(true);
 }
 
 }  // namespace dcmt::gui

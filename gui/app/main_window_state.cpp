@@ -20,7 +20,7 @@ const QString kRecent = QStringLiteral("recent");
 const QString kGeometry = QStringLiteral("geometry");
 const QString kPanels = QStringLiteral("panels");
 /// Changes when panels come or go: what another build kept is left then.
-constexpr int kPanelsVersion = 1;
+constexpr int kPanelsVersion = 2;
 
 QSettings settings() { return QSettings(QStringLiteral("dc-memtrace"), QStringLiteral("view")); }
 
@@ -44,6 +44,7 @@ Link MainWindow::link() const {
   }
   link.at = QString::fromStdString(moment_text());
   link.by = groupings_->currentText();
+  if (device()->arrangement() == load::Arrangement::kAddress) link.arrange = QStringLiteral("address");
   QList<qint64> ticked;
   for (const std::int64_t finding : findings_.ticked()) ticked << finding;
   link.ticked = ticked;
@@ -59,6 +60,9 @@ QString MainWindow::show_link(const Link& link) {
   }
   if (!link.by.isEmpty()) {
     if (const QString why = group_by(link.by); !why.isEmpty()) return why;
+  }
+  if (!link.arrange.isEmpty()) {
+    if (const QString why = arrange(link.arrange); !why.isEmpty()) return why;
   }
   if (!link.at.isEmpty()) {
     if (const QString why = show_moment(link.at); !why.isEmpty()) return why;

@@ -15,6 +15,7 @@
 #include "gui/load/story_of_storage.h"
 #include "gui/models/panel_words.h"
 #include "gui/models/words.h"
+#include "gui/widgets/address_view.h"
 #include "gui/widgets/holder_graph.h"
 #include "gui/widgets/story_view.h"
 #include "gui/widgets/table_view.h"
@@ -43,6 +44,7 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
       releases_(words::release_columns()),
       survivors_(words::survivor_columns()),
       saved_(words::saved_columns()),
+      stretches_(words::stretch_columns()),
       run_({{tr("what")}, {tr("how it is")}}),
       answer_(std::vector<TableModel::ColumnOf>{}) {
   auto* holders = new QWidget(&window);
@@ -88,6 +90,8 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
             if (const qint64 storage = survivors_.row_at(index.row()).id; storage != 0) emit storage_picked(storage);
           });
   add_table(kSaved, tr("Saved for backward"), saved_);
+  QWidget* addresses = address_box();
+  dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, left);
   auto* run = new TableView(run_, tr("Run"), &window);
   dock_of_[kRun] = add(tr("Run"), run, run, left);
   QWidget* query = query_box();
@@ -114,6 +118,33 @@ std::pair<QDockWidget*, QWidget*> MorePanels::dock(const QString& title) const {
     if (each.first->objectName() == title) return each;
   }
   return {nullptr, nullptr};
+}
+
+QWidget* MorePanels::address_box() {
+  auto* box = new QWidget(&window_);
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(4, 4, 4, 0);
+  addresses_title_ = plain_label(box);
+  layout->addWidget(addresses_title_);
+  auto* tabs = new QTabWidget(box);
+  tabs->setDocumentMode(true);
+  addresses_ = new AddressView;
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(addresses_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  tabs->addTab(scroll, tr("Map"));
+  auto* table = new TableView(stretches_, tr("Stretches of addresses"));
+  table->setSortingEnabled(true);
+  table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  tabs->addTab(table, tr("Stretches"));
+  layout->addWidget(tabs);
+  connect(addresses_, &AddressView::picked, this, &MorePanels::lifetime_picked);
+  connect(table, &QTableView::activated, this, [this](const QModelIndex& index) {
+    const qint64 first = stretches_.row_at(index.row()).id;
+    if (first > 0) emit lifetime_picked(static_cast<scene::LifetimeId>(first - 1));
+  });
+  return box;
 }
 
 QWidget* MorePanels::query_box() {
@@ -173,15 +204,19 @@ void MorePanels::show(Shown shown) {
   const bool other_trace = shown.session != shown_.session;
   const bool other_selection = other_trace || shown.asked != shown_.asked || shown.storage != shown_.storage;
   const bool other_moment = other_trace || shown.moment != shown_.moment;
+  const bool other_device = shown.device != shown_.device;
+  if (other_device) addresses_->show_stretches(nullptr, {});  // before what it shows goes
   shown_ = std::move(shown);
   if (other_selection) filled_[kHolders] = filled_[kChart] = false;
   if (other_moment) filled_[kSaved] = false;
+  if (other_moment || other_device) filled_[kAddresses] = false;
   if (other_trace) {
     filled_[kReleases] = filled_[kSurvivors] = filled_[kRun] = false;
     query_.cancel();
   }
   for (unsigned part = 0; part < kParts; ++part) fill_if_seen(static_cast<Part>(part));
   mark_moment();
+  addresses_->set_selected(shown_.lifetime);
 }
 
 void MorePanels::mark_moment() { chart_->set_moment(static_cast<double>(shown_.moment_ns - chart_begin_ns_)); }
@@ -234,6 +269,33 @@ void MorePanels::fill_chart() {
   mark_moment();
 }
 
+void MorePanels::fill_addresses() {
+  std::vector<scene::StretchAt> stretches;
+  const load::DeviceTimeline* device = shown_.device;
+  if (device != nullptr && device->addresses() == nullptr) {
+    addresses_title_->setText(tr("reading the addresses"));
+    emit addresses_wanted();
+  } else if (device != nullptr) {
+    const load::ByAddress& of = *device->addresses();
+    const scene::Unit unit = shown_.unit.value_or(device->document().curve->peak_at());
+    stretches = scene::stretches_at(device->recording(), of.addresses, of.places, unit);
+    addresses_title_->setText(stretches.empty() ? tr("No block's address is known.")
+                                                : words::stretches_title(stretches));
+  }
+  stretches_.set_rows(words::stretches(stretches));
+  addresses_->show_stretches(device, std::move(stretches));
+  addresses_->set_selected(shown_.lifetime);
+}
+
+void MorePanels::addresses_read(const QString& why_not) {
+  if (!why_not.isEmpty()) {
+    addresses_title_->setText(why_not);
+    return;
+  }
+  filled_[kAddresses] = false;
+  fill_if_seen(kAddresses);
+}
+
 void MorePanels::fill(Part part) {
   if (!shown_.session || filled_[part]) return;
   filled_[part] = true;
@@ -256,6 +318,9 @@ void MorePanels::fill(Part part) {
       saved_.set_rows(view.ok() ? words::saved(*view) : std::vector<TableModel::Row>{});
       break;
     }
+    case kAddresses:
+      fill_addresses();
+      break;
     case kRun:
       run_.set_rows(words::run(session.report));
       break;
@@ -265,9 +330,13 @@ void MorePanels::fill(Part part) {
 }
 
 std::vector<std::pair<QString, const TableModel*>> MorePanels::tables() const {
-  return {{QStringLiteral("containers"), &containers_}, {QStringLiteral("paths"), &paths_},
-          {QStringLiteral("releases"), &releases_},     {QStringLiteral("survivors"), &survivors_},
-          {QStringLiteral("saved"), &saved_},           {QStringLiteral("run"), &run_},
+  return {{QStringLiteral("containers"), &containers_},
+          {QStringLiteral("paths"), &paths_},
+          {QStringLiteral("releases"), &releases_},
+          {QStringLiteral("survivors"), &survivors_},
+          {QStringLiteral("saved"), &saved_},
+          {QStringLiteral("addresses"), &stretches_},
+          {QStringLiteral("run"), &run_},
           {QStringLiteral("answer"), &answer_}};
 }
 

@@ -6,6 +6,7 @@
 #include <QMainWindow>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ class QTabWidget;
 
 namespace dcmt::gui {
 
+class AddressView;
 class HolderGraph;
 class StoryView;
 class TableView;
@@ -27,11 +29,14 @@ class TableView;
 /// What the window shows.
 struct Shown {
   SessionPointer session;
-  std::string file;            ///< that the session was read from
-  std::string asked;           ///< "finding:1", "storage:7"; empty: nothing is selected
-  std::string moment;          ///< of the live set
-  StorageId storage;           ///< that is selected, or an example of the finding that is; zero: none
-  std::int64_t moment_ns = 0;  ///< the same moment after the start of the trace
+  std::string file;                              ///< that the session was read from
+  std::string asked;                             ///< "finding:1", "storage:7"; empty: nothing is selected
+  std::string moment;                            ///< of the live set
+  StorageId storage;                             ///< that is selected, or an example of the finding that is; zero: none
+  std::int64_t moment_ns = 0;                    ///< the same moment after the start of the trace
+  const load::DeviceTimeline* device = nullptr;  ///< of the session
+  std::optional<scene::Unit> unit;               ///< the same moment
+  std::optional<scene::LifetimeId> lifetime;     ///< that is selected
 };
 
 class MorePanels : public QObject {
@@ -46,6 +51,8 @@ class MorePanels : public QObject {
   void stop() { shown_ = {}; }
   /// Also those that are not seen.
   void fill_all();
+  /// They are there now, or why not.
+  void addresses_read(const QString& why_not);
   /// One statement, as typed into the box. Its answer comes later: `answered`.
   void ask(const QString& sql);
 
@@ -55,20 +62,26 @@ class MorePanels : public QObject {
   [[nodiscard]] std::pair<QDockWidget*, QWidget*> dock(const QString& title) const;
   [[nodiscard]] HolderGraph& graph() { return *graph_; }
   [[nodiscard]] StoryView& chart() { return *chart_; }
+  [[nodiscard]] AddressView& addresses() { return *addresses_; }
   [[nodiscard]] bool busy() const { return query_.busy(); }
 
  signals:
   void storage_picked(qint64 storage);
   void sequence_picked(qint64 seq);
+  void lifetime_picked(dcmt::gui::scene::LifetimeId lifetime);
+  /// Somebody sees the map of addresses, and they are not read.
+  void addresses_wanted();
   void answered(const QString& line);
 
  private:
-  enum Part : unsigned { kHolders, kChart, kReleases, kSurvivors, kSaved, kRun, kParts };
+  enum Part : unsigned { kHolders, kChart, kReleases, kSurvivors, kSaved, kAddresses, kRun, kParts };
 
   QDockWidget* add(const QString& title, QWidget* widget, QWidget* focus, QDockWidget* beside);
   void fill(Part part);
   void fill_holders();
   void fill_chart();
+  QWidget* address_box();
+  void fill_addresses();
   void mark_moment();
   void fill_if_seen(Part part);
   QWidget* query_box();
@@ -79,11 +92,13 @@ class MorePanels : public QObject {
   QDockWidget* dock_of_[kParts] = {};
   std::vector<std::pair<QDockWidget*, QWidget*>> docks_;
 
-  TableModel containers_, paths_, releases_, survivors_, saved_, run_, answer_;
+  TableModel containers_, paths_, releases_, survivors_, saved_, stretches_, run_, answer_;
   HolderGraph* graph_ = nullptr;
   StoryView* chart_ = nullptr;
   std::int64_t chart_begin_ns_ = 0;
   QLabel* holders_title_ = nullptr;
+  AddressView* addresses_ = nullptr;
+  QLabel* addresses_title_ = nullptr;
   QPlainTextEdit* sql_ = nullptr;
   QLabel* answer_title_ = nullptr;
   Background query_;

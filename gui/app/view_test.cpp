@@ -16,6 +16,7 @@
 #include "gui/app/main_window.h"
 #include "gui/app/more_panels.h"
 #include "gui/models/words.h"
+#include "gui/widgets/address_view.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/table_view.h"
@@ -387,6 +388,62 @@ TEST_F(ViewTest, NoTwoTextsOfTheTimelineMeetAndNoneIsCut) {
       timeline.fit_whole();
     }
   }
+}
+
+TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
+  open(path_);
+  ASSERT_EQ(window_.select("finding:1"), "");
+  const scene::LifetimeId selected = *window_.selection().lifetime();
+  load::DeviceTimeline& device = *window_.timeline().device();
+  const std::size_t kinds = device.document().bands.size();
+  window_.timeline().setFocus();
+  QTest::keyClick(&window_.timeline(), Qt::Key_B);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return device.arrangement() == load::Arrangement::kAddress; }, kPatienceMs));
+  const load::ByAddress& places = *device.addresses();
+  EXPECT_EQ(device.document().bands.size(), places.places.stretches.size());
+  // The same bars, and those of findings still have their color.
+  bool seen = false;
+  for (const scene::BarOf& bar : window_.timeline().facts().bars) {
+    seen |= bar.lifetime == selected;
+    EXPECT_EQ(device.recording().lifetimes()[bar.lifetime].finding, device.finding_of(bar.lifetime) > 0);
+  }
+  EXPECT_TRUE(seen) << "what is selected is revealed";
+  EXPECT_EQ(window_.selection().finding(), 1);
+  window_.next_finding();
+  EXPECT_TRUE(window_.selection().lifetime());
+  // Another grouping, and back.
+  window_.next_grouping();
+  QTest::keyClick(&window_.timeline(), Qt::Key_B);
+  EXPECT_EQ(device.arrangement(), load::Arrangement::kKind);
+  EXPECT_EQ(device.document().bands.size(), kinds);
+
+  // The map: what is clicked is selected, Left and Right go from block to block.
+  window_.show_addresses();
+  AddressView& map = window_.more().addresses();
+  ASSERT_FALSE(map.stretches().empty());
+  ASSERT_FALSE(map.facts().bars.empty());
+  const scene::BarOf bar = map.facts().bars.front();
+  const double ratio = map.devicePixelRatioF();
+  QTest::mouseClick(
+      &map, Qt::LeftButton, {},
+      {static_cast<int>((bar.box.x + bar.box.width / 2) / ratio), static_cast<int>((bar.box.y + 3) / ratio)});
+  EXPECT_EQ(window_.selection().lifetime(), bar.lifetime);
+  QTest::keyClick(&map, Qt::Key_Right);
+  EXPECT_NE(window_.selection().lifetime(), bar.lifetime);
+  QTest::keyClick(&map, Qt::Key_Left);
+  EXPECT_EQ(window_.selection().lifetime(), bar.lifetime);
+  for (const scene::TextOf& text : map.facts().texts) {
+    EXPECT_LE(text.box.x + text.box.width, map.facts().chart.x);
+  }
+
+  // The view by address is part of a link to it.
+  ASSERT_EQ(window_.arrange("address"), "");
+  const Link link = window_.link();
+  EXPECT_EQ(link.arrange, "address");
+  ASSERT_EQ(window_.arrange("kind"), "");
+  ASSERT_EQ(window_.show_link(link), "");
+  EXPECT_EQ(device.arrangement(), load::Arrangement::kAddress);
+  EXPECT_NE(window_.arrange("color"), "");
 }
 
 TEST_F(ViewTest, EveryPaneHasANameForScreenReaders) {

@@ -234,8 +234,8 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
     switch (change.what) {
       case Change::What::kBegin:
         blocks_.push_back(change.block);
-        open.emplace(change.block,
-                     recording_.begin(ns, change.block->bytes.value, groups.of(*change.block), band_of(*change.block)));
+        open.emplace(change.block, recording_.begin(ns, change.block->bytes.value, groups.of(*change.block),
+                                                    band_of(*change.block), finding_of_.contains(change.block)));
         if (change.seq != change.block->span.from_seq) other_sequences_.emplace(unit, change.seq);
         break;
       case Change::What::kEnd: {
@@ -300,14 +300,58 @@ void DeviceTimeline::find_names() {
   document_.spans = operator_rows(data, recording_, [this](Unit unit) { return sequence_of(unit); });
   document_.points = release_rows(*analysis_, [this](Sequence seq) { return unit_of(seq); });
 
-  std::uint32_t lanes = 0;
-  for (std::size_t band = 0; band < document_.bands.size(); ++band) {
-    const std::uint32_t count = lanes_->bands()[band].count;
-    scene::BandOf& of = document_.bands[band];
-    of.name += " · " + model::grouped(lanes_->bands()[band].lifetimes);
-    of.open = of.finding > 0 || lanes + count <= kFirstLanes;
-    if (of.open) lanes += count;
+  for (std::size_t band = 0; band < document_.bands.size(); ++band)
+    document_.bands[band].name += " · " + model::grouped(lanes_->bands()[band].lifetimes);
+  open_first(document_.bands, *lanes_);
+}
+
+void DeviceTimeline::open_first(std::vector<scene::BandOf>& bands, const scene::Lanes& lanes) const {
+  std::uint32_t open = 0;
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    const std::uint32_t count = lanes.bands()[band].count;
+    scene::BandOf& of = bands[band];
+    of.open = of.finding > 0 || open + count <= kFirstLanes;
+    if (of.open) open += count;
   }
+}
+
+std::shared_ptr<ByAddress> DeviceTimeline::by_address(const std::vector<BlockAddress>& addresses) const {
+  auto found = std::make_shared<ByAddress>();
+  found->addresses.reserve(blocks_.size());
+  for (const Block* block : blocks_) {
+    const auto at = std::ranges::lower_bound(addresses, block->id, {}, &BlockAddress::block);
+    found->addresses.push_back(at != addresses.end() && at->block == block->id ? at->address : 0);
+  }
+  found->places = scene::address_lanes(recording_, found->addresses);
+  const scene::AddressLanes& places = found->places;
+  found->lanes = std::make_unique<scene::Lanes>(recording_, places.lane_of, places.lanes_of_each);
+  found->band_curves = std::make_unique<scene::BandCurves>(recording_, places.stretches.size(), places.stretch_of);
+  return found;
+}
+
+void DeviceTimeline::set_by_address(std::shared_ptr<ByAddress> by_address) {
+  arrange(Arrangement::kKind);
+  by_address_ = std::move(by_address);
+  other_bands_.clear();
+  if (!by_address_) return;
+  for (const scene::AddressStretch& stretch : by_address_->places.stretches) {
+    other_bands_.push_back({scene::address_text(stretch.from) + " " + model::rounded_bytes(stretch.bytes()), 0, true});
+  }
+  open_first(other_bands_, *by_address_->lanes);
+}
+
+void DeviceTimeline::arrange(Arrangement arrangement) {
+  if (arrangement == arrangement_ || (arrangement == Arrangement::kAddress && !by_address_)) return;
+  arrangement_ = arrangement;
+  const bool by_kind = arrangement == Arrangement::kKind;
+  document_.bands.swap(other_bands_);
+  document_.lanes = by_kind ? lanes_.get() : by_address_->lanes.get();
+  document_.band_curves = by_kind ? band_curves_.get() : by_address_->band_curves.get();
+}
+
+std::int64_t DeviceTimeline::finding_of(LifetimeId lifetime) const {
+  const auto found = finding_of_.find(blocks_[lifetime]);
+  return found != finding_of_.end() ? found->second : 0;
 }
 
 void DeviceTimeline::label(LifetimeId lifetime, std::string& text) const {
@@ -352,8 +396,9 @@ std::optional<LifetimeId> DeviceTimeline::lifetime_of(StorageId storage) const {
 
 std::vector<LifetimeId> DeviceTimeline::lifetimes_of(std::int64_t finding) const {
   std::vector<LifetimeId> lifetimes;
-  for (std::size_t band = 0; band < document_.bands.size(); ++band) {
-    if (document_.bands[band].finding != finding || finding == 0) continue;
+  const auto& bands = arrangement_ == Arrangement::kKind ? document_.bands : other_bands_;
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    if (bands[band].finding != finding || finding == 0) continue;
     const scene::Lanes::Band& of = lanes_->bands()[band];
     for (std::uint32_t lane = of.first; lane < of.first + of.count; ++lane) {
       const auto items = lanes_->lane(lane);
@@ -437,6 +482,7 @@ void DeviceTimeline::stack_by(analyzer::GroupBy by) {
   recording_.set_groups(numbers);
   curve_->find_groups();
   lanes_->find_groups();
+  if (by_address_) by_address_->lanes->find_groups();
   document_.groups = groups.groups();
 }
 

@@ -16,6 +16,8 @@
 #include "analyzer/load/watch.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
+#include "gui/load/block_addresses.h"
+#include "gui/scene/addresses.h"
 #include "gui/scene/frame.h"
 
 namespace dcmt::gui::load {
@@ -26,6 +28,20 @@ struct Without {
   std::vector<scene::Dead> dead;       ///< ascending by lifetime
   std::unique_ptr<scene::Curve> curve;
   Bytes peak;  ///< as the analyzer predicts it
+};
+
+/// How the lifetimes are arranged.
+enum class Arrangement : std::uint8_t {
+  kKind,     ///< findings, what was gathered, and all else by size
+  kAddress,  ///< by where they lay
+};
+
+/// All that the arrangement by address needs.
+struct ByAddress {
+  std::vector<scene::Address> addresses;  ///< by lifetime; 0: not known
+  scene::AddressLanes places;
+  std::unique_ptr<scene::Lanes> lanes;
+  std::unique_ptr<scene::BandCurves> band_curves;
 };
 
 class DeviceTimeline {
@@ -65,6 +81,17 @@ class DeviceTimeline {
   void stack_by(analyzer::GroupBy by);
   [[nodiscard]] analyzer::GroupBy stacked_by() const { return by_; }
 
+  /// Where the blocks lie. May run in any thread, beside others, but not beside stack_by().
+  [[nodiscard]] std::shared_ptr<ByAddress> by_address(const std::vector<BlockAddress>& addresses) const;
+  /// nullptr: not known any more; the arrangement is by kind then.
+  void set_by_address(std::shared_ptr<ByAddress> by_address);
+  [[nodiscard]] const ByAddress* addresses() const { return by_address_.get(); }
+  /// By address only where addresses are set.
+  void arrange(Arrangement arrangement);
+  [[nodiscard]] Arrangement arrangement() const { return arrangement_; }
+  /// The number of the finding that a lifetime is of; 0: none.
+  [[nodiscard]] std::int64_t finding_of(scene::LifetimeId lifetime) const;
+
   void set_open(std::size_t band, bool open) { document_.bands[band].open = open; }
 
  private:
@@ -73,6 +100,8 @@ class DeviceTimeline {
   [[nodiscard]] std::uint16_t band_of(const analyzer::Block& block);
   void find_bands();
   void find_names();
+  /// Opens bands, the first ones first, as long as there is room for their lanes.
+  void open_first(std::vector<scene::BandOf>& bands, const scene::Lanes& lanes) const;
   void label(scene::LifetimeId lifetime, std::string& text) const;
 
   const analyzer::Analysis* analysis_;
@@ -90,6 +119,9 @@ class DeviceTimeline {
   std::unique_ptr<scene::Curve> curve_;
   std::unique_ptr<scene::BandCurves> band_curves_;
   std::unique_ptr<scene::Lanes> lanes_;
+  std::shared_ptr<ByAddress> by_address_;
+  Arrangement arrangement_ = Arrangement::kKind;
+  std::vector<scene::BandOf> other_bands_;  ///< of the arrangement that is not shown
   std::shared_ptr<const Without> without_;
   scene::Document document_;
 };

@@ -123,11 +123,13 @@ std::vector<scene::PointRow> release_rows(const analyzer::Analysis& analysis,
   constexpr std::uint8_t kGreen = 2, kBlue = 3, kGrey = 7;
   scene::PointRow gathers{"gathers, waits", {{"waits", kBlue, false, {}}, {"gathers", kGreen, false, {}}}};
   scene::PointRow releases{"releases", {{"releases", kGrey, false, {}}, {"releases that left bytes", 0, true, {}}}};
-  scene::PointRow kernels{"kernels", {{"last kernel before a release", kBlue, false, {}},
-                                      {"kernel that got an address of what was released", 0, true, {}}}};
+  scene::PointRow kernels{"kernels",
+                          {{"last kernel before a release", kBlue, false, {}},
+                           {"kernel that got an address of what was released", 0, true, {}}}};
   for (const analyzer::Mark& mark : analysis.data->marks) {
     if (mark.kind == MarkKind::kTouch) kernels.kinds[0].units.push_back(unit_of(mark.span.from_seq));
-    if (mark.kind == MarkKind::kRead && mark.flags.kernel) kernels.kinds[1].units.push_back(unit_of(mark.span.from_seq));
+    if (mark.kind == MarkKind::kRead && mark.flags.kernel)
+      kernels.kinds[1].units.push_back(unit_of(mark.span.from_seq));
     if (mark.kind == MarkKind::kWait) gathers.kinds[0].units.push_back(unit_of(mark.span.from_seq));
     if (mark.kind == MarkKind::kGather) gathers.kinds[1].units.push_back(unit_of(mark.span.from_seq));
   }

@@ -52,14 +52,16 @@ Expected<std::unique_ptr<analyzer::TraceData>> load(const std::string& path, con
 }
 
 /// By way of a trace of it that exists only while it is read.
-Expected<std::unique_ptr<analyzer::TraceData>> load_snapshot(const std::string& path, const analyzer::Watch& watch) {
+Status load_snapshot(const std::string& path, Session& session, const analyzer::Watch& watch) {
   const ScratchFolder scratch;
   if (scratch.path().empty()) return Error{ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
   DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot snapshot, convert::read_snapshot(path));
   watch.done(0.2);
   const std::string trace = (scratch.path() / "snapshot.dcmt").string();
   DCMT_RETURN_IF_ERROR(convert::write_snapshot_trace(snapshot, trace, watch.part(0.2, 0.5)));
-  return load(trace, watch.part(0.5, 1));
+  DCMT_ASSIGN_OR_RETURN(session.addresses, read_addresses(trace, watch));
+  DCMT_ASSIGN_OR_RETURN(session.data, load(trace, watch.part(0.5, 1)));
+  return {};
 }
 
 }  // namespace
@@ -93,7 +95,11 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
   auto session = std::make_shared<Session>();
   session->path = printable(path);
   const analyzer::Watch part = watch.part(0, 0.5);
-  DCMT_ASSIGN_OR_RETURN(session->data, convert::is_pickle(path) ? load_snapshot(path, part) : load(path, part));
+  if (convert::is_pickle(path)) {
+    DCMT_RETURN_IF_ERROR(load_snapshot(path, *session, part));
+  } else {
+    DCMT_ASSIGN_OR_RETURN(session->data, load(path, part));
+  }
   session->data->path = session->path;
   DCMT_ASSIGN_OR_RETURN(session->analysis, analyzer::analyze(*session->data, watch.part(0.5, 0.7)));
   session->report = model::report_of(session->path, session->analysis);
@@ -106,6 +112,14 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
     session->devices.push_back(std::move(device));
   }
   return session;
+}
+
+Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
+                                                     const std::string& file, const analyzer::Watch& watch) {
+  if (session.addresses) return session.devices[device]->by_address(*session.addresses);
+  DCMT_ASSIGN_OR_RETURN(const std::vector<BlockAddress> addresses, read_addresses(file, watch));
+  DCMT_RETURN_IF_ERROR(watch.check());
+  return session.devices[device]->by_address(addresses);
 }
 
 }  // namespace dcmt::gui::load

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "analyzer/load/watch.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/report.h"
+#include "gui/load/block_addresses.h"
 #include "gui/load/device_timeline.h"
 #include "trace/base/status.h"
 
@@ -21,6 +23,8 @@ struct Session {
   analyzer::Analysis analysis;
   model::Report report;
   std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
+  /// Of a memory snapshot, whose trace is gone once it is read; those of a trace are read when they are asked for.
+  std::optional<std::vector<BlockAddress>> addresses;
 };
 
 /// The traces that a path names: itself, or every *.dcmt of a folder, by name, in which numbers count as such.
@@ -33,5 +37,10 @@ Expected<std::int64_t> rank_of(const std::string& path);
 /// Reads and analyzes a trace, or a memory snapshot of torch as one. The file is closed afterwards. Fails with
 /// kBadInput for what is no trace, is damaged or newer than this build, with kStopped as `watch` says.
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch = {});
+
+/// Where the blocks of a device of the session lie. @param file  that the session was read from. Not beside stack_by()
+/// of that device. Fails as read_addresses().
+Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
+                                                     const std::string& file, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::gui::load

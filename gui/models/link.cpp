@@ -30,6 +30,7 @@ QString text_of(const Link& link) {
   add("select", link.select);
   add("at", link.at);
   add("by", link.by);
+  add("arrange", link.arrange);
   if (link.ticked) {
     QStringList numbers;
     for (const qint64 finding : *link.ticked) numbers << QString::number(finding);
@@ -71,6 +72,8 @@ std::optional<Link> link_of(const QString& text) {
       link.at = value;
     } else if (key == QLatin1String("by")) {
       link.by = value;
+    } else if (key == QLatin1String("arrange")) {
+      link.arrange = value;
     } else if (key == QLatin1String("without")) {
       QList<qint64> numbers;
       for (const QString& number : value.split(QLatin1Char(','), Qt::SkipEmptyParts)) {

@@ -15,6 +15,7 @@ struct Link {
   QString select, at, by;               ///< as the options of the same names
   bool events = false;                  ///< the axis
   std::optional<QList<qint64>> ticked;  ///< findings; nullopt: as the report has them
+  QString arrange{};                    ///< as the option; empty: by kind
 
   friend bool operator==(const Link&, const Link&) = default;
 };

@@ -248,4 +248,45 @@ std::vector<TableModel::Row> run(const model::Report& report) {
   return rows;
 }
 
+std::vector<TableModel::ColumnOf> stretch_columns() {
+  return {{QStringLiteral("from")},
+          {QStringLiteral("bytes"), true},
+          {QStringLiteral("in blocks"), true},
+          {QStringLiteral("blocks"), true},
+          {QStringLiteral("largest gap"), true}};
+}
+
+RowList stretches(const std::vector<scene::StretchAt>& stretches) {
+  RowList rows;
+  for (const scene::StretchAt& each : stretches) {
+    const auto blocks = static_cast<std::int64_t>(each.live.size());
+    rows.push_back({{text(scene::address_text(each.stretch.from)), exact_bytes(each.stretch.bytes()),
+                     exact_bytes(each.used), count(blocks), exact_bytes(each.largest_gap)},
+                    {static_cast<double>(each.stretch.from), order_of(each.stretch.bytes()), order_of(each.used),
+                     order_of(blocks), order_of(each.largest_gap)},
+                    each.live.empty() ? 0 : qint64{each.live.front()} + 1});
+  }
+  return rows;
+}
+
+QString stretches_title(const std::vector<scene::StretchAt>& stretches) {
+  // All addresses there are would be one byte more than there are numbers.
+  scene::Address bytes = 0;
+  scene::Address used = 0;
+  std::int64_t largest = 0;
+  std::size_t blocks = 0;
+  for (const scene::StretchAt& each : stretches) {
+    bytes += static_cast<scene::Address>(each.stretch.bytes());
+    used += static_cast<scene::Address>(each.used);
+    largest = std::max(largest, each.largest_gap);
+    blocks += each.live.size();
+  }
+  const auto counted = [](std::size_t many, const char* one, const char* more) {
+    return count(static_cast<std::int64_t>(many)) + QLatin1Char(' ') + QLatin1String(many == 1 ? one : more);
+  };
+  return QStringLiteral("%1 of %2 that blocks ever lay in, %3, %4 · largest gap %5")
+      .arg(exact_bytes(static_cast<std::int64_t>(used)), exact_bytes(static_cast<std::int64_t>(bytes)),
+           counted(stretches.size(), "stretch", "stretches"), counted(blocks, "block", "blocks"), exact_bytes(largest));
+}
+
 }  // namespace dcmt::gui::words

@@ -8,6 +8,7 @@
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "gui/models/table_model.h"
+#include "gui/scene/addresses.h"
 
 namespace dcmt::gui::words {
 
@@ -35,6 +36,12 @@ inline constexpr std::size_t kMostTableRows = 20000;
 /// Node, field, bytes, of them elsewhere too, storages, graph held by.
 [[nodiscard]] std::vector<TableModel::ColumnOf> saved_columns();
 [[nodiscard]] std::vector<TableModel::Row> saved(const model::SavedView& view);
+
+/// Address, bytes, in blocks, blocks, largest gap. The id is 1 + the lifetime of the first block, 0: none lives there.
+[[nodiscard]] std::vector<TableModel::ColumnOf> stretch_columns();
+[[nodiscard]] std::vector<TableModel::Row> stretches(const std::vector<scene::StretchAt>& stretches);
+/// "12,582,912 B of 33,554,432 B that blocks ever lay in, 3 stretches, 12 blocks · largest gap 4,194,304 B".
+[[nodiscard]] QString stretches_title(const std::vector<scene::StretchAt>& stretches);
 
 /// Rows of two cells: what was recorded, how much of it, what is missing and why.
 [[nodiscard]] std::vector<TableModel::Row> run(const model::Report& report);

@@ -5,11 +5,22 @@
 namespace dcmt::gui::scene {
 
 BandCurves::BandCurves(const Recording& recording, std::size_t bands) : recording_(&recording), bands_(bands) {
+  add([&](LifetimeId lifetime) { return recording.lifetimes()[lifetime].band; });
+}
+
+BandCurves::BandCurves(const Recording& recording, std::size_t bands, const std::vector<std::uint32_t>& band_of)
+    : recording_(&recording), bands_(bands) {
+  add([&](LifetimeId lifetime) { return band_of[lifetime]; });
+}
+
+template <class BandOf>
+void BandCurves::add(const BandOf& band_of) {
+  const Recording& recording = *recording_;
   for (Unit unit = 0; unit < recording.units(); ++unit) {
     const Recording::Event event = recording.event(unit);
     if (event.kind != Recording::Kind::kBegin && event.kind != Recording::Kind::kEnd) continue;
-    const std::uint16_t index = recording.lifetimes()[event.index].band;
-    if (index >= bands) continue;
+    const std::size_t index = band_of(event.index);
+    if (index >= bands_.size()) continue;
     Band& band = bands_[index];
     const std::int64_t before = band.leaves.empty() ? 0 : band.leaves.back().last;
     const std::int64_t bytes = before + recording.change(unit).delta;

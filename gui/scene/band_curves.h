@@ -12,6 +12,8 @@ namespace dcmt::gui::scene {
 class BandCurves {
  public:
   BandCurves(const Recording& recording, std::size_t bands);
+  /// @param band_of  of each lifetime; `bands` or more: none
+  BandCurves(const Recording& recording, std::size_t bands, const std::vector<std::uint32_t>& band_of);
 
   /// The most bytes of a band in the units [from, to).
   [[nodiscard]] std::int64_t highest(std::size_t band, Unit from, Unit to) const;
@@ -30,6 +32,9 @@ class BandCurves {
     std::vector<std::int64_t> branches;  ///< the highest of each kLeaf leaves
     std::int64_t peak = 0;
   };
+
+  template <class BandOf>
+  void add(const BandOf& band_of);
 
   const Recording* recording_;
   std::vector<Band> bands_;

@@ -37,7 +37,7 @@ int band_height(const Document& document, const Look& look, std::size_t band) {
 
 Color color_of(const Document& document, const Theme& theme, LifetimeId id) {
   const Lifetime& lifetime = document.recording->lifetimes()[id];
-  if (document.bands[lifetime.band].finding > 0) return theme.finding;
+  if (lifetime.finding) return theme.finding;
   return theme.groups[lifetime.group];
 }
 
@@ -272,9 +272,6 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
   bars_.clear();
   const auto least = static_cast<std::uint32_t>(3);
   facts_.runs += document_->lanes->draw(lane, facts_.columns, cells_, least, bars_);
-  const std::span<const LifetimeId> lifetimes = document_->lanes->lane(lane);
-  const std::uint16_t band = document_->recording->lifetimes()[lifetimes.front()].band;
-  const bool finding = document_->bands[band].finding > 0;
   bool any = false;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const Cell& cell = cells_[i];
@@ -282,7 +279,7 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     if (cell.lifetime == kNoLifetime) continue;
     any = true;
     const auto shade = static_cast<std::size_t>(cell.busy * (kShades - 1));
-    colors_[i] = finding ? theme.finding : shades_[cell.group][shade];
+    colors_[i] = cell.finding ? theme.finding : shades_[cell.group][shade];
   }
   if (!any) return;
   const int thick = std::max(1, height - 1);
@@ -400,7 +397,7 @@ const Facts& Painter::draw(const Document& document, const View& view, const Loo
   view_ = &view;
   look_ = &look;
   canvas_ = &canvas;
-  const int gutter = std::min(look.text_height * 14, look.width / 3);
+  const int gutter = std::min(look.text_height * 15, look.width / 3);
   facts_.chart = {gutter, 0, std::max(1, look.width - gutter), look.height};
   facts_.columns.resize(static_cast<std::size_t>(facts_.chart.width));
   facts_.rows.clear();

@@ -120,10 +120,10 @@ struct TextOf {
 struct Facts {
   Box chart;  ///< where columns are; left of it stand names
   std::vector<Column> columns;
-  std::vector<CurveColumn> curve;    ///< of each column
-  std::vector<GroupBytes> groups;    ///< at the highest unit of each column
-  std::vector<CurveColumn> without;  ///< of each column; empty: there is none
-  std::vector<std::int64_t> dead;    ///< of it, at the highest unit of each column of the curve
+  std::vector<CurveColumn> curve;      ///< of each column
+  std::vector<GroupBytes> groups;      ///< at the highest unit of each column
+  std::vector<CurveColumn> without;    ///< of each column; empty: there is none
+  std::vector<std::int64_t> dead;      ///< of it, at the highest unit of each column of the curve
   std::vector<std::int64_t> reserved;  ///< of each column, at most, -1: not known; empty: of none
   std::vector<Row> rows;
   std::vector<std::vector<std::uint8_t>> points;  ///< of each row of them: for each column 1 + its kind; 0: none

@@ -7,7 +7,6 @@
 namespace dcmt::gui::scene {
 namespace {
 
-constexpr std::uint32_t kNoLane = 0xffffffff;
 constexpr Unit kFirstGrain = 16;
 /// Fewer are read as they are.
 constexpr std::uint32_t kFewest = 32;
@@ -63,9 +62,29 @@ Lanes::Lanes(const Recording& recording, std::size_t bands) : recording_(&record
   }
   lanes_.resize(first);
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    if (lane_of_[i] == kNoLane) continue;
-    lane_of_[i] += bands_[lifetimes[i].band].first;
-    ++lanes_[lane_of_[i]].count;
+    if (lane_of_[i] != kNoLane) lane_of_[i] += bands_[lifetimes[i].band].first;
+  }
+  put_in_lanes();
+}
+
+Lanes::Lanes(const Recording& recording, std::vector<std::uint32_t> lane_of,
+             const std::vector<std::uint32_t>& lanes_of_band)
+    : recording_(&recording), lane_of_(std::move(lane_of)) {
+  std::uint32_t first = 0;
+  for (const std::uint32_t count : lanes_of_band) {
+    bands_.push_back({first, count, 0});
+    first += count;
+  }
+  lanes_.resize(first);
+  put_in_lanes();
+  for (Band& band : bands_) {
+    for (std::uint32_t lane = band.first; lane < band.first + band.count; ++lane) band.lifetimes += lanes_[lane].count;
+  }
+}
+
+void Lanes::put_in_lanes() {
+  for (const std::uint32_t lane : lane_of_) {
+    if (lane != kNoLane) ++lanes_[lane].count;
   }
   std::uint32_t item = 0;
   for (Lane& lane : lanes_) {
@@ -74,12 +93,17 @@ Lanes::Lanes(const Recording& recording, std::size_t bands) : recording_(&record
     lane.count = 0;
   }
   items_.resize(item);
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {  // in the order of their begins
+  for (std::size_t i = 0; i < lane_of_.size(); ++i) {  // in the order of their begins
     if (lane_of_[i] == kNoLane) continue;
     Lane& lane = lanes_[lane_of_[i]];
     items_[lane.first + lane.count++] = static_cast<LifetimeId>(i);
   }
   for (Lane& lane : lanes_) fold(lane);
+}
+
+std::size_t Lanes::band_of(std::uint32_t lane) const {
+  const auto after = std::ranges::upper_bound(bands_, lane, {}, &Band::first);
+  return static_cast<std::size_t>(after - bands_.begin()) - 1;
 }
 
 std::span<const LifetimeId> Lanes::lane(std::uint32_t lane) const {
@@ -89,7 +113,7 @@ std::span<const LifetimeId> Lanes::lane(std::uint32_t lane) const {
 Lanes::Run Lanes::run_of(LifetimeId lifetime) const {
   const Lifetime& of = recording_->lifetimes()[lifetime];
   const Unit length = of.to - of.from;
-  return {of.from, of.to, length, 0, lifetime, length, of.group, true};
+  return {of.from, of.to, length, 0, lifetime, length, of.group, true, of.finding};
 }
 
 std::uint32_t Lanes::runs(const Lane& lane, std::size_t level) const {
@@ -117,6 +141,7 @@ void Lanes::fold(Lane& lane) const {
         whole.to = next.to;
         whole.busy += next.busy;
         whole.single = false;
+        whole.finding |= next.finding;
         if (next.length > whole.length) {
           whole.longest = next.longest;
           whole.length = next.length;
@@ -144,6 +169,7 @@ struct Lanes::Drawing {
   void touch(std::uint32_t column, std::int64_t busy, const Run& run) {
     Cell& cell = cells[column];
     const Column& of = columns[column];
+    cell.finding |= run.finding;
     cell.many = cell.lifetime != kNoLifetime || !run.single;
     if (run.length > cell.length) {
       cell.lifetime = run.longest;

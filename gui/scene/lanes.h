@@ -21,6 +21,7 @@ struct Cell {
   LifetimeId lifetime = kNoLifetime;  ///< one that touches it, the longest there
   Unit length = 0;                    ///< of it
   std::uint8_t group = 0;             ///< of it
+  bool finding = false;               ///< a finding is about one that touches it
   bool many = false;                  ///< others touch it, too
 };
 
@@ -35,11 +36,18 @@ struct Hit {
   std::uint32_t more = 0;             ///< others that touch it
 };
 
+inline constexpr std::uint32_t kNoLane = 0xffffffff;
+
 /// `recording` must outlive it. Thread-safety: const after construction.
 class Lanes {
  public:
   /// @param bands  how many there are; lifetimes of other bands are in no lane
   Lanes(const Recording& recording, std::size_t bands);
+  /// Lanes that something else decides.
+  /// @param lane_of  of each lifetime, kNoLane: none; those of a lane are apart
+  /// @param lanes_of_band  how many lanes each band has, one band after the other
+  Lanes(const Recording& recording, std::vector<std::uint32_t> lane_of,
+        const std::vector<std::uint32_t>& lanes_of_band);
 
   /// Lanes of a band are [first, first + count).
   struct Band {
@@ -49,7 +57,9 @@ class Lanes {
   [[nodiscard]] const std::vector<Band>& bands() const { return bands_; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(lanes_.size()); }
   [[nodiscard]] std::span<const LifetimeId> lane(std::uint32_t lane) const;
+  /// kNoLane: none.
   [[nodiscard]] std::uint32_t lane_of(LifetimeId lifetime) const { return lane_of_[lifetime]; }
+  [[nodiscard]] std::size_t band_of(std::uint32_t lane) const;
 
   /// Fills a cell for each column: `busy` above 0 exactly where a lifetime of the lane touches the column. Adds to
   /// `bars` those that touch at least `least` columns. Returns how many runs were read. Allocates nothing but for
@@ -75,6 +85,7 @@ class Lanes {
     Unit length = 0;         ///< of the longest
     std::uint8_t group = 0;  ///< of the longest
     bool single = false;     ///< one lifetime
+    bool finding = false;    ///< a finding is about one of them
   };
   struct Lane {
     std::uint32_t first = 0, count = 0;    ///< in items_
@@ -83,6 +94,7 @@ class Lanes {
   };
   struct Drawing;
 
+  void put_in_lanes();
   void fold(Lane& lane) const;
   [[nodiscard]] Run run_of(LifetimeId lifetime) const;
   [[nodiscard]] Run run(const Lane& lane, std::size_t level, std::uint32_t index) const;

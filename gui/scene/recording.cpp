@@ -9,9 +9,9 @@ void Recording::add(std::int64_t ns, Kind kind, std::size_t index) {
   events_.push_back(static_cast<std::uint32_t>(index << 2U) | static_cast<std::uint32_t>(kind));
 }
 
-LifetimeId Recording::begin(std::int64_t ns, std::int64_t bytes, std::uint8_t group, std::uint16_t band) {
+LifetimeId Recording::begin(std::int64_t ns, std::int64_t bytes, std::uint8_t group, std::uint16_t band, bool finding) {
   const std::size_t id = lifetimes_.size();
-  lifetimes_.push_back({units(), 0, bytes, band, group});
+  lifetimes_.push_back({units(), 0, bytes, band, group, finding});
   add(ns, Kind::kBegin, id);
   return static_cast<LifetimeId>(id);
 }

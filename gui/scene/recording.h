@@ -25,6 +25,7 @@ struct Lifetime {
   std::int64_t bytes = 0;
   std::uint16_t band = kNoBand;
   std::uint8_t group = 0;
+  bool finding = false;  ///< a finding is about it
 };
 
 /// A stretch of a lifetime in which it is kept for nothing.
@@ -36,7 +37,7 @@ struct Dead {
 class Recording {
  public:
   /// Events come in order. Times that go back, as those of several threads may, count as the latest one so far.
-  LifetimeId begin(std::int64_t ns, std::int64_t bytes, std::uint8_t group, std::uint16_t band);
+  LifetimeId begin(std::int64_t ns, std::int64_t bytes, std::uint8_t group, std::uint16_t band, bool finding = false);
   void end(std::int64_t ns, LifetimeId lifetime);
   /// Bytes that no lifetime is known of come (or, if negative, go).
   void level(std::int64_t ns, std::int64_t delta, std::uint8_t group);

@@ -34,7 +34,7 @@ inline Recording random_recording(std::mt19937& random, int events, std::uint16_
     } else if (what < 12 || alive.empty()) {
       const std::uint16_t band =
           random_below(random, 15) == 0 ? kNoBand : static_cast<std::uint16_t>(random_below(random, bands));
-      alive.push_back(recording.begin(ns, 1 + random_below(random, 10000), group, band));
+      alive.push_back(recording.begin(ns, 1 + random_below(random, 10000), group, band, band == 0));
     } else {
       // Mostly the youngest: stacks of short lifetimes over long ones.
       const std::size_t back = random_below(random, 4) == 0 ? static_cast<std::size_t>(random()) % alive.size() : 0;

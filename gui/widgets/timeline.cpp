@@ -88,6 +88,12 @@ void Timeline::refresh() {
   update();
 }
 
+void Timeline::rows_changed() {
+  refresh();
+  draw();
+  rows_->setValue(0);
+}
+
 void Timeline::moved() {
   if (view_) history_.add(*view_, now_ms());
   refresh();
@@ -179,9 +185,11 @@ void Timeline::reveal(scene::LifetimeId lifetime) {
     view_->show(middle - width / 2, middle + width / 2);
     moved();
   }
-  const std::uint32_t lane = device_->document().lanes->lane_of(lifetime);
-  if (of.band == scene::kNoBand) return;
-  if (!device_->document().bands[of.band].open) device_->set_open(of.band, true);
+  const scene::Lanes& lanes = *device_->document().lanes;
+  const std::uint32_t lane = lanes.lane_of(lifetime);
+  if (lane == scene::kNoLane) return;
+  const std::size_t band = lanes.band_of(lane);
+  if (!device_->document().bands[band].open) device_->set_open(band, true);
   const int top = scene::Painter::top_of(device_->document(), look_, lane);
   const int room = look_.height - painter_.bands_top();
   if (top < rows_->value() || top + look_.text_height * 2 > rows_->value() + room) {
@@ -196,7 +204,7 @@ std::optional<scene::LifetimeId> Timeline::beside(std::optional<scene::LifetimeI
   if (device_ == nullptr) return std::nullopt;
   const scene::Document& document = device_->document();
   const scene::Lanes& lanes = *document.lanes;
-  if (!from || device_->recording().lifetimes()[*from].band == scene::kNoBand) {
+  if (!from || lanes.lane_of(*from) == scene::kNoLane) {
     if (painter_.facts().bars.empty()) return std::nullopt;
     return painter_.facts().bars.front().lifetime;
   }
@@ -205,8 +213,8 @@ std::optional<scene::LifetimeId> Timeline::beside(std::optional<scene::LifetimeI
   const scene::Unit unit = device_->recording().lifetimes()[*from].from;
   std::int64_t lane = lanes.lane_of(*from);
   while ((lane += down) >= 0 && lane < lanes.size()) {
-    const scene::LifetimeId found = lanes.nearest(static_cast<std::uint32_t>(lane), unit);
-    if (document.bands[device_->recording().lifetimes()[found].band].open) return found;
+    const auto of = static_cast<std::uint32_t>(lane);
+    if (document.bands[lanes.band_of(of)].open) return lanes.nearest(of, unit);
   }
   return std::nullopt;
 }
@@ -411,9 +419,7 @@ QString Timeline::text_at(const QPoint& at) const {
   const std::int64_t reserved = facts.reserved.empty() ? -1 : facts.reserved[static_cast<std::size_t>(column)];
   return words::exact_bytes(highest.highest) + tr(" allocated") +
          (reserved >= 0 ? tr(" · at most %1 reserved").arg(words::exact_bytes(reserved)) : QString()) +
-         tr(" · %1 after the start · seq %2")
-             .arg(words::time(ns))
-             .arg(device_->sequence_of(highest.highest_at).value);
+         tr(" · %1 after the start · seq %2").arg(words::time(ns)).arg(device_->sequence_of(highest.highest_at).value);
 }
 
 bool Timeline::event(QEvent* event) {

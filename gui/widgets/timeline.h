@@ -36,6 +36,8 @@ class Timeline : public QWidget {
   void set_moment(std::optional<scene::Unit> moment);
   /// What the device's document says has changed.
   void refresh();
+  /// The bands are other ones now.
+  void rows_changed();
 
   void zoom(double factor);
   void pan(double share);

@@ -1,0 +1,22 @@
+#include "gui/load/block_addresses.h"
+
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::gui::load {
+
+Expected<std::vector<BlockAddress>> read_addresses(const std::string& path, const analyzer::Watch& watch) {
+  constexpr std::size_t kOften = 65536;  // rows from one look at `watch` to the next
+  DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
+  DCMT_ASSIGN_OR_RETURN(Statement query,
+                        database.prepare("SELECT id, address FROM block WHERE address != 0 ORDER BY id"));
+  std::vector<BlockAddress> addresses;
+  while (true) {
+    DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
+    if (!row) return addresses;
+    // An address of the upper half is stored as a negative number.
+    addresses.push_back({BlockId(query.integer(0)), static_cast<std::uint64_t>(query.integer(1))});
+    if (addresses.size() % kOften == 0) DCMT_RETURN_IF_ERROR(watch.check());
+  }
+}
+
+}  // namespace dcmt::gui::load

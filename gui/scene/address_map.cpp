@@ -1,0 +1,160 @@
+#include "gui/scene/address_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gui/scene/bytes_text.h"
+#include "gui/scene/label.h"
+#include "gui/scene/raster.h"
+
+namespace dcmt::gui::scene {
+namespace {
+
+/// Lines that the bytes of all stretches take together, about.
+constexpr std::int64_t kLines = 24;
+constexpr std::int64_t kLeastOfLine = 64 << 10;
+
+int line_height(int text_height) { return text_height + 3; }
+
+std::int64_t bytes_of_line(std::span<const StretchAt> stretches) {
+  double all = 0;
+  for (const StretchAt& each : stretches) all += static_cast<double>(each.stretch.bytes());
+  std::int64_t bytes = kLeastOfLine;
+  while (static_cast<double>(bytes) * kLines < all && bytes < std::int64_t{1} << 60) bytes *= 2;
+  return bytes;
+}
+
+std::size_t lines_of(const StretchAt& stretch, std::int64_t of_line) {
+  const auto bytes = static_cast<double>(std::max<std::int64_t>(1, stretch.stretch.bytes()));
+  return static_cast<std::size_t>(std::min(std::ceil(bytes / static_cast<double>(of_line)), 1e6));
+}
+
+/// How many stretches there is room for, and the lines that they take.
+std::pair<std::size_t, std::size_t> room_for(std::span<const StretchAt> stretches) {
+  const std::int64_t of_line = bytes_of_line(stretches);
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const std::size_t more = lines_of(stretches[i], of_line);
+    if (lines + more > kMostAddressLines) return {i, lines};
+    lines += more;
+  }
+  return {stretches.size(), lines};
+}
+
+class MapPainter {
+ public:
+  MapPainter(const Recording& recording, std::span<const Address> addresses, const Look& look, Canvas& canvas)
+      : recording_(recording), addresses_(addresses), look_(look), canvas_(canvas) {}
+
+  AddressMapFacts draw(std::span<const StretchAt> stretches) {
+    const auto [shown, lines] = room_for(stretches);
+    const int gutter = std::min(look_.text_height * 17, look_.width / 2);
+    facts_.height = address_map_height(stretches, look_.text_height);
+    facts_.chart = {gutter, 0, std::max(1, look_.width - gutter - 8), facts_.height};
+    facts_.bytes_of_line = bytes_of_line(stretches);
+    for (std::size_t i = 0; i < shown; ++i) stretch(stretches[i], i);
+    if (shown < stretches.size()) {
+      name_ = std::to_string(stretches.size() - shown) + " more stretches are in the table";
+      draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, look_.width - 16, name_, look_.theme->faint, true);
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  void stretch(const StretchAt& of, std::size_t index) {
+    const Theme& theme = *look_.theme;
+    name_ = address_text(of.stretch.from) + " · ";
+    write_bytes(of.used, part_);
+    name_ += part_ + " of ";
+    write_bytes(of.stretch.bytes(), part_);
+    name_ += part_;
+    draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
+               of.live.empty() ? theme.faint : theme.text, true);
+    auto block = of.live.begin();
+    const std::size_t lines = lines_of(of, facts_.bytes_of_line);
+    for (std::size_t i = 0; i < lines; ++i) {
+      AddressStretch part;
+      part.from = of.stretch.from + static_cast<Address>(i) * static_cast<Address>(facts_.bytes_of_line);
+      part.to = std::min(of.stretch.to - part.from, static_cast<Address>(facts_.bytes_of_line)) + part.from;
+      line(of, index, part, block);
+    }
+  }
+
+  /// `block`: the first that may reach into the line; moved to the first that may reach into the next.
+  void line(const StretchAt& of, std::size_t index, const AddressStretch& part,
+            std::vector<LifetimeId>::const_iterator& block) {
+    const int height = line_height(look_.text_height) - 2;
+    const double scale = static_cast<double>(facts_.chart.width) / static_cast<double>(facts_.bytes_of_line);
+    const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale; };
+    const int width = std::clamp(static_cast<int>(std::ceil(column(part.to))), 1, facts_.chart.width);
+    facts_.lines.push_back({{facts_.chart.x, y_, width, height}, index, part});
+    colors_.assign(static_cast<std::size_t>(width), look_.theme->sums_only);
+    const std::size_t first_bar = facts_.bars.size();
+    for (auto at = block; at != of.live.end() && addresses_[*at] < part.to; ++at) {
+      const Lifetime& lifetime = recording_.lifetimes()[*at];
+      const Address begin = std::max(addresses_[*at], part.from);
+      const Address last = address_end(addresses_[*at], lifetime.bytes);
+      const bool ends_here = last <= part.to;
+      const Address end = std::min(last, part.to);
+      if (ends_here && at == block) ++block;
+      if (end <= begin) continue;
+      const int x0 = std::clamp(static_cast<int>(std::floor(column(begin))), 0, width - 1);
+      const int x1 = std::clamp(static_cast<int>(std::ceil(column(end))), x0 + 1, width);
+      const Color color = lifetime.finding ? look_.theme->finding : look_.theme->groups[lifetime.group];
+      for (int x = x0; x < x1; ++x) {
+        Color& at_x = colors_[static_cast<std::size_t>(x)];
+        if (at_x != look_.theme->finding) at_x = color;
+      }
+      // A line between neighbours, where there is room for one.
+      if (x1 - x0 > 3 && ends_here) colors_[static_cast<std::size_t>(x1 - 1)] = look_.theme->background;
+      facts_.bars.push_back({*at, {facts_.chart.x + x0, y_, x1 - x0, height}});
+    }
+    canvas_.row(facts_.chart.x, y_, height, colors_);
+    for (std::size_t i = first_bar; i < facts_.bars.size(); ++i) {
+      const BarOf& bar = facts_.bars[i];
+      if (look_.selected != bar.lifetime && look_.hovered != bar.lifetime) continue;
+      const Box& box = bar.box;
+      canvas_.fill({box.x, box.y, box.width, 2}, look_.theme->selected);
+      canvas_.fill({box.x, box.y + box.height - 2, box.width, 2}, look_.theme->selected);
+      canvas_.fill({box.x, box.y, 2, box.height}, look_.theme->selected);
+      canvas_.fill({box.x + box.width - 2, box.y, 2, box.height}, look_.theme->selected);
+    }
+    y_ += line_height(look_.text_height);
+  }
+
+  const Recording& recording_;
+  std::span<const Address> addresses_;
+  const Look& look_;
+  Canvas& canvas_;
+  AddressMapFacts facts_;
+  int y_ = 2;
+  std::vector<Color> colors_;
+  std::string name_, part_;
+};
+
+}  // namespace
+
+int address_map_height(std::span<const StretchAt> stretches, int text_height) {
+  const auto [shown, lines] = room_for(stretches);
+  return 4 + static_cast<int>(lines + (shown < stretches.size() ? 1 : 0)) * line_height(text_height);
+}
+
+AddressMapFacts draw_address_map(const Recording& recording, std::span<const Address> addresses,
+                                 std::span<const StretchAt> stretches, const Look& look, Canvas& canvas) {
+  return MapPainter(recording, addresses, look, canvas).draw(stretches);
+}
+
+std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y) {
+  // Of several in one column, the one that covers most of it is the widest.
+  std::optional<LifetimeId> found;
+  int widest = 0;
+  for (const BarOf& bar : facts.bars) {
+    if (!bar.box.has(x, y) || bar.box.width <= widest) continue;
+    found = bar.lifetime;
+    widest = bar.box.width;
+  }
+  return found;
+}
+
+}  // namespace dcmt::gui::scene

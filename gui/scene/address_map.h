@@ -1,0 +1,38 @@
+// What lay where at one moment: stretches of addresses with their blocks, and the gaps between them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gui/scene/addresses.h"
+#include "gui/scene/frame.h"
+
+namespace dcmt::gui::scene {
+
+/// A picture of at most so many lines; stretches that have no room are named in the last one.
+inline constexpr std::size_t kMostAddressLines = 400;
+
+struct AddressMapFacts {
+  struct Line {
+    Box box;                  ///< of its addresses
+    std::size_t stretch = 0;  ///< index
+    AddressStretch addresses;
+  };
+  Box chart;
+  std::vector<Line> lines;
+  std::vector<BarOf> bars;  ///< of blocks, one for each line that they are in
+  std::vector<TextOf> texts;
+  std::int64_t bytes_of_line = 0;  ///< that a whole line stands for
+  int height = 0;
+};
+
+[[nodiscard]] int address_map_height(std::span<const StretchAt> stretches, int text_height);
+
+AddressMapFacts draw_address_map(const Recording& recording, std::span<const Address> addresses,
+                                 std::span<const StretchAt> stretches, const Look& look, Canvas& canvas);
+
+/// The block there.
+[[nodiscard]] std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y);
+
+}  // namespace dcmt::gui::scene

@@ -1,0 +1,104 @@
+#include "gui/scene/address_map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "gui/scene/raster.h"
+#include "gui/scene/testing.h"
+
+namespace dcmt::gui::scene {
+namespace {
+
+using testing::random_below;
+
+TEST(AddressMap, ShowsEachBlockWhereItLies) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const Recording recording = testing::random_recording(random, 10 + random_below(random, 400), 3);
+    std::vector<Address> addresses;  // anywhere, each its own room
+    Address at = 0x7f0000000000;
+    for (const Lifetime& lifetime : recording.lifetimes()) {
+      addresses.push_back(random_below(random, 9) == 0 ? 0 : at);
+      at += static_cast<Address>(lifetime.bytes) +
+            static_cast<Address>(random_below(random, 6) == 0 ? kStretchGap : random_below(random, 3000));
+    }
+    const AddressLanes places = address_lanes(recording, addresses);
+    const Unit unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
+    const std::vector<StretchAt> stretches = stretches_at(recording, addresses, places, unit);
+    Look look;
+    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    look.width = 300 + random_below(random, 900);
+    look.height = address_map_height(stretches, look.text_height);
+    Raster raster;
+    raster.begin(look.width, look.height, look.theme->background);
+    const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
+    EXPECT_EQ(facts.height, look.height);
+    // Lines are all addresses of the stretches, in order.
+    std::size_t stretch = 0;
+    Address next = stretches.empty() ? 0 : stretches.front().stretch.from;
+    for (const AddressMapFacts::Line& line : facts.lines) {
+      if (line.stretch != stretch) {
+        EXPECT_EQ(next, stretches[stretch].stretch.to);
+        next = stretches[stretch = line.stretch].stretch.from;
+      }
+      EXPECT_EQ(line.addresses.from, next);
+      next = line.addresses.to;
+    }
+    EXPECT_TRUE(facts.lines.empty() || stretch + 1 == stretches.size());
+    // A column has a block's color if and only if a block that lives touches it.
+    const double scale = facts.chart.width / static_cast<double>(facts.bytes_of_line);
+    for (const AddressMapFacts::Line& line : facts.lines) {
+      for (int x = 0; x < line.box.width; ++x) {
+        const double from = static_cast<double>(line.addresses.from) + x / scale;
+        const double to = std::min(from + 1 / scale, static_cast<double>(line.addresses.to));
+        double covered = 0;
+        for (const LifetimeId id : stretches[line.stretch].live) {
+          const auto begin = static_cast<double>(addresses[id]);
+          covered += std::max(
+              0.0, std::min(to, begin + static_cast<double>(recording.lifetimes()[id].bytes)) - std::max(from, begin));
+        }
+        const bool found = hit(facts, line.box.x + x, line.box.y + 1).has_value();
+        // At an edge, a column may have less of a block than numbers can say.
+        if (covered > 1e-2 * (to - from)) {
+          EXPECT_TRUE(found) << "seed " << seed << " column " << x;
+        }
+        if (covered == 0 && found) {
+          const double near = std::max(2.0, 0.02 / scale);
+          double reach = 0;
+          for (const LifetimeId id : stretches[line.stretch].live) {
+            const auto begin = static_cast<double>(addresses[id]);
+            const double end = begin + static_cast<double>(recording.lifetimes()[id].bytes);
+            reach = std::max(reach, std::min(to + near, end) - std::max(from - near, begin));
+          }
+          EXPECT_GT(reach, 0) << "seed " << seed << " column " << x;
+        }
+      }
+    }
+  }
+}
+
+TEST(AddressMap, OfVeryManyStretchesTheLastLineSaysHowManyAreMissing) {
+  Recording recording;
+  std::vector<Address> addresses;
+  for (int i = 0; i < 1000; ++i) {
+    recording.begin(i, 4096, 0, 0);
+    addresses.push_back(0x10000000 + static_cast<Address>(i) * (kStretchGap + 8192));
+  }
+  recording.finish(1000);
+  const auto stretches = stretches_at(recording, addresses, address_lanes(recording, addresses), recording.units() - 1);
+  ASSERT_EQ(stretches.size(), 1000U);
+  Look look;
+  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  look.width = 800;
+  look.height = address_map_height(stretches, look.text_height);
+  Raster raster;
+  raster.begin(look.width, look.height, look.theme->background);
+  const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
+  EXPECT_EQ(facts.lines.size(), kMostAddressLines);
+  EXPECT_EQ(facts.texts.back().text, "600 more stretches are in the table");
+}
+
+}  // namespace
+}  // namespace dcmt::gui::scene

@@ -1,0 +1,137 @@
+#include "gui/scene/addresses.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "gui/scene/lanes.h"
+#include "gui/scene/testing.h"
+
+namespace dcmt::gui::scene {
+namespace {
+
+using testing::random_below;
+
+/// As an allocator would: never two at one place, by first fit in a few segments; a few without an address.
+std::vector<Address> placed(std::mt19937& random, const Recording& recording, bool damaged) {
+  std::vector<Address> addresses(recording.lifetimes().size());
+  std::map<Address, Address> used;  // begin to end
+  for (Unit unit = 0; unit < recording.units(); ++unit) {
+    const Recording::Event event = recording.event(unit);
+    const bool begins = event.kind == Recording::Kind::kBegin;
+    if (!begins && event.kind != Recording::Kind::kEnd) continue;
+    if (!begins) {
+      used.erase(addresses[event.index]);
+    } else if (random_below(random, 20) > 0) {
+      const auto bytes = static_cast<Address>(recording.lifetimes()[event.index].bytes);
+      Address at = 0x10000000 + static_cast<Address>(random_below(random, 4)) * (kStretchGap + 900'000);
+      for (const auto& [from, to] : used) {
+        if (to > at && from < at + bytes) at = to;
+      }
+      if (damaged && random_below(random, 10) == 0 && !used.empty()) at = used.begin()->first;
+      addresses[event.index] = at;
+      used[at] = at + bytes;
+    }
+  }
+  return addresses;
+}
+
+TEST(Addresses, LanesAreInTheOrderOfAddressesAndApartInTime) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const Recording recording = testing::random_recording(random, 10 + random_below(random, 600), 3);
+    const std::vector<Lifetime>& lifetimes = recording.lifetimes();
+    const bool damaged = seed % 4 == 3;
+    const std::vector<Address> addresses = placed(random, recording, damaged);
+    const AddressLanes found = address_lanes(recording, addresses);
+    const Lanes lanes(recording, found.lane_of, found.lanes_of_each);
+    ASSERT_EQ(lanes.bands().size(), found.stretches.size());
+    std::size_t in_lanes = 0;
+    for (const Lanes::Band& band : lanes.bands()) in_lanes += band.lifetimes;
+    std::size_t known = 0;
+    for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+      ASSERT_EQ(found.lane_of[i] == kNoLane, addresses[i] == 0);
+      if (addresses[i] == 0) continue;
+      ++known;
+      const AddressStretch& stretch = found.stretches[found.stretch_of[i]];
+      EXPECT_GE(addresses[i], stretch.from);
+      EXPECT_LE(addresses[i] + static_cast<Address>(lifetimes[i].bytes), stretch.to);
+      EXPECT_EQ(lanes.band_of(found.lane_of[i]), found.stretch_of[i]);
+      for (std::size_t j = 0; j < i; ++j) {
+        if (addresses[j] == 0) continue;
+        const bool together = lifetimes[j].to > lifetimes[i].from && lifetimes[j].from < lifetimes[i].to;
+        if (found.lane_of[i] == found.lane_of[j]) {
+          EXPECT_FALSE(together) << "seed " << seed;
+        } else if (addresses[i] != addresses[j]) {
+          EXPECT_EQ(found.lane_of[i] < found.lane_of[j], addresses[i] < addresses[j]) << "seed " << seed;
+        } else {
+          EXPECT_TRUE(damaged) << "one address, one lane; seed " << seed;
+        }
+      }
+    }
+    EXPECT_EQ(in_lanes, known);
+    for (std::size_t i = 1; i < found.stretches.size(); ++i)
+      EXPECT_GE(found.stretches[i].from - found.stretches[i - 1].to, static_cast<Address>(kStretchGap));
+  }
+}
+
+TEST(Addresses, GapsOfAMomentAreThoseBetweenItsBlocks) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    std::mt19937 random(seed);
+    const Recording recording = testing::random_recording(random, 10 + random_below(random, 300), 3);
+    const std::vector<Address> addresses = placed(random, recording, seed % 4 == 3);
+    const AddressLanes lanes = address_lanes(recording, addresses);
+    for (int i = 0; i < 10; ++i) {
+      const auto unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
+      const std::vector<StretchAt> all = stretches_at(recording, addresses, lanes, unit);
+      ASSERT_EQ(all.size(), lanes.stretches.size());
+      std::multiset<LifetimeId> seen;
+      for (const StretchAt& each : all) {
+        // Byte by byte would be slow: by the points at which something begins or ends.
+        std::set<Address> points{each.stretch.from, each.stretch.to};
+        for (const LifetimeId id : each.live) {
+          seen.insert(id);
+          points.insert(addresses[id]);
+          points.insert(addresses[id] + static_cast<Address>(recording.lifetimes()[id].bytes));
+        }
+        std::int64_t used = 0;
+        std::int64_t gap = 0;
+        std::int64_t largest = 0;
+        for (auto at = points.begin(); std::next(at) != points.end(); ++at) {
+          const auto length = static_cast<std::int64_t>(*std::next(at) - *at);
+          const bool in_one = std::ranges::any_of(each.live, [&](LifetimeId id) {
+            return addresses[id] <= *at && *at < addresses[id] + static_cast<Address>(recording.lifetimes()[id].bytes);
+          });
+          used += in_one ? length : 0;
+          gap = in_one ? 0 : gap + length;
+          largest = std::max(largest, gap);
+        }
+        EXPECT_EQ(each.used, used) << "seed " << seed;
+        EXPECT_EQ(each.largest_gap, largest) << "seed " << seed;
+      }
+      std::multiset<LifetimeId> alive;
+      for (std::size_t id = 0; id < recording.lifetimes().size(); ++id) {
+        const Lifetime& of = recording.lifetimes()[id];
+        if (addresses[id] != 0 && of.from <= unit && unit < of.to) alive.insert(static_cast<LifetimeId>(id));
+      }
+      EXPECT_EQ(seen, alive);
+    }
+  }
+}
+
+TEST(Addresses, BeyondAllOfThemThereIsNone) {
+  Recording recording;
+  recording.begin(1, 4096, 0, 0);
+  recording.begin(2, 4096, 0, 0);
+  recording.finish(3);
+  const std::vector<Address> addresses{~Address{0} - 10, ~Address{0} - 5};
+  const AddressLanes lanes = address_lanes(recording, addresses);
+  ASSERT_EQ(lanes.stretches.size(), 1U);
+  EXPECT_EQ(lanes.stretches[0].to, ~Address{0});
+  EXPECT_EQ(stretches_at(recording, addresses, lanes, 1).front().used, 10);
+}
+
+}  // namespace
+}  // namespace dcmt::gui::scene

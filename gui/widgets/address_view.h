@@ -1,0 +1,49 @@
+// What lay where at a moment: a click selects a block, Left and Right its neighbours.
+#pragma once
+
+#include <QWidget>
+
+#include <optional>
+#include <vector>
+
+#include "gui/load/device_timeline.h"
+#include "gui/scene/address_map.h"
+#include "gui/scene/raster.h"
+
+namespace dcmt::gui {
+
+class AddressView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit AddressView(QWidget* parent = nullptr);
+
+  /// Of a device whose addresses are set, which must outlive it or be replaced first. nullptr: nothing is shown.
+  void show_stretches(const load::DeviceTimeline* device, std::vector<scene::StretchAt> stretches);
+  void set_selected(std::optional<scene::LifetimeId> lifetime);
+  [[nodiscard]] const std::vector<scene::StretchAt>& stretches() const { return stretches_; }
+  [[nodiscard]] const scene::AddressMapFacts& facts();
+
+ signals:
+  void picked(dcmt::gui::scene::LifetimeId lifetime);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void draw();
+  void fit();
+  [[nodiscard]] std::optional<scene::LifetimeId> block_at(const QPointF& at) const;
+
+  const load::DeviceTimeline* device_ = nullptr;
+  std::vector<scene::StretchAt> stretches_;
+  std::optional<scene::LifetimeId> selected_;
+  scene::Raster raster_;
+  scene::AddressMapFacts facts_;
+};
+
+}  // namespace dcmt::gui
