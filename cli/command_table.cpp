@@ -19,7 +19,7 @@ constexpr Command kCommands[] = {
 #ifdef DCMT_HAVE_RUN
     {"snapshot", add_snapshot_command}, {"reproduce", add_reproduce_command}, {"lint", add_lint_command},
 #endif
-    {"convert", add_convert_command},   {"doctor", add_doctor_command},
+    {"trim", add_trim_command},         {"convert", add_convert_command},     {"doctor", add_doctor_command},
 };
 
 /// Letters to insert, drop or replace to get from one word to the other.

@@ -21,6 +21,7 @@ void add_check_command(CLI::App& app, int& exit_code);
 void add_convert_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 void add_view_command(CLI::App& app, int& exit_code);
+void add_trim_command(CLI::App& app, int& exit_code);
 
 #ifdef DCMT_HAVE_RUN
 void add_snapshot_command(CLI::App& app, int& exit_code);

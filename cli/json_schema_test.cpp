@@ -27,6 +27,7 @@
 #include "cli/inputs.h"
 #include "cli/json_schema.h"
 #include "cli/json_values.h"
+#include "cli/trimmed.h"
 #include "trace/sql/database.h"
 #include "trace/sql/meta_keys.h"
 
@@ -319,6 +320,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   schema.check(Json::parse(JsonDocument("snapshot").with(snapshot)), "snapshot", "snapshot of a core file");
   schema.check(Json::parse(JsonDocument("convert").with(Converted{"a.dcmt", "a.csv", "csv", "curve"})), "convert",
                "convert");
+  schema.check(Json::parse(JsonDocument("trim").with(Trimmed{"a.dcmt", "b.dcmt"})), "trim", "trim");
   schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
                "doctor", "doctor");
   std::ostringstream without_traces;
@@ -349,10 +351,11 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::Snapshot>();
   model.add<Diagnosis>();
   model.add<Converted>();
+  model.add<Trimmed>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "convert"}) {
+  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "convert", "trim"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

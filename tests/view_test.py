@@ -283,6 +283,49 @@ def test_the_map_of_addresses_is_that_of_the_rows(run: pathlib.Path) -> None:
         assert "arrange=address" in facts["link"]
 
 
+def test_a_window_is_a_trace_of_its_own(run: pathlib.Path, folder: pathlib.Path) -> None:
+    window = folder / "window.dcmt"
+    result = recorded.tool("trim", run, "--from", "step:10", "--to", "step:12", "-o", window, "--json")
+    assert result.returncode == 0, result.stderr
+    said = json.loads(result.stdout)
+    intervals = recorded.query(run, "SELECT step, from_seq, to_seq FROM interval ORDER BY from_seq")
+    inside = [row for row in intervals if row[0] in (10, 11, 12)]
+    assert (said["steps"], said["stretches"], said["of_stretches"]) == (3, 3, len(intervals))
+    assert (said["after_seq"], said["to_seq"]) == (inside[0][1], inside[-1][2])
+    assert said["bytes"] == window.stat().st_size < run.stat().st_size
+    # Every row that is there is one of the whole trace, and what touches the window is all there.
+    for table in ("block", "storage", "tensor"):
+        touches = f"SELECT * FROM {table} WHERE from_seq <= ? AND (to_seq IS NULL OR to_seq > ?) ORDER BY id"
+        assert recorded.query(window, f"SELECT * FROM {table} ORDER BY id") == recorded.query(
+            run, touches.replace("?", "{}").format(said["to_seq"], said["after_seq"])), table
+    kept = recorded.query(window, "SELECT step FROM interval WHERE kept IS NOT NULL ORDER BY step")
+    assert kept == [(10,), (11,), (12,)]
+    # At each moment in it the same is alive; the peak of each step is what it was.
+    for moment in ("step:10", str(said["after_seq"] + 50), "step:12"):
+        whole, part = (of_json("show", "live", trace, "--at", moment) for trace in (run, window))
+        assert (part["bytes"], part["by_site"]) == (whole["bytes"], whole["by_site"]), moment
+    whole, part = (of_json("report", trace) for trace in (run, window))
+    assert part["devices"][0]["bytes"] == whole["devices"][0]["bytes"]
+    facts = view(window)
+    assert max(column["highest_bytes"] for column in facts["timeline"]["columns"]) == whole["devices"][0]["bytes"]
+    assert "sums only" in json.dumps(facts["timeline"]["texts"])
+    recorded.one_line(recorded.tool("trim", window, "--from", "step:20", "--to", "step:21", "-o", folder / "none.dcmt"), 2)
+
+
+def test_a_window_that_is_none_is_one_line(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    out = tmp_path / "out.dcmt"
+    foreign = tmp_path / "foreign.dcmt"
+    foreign.write_text("no trace")
+    for code, words in ((2, (run,)), (2, (run, "--from", "nowhere")), (2, (run, "--from", "step:9", "--to", "step:3")),
+                        (3, (foreign, "--from", "1")), (3, (tmp_path / "missing.dcmt", "--from", "1"))):
+        recorded.one_line(recorded.tool("trim", *words, "-o", out), code)
+        assert not out.exists()
+    recorded.one_line(recorded.tool("trim", run, "--from", "1", "-o", run), 2)
+    out.write_text("mine")
+    recorded.one_line(recorded.tool("trim", run, "--from", "1", "-o", out), 3)
+    assert out.read_text() == "mine"
+
+
 def bad_traces(folder: pathlib.Path, run: pathlib.Path) -> dict[str, pathlib.Path]:
     files = {name: folder / f"{name}.dcmt" for name in ("foreign", "cut", "newer", "missing", "empty")}
     files["foreign"].write_text("no trace")

@@ -9,6 +9,7 @@
 
 #include "analyzer/load/row_cursor.h"
 #include "analyzer/storages/origins.h"
+#include "convert/copy/stored_columns.h"
 #include "convert/redact/names.h"
 #include "convert/redact/shipped_origins.h"
 #include "trace/sql/meta_keys.h"
@@ -30,11 +31,10 @@ constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assig
                                         "SELECT model_text FROM source_line WHERE model_text IS NOT NULL",
                                         "SELECT stack_text FROM source_line", "SELECT text FROM diagnostic"};
 
-constexpr std::string_view kNumbersOfMeta[] = {meta::kRank,       meta::kWorldSize,     meta::kStartNs,
-                                               meta::kEndNs,      meta::kClockErrorNs,  meta::kClockReadings,
-                                               meta::kLastSeq,    meta::kRecords,       meta::kUnseenBirths,
-                                               meta::kLostDeaths, meta::kUnseenChanges, meta::kRecorderCpuNs,
-                                               meta::kFirstSeq};
+constexpr std::string_view kNumbersOfMeta[] = {
+    meta::kRank,          meta::kWorldSize,     meta::kStartNs, meta::kEndNs,        meta::kClockErrorNs,
+    meta::kClockReadings, meta::kLastSeq,       meta::kRecords, meta::kUnseenBirths, meta::kLostDeaths,
+    meta::kUnseenChanges, meta::kRecorderCpuNs, meta::kFirstSeq};
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
 
@@ -64,11 +64,6 @@ std::string pattern_of(std::string_view text) {
   }
   return pattern;
 }
-
-struct Column {
-  std::string name;
-  bool is_text = false;
-};
 
 class Redaction {
  public:
@@ -177,25 +172,11 @@ class Redaction {
     return insert.run();
   }
 
-  /// Those that both have and that are stored; an older trace lacks some.
-  Expected<std::vector<Column>> columns_of(const std::string& table) {
-    std::vector<Column> columns;
-    DCMT_ASSIGN_OR_RETURN(Statement row,
-                          copy_.prepare("SELECT name, type FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0"));
-    while (true) {
-      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
-      if (!more) return columns;
-      const Column column{std::string(row.text(0)), row.text(1) == "TEXT"};
-      DCMT_ASSIGN_OR_RETURN(const bool known, analyzer::has_column(source_, table, column.name));
-      if (known) columns.push_back(column);
-    }
-  }
-
   Status copy_table(const std::string& table) {
-    DCMT_ASSIGN_OR_RETURN(const std::vector<Column> columns, columns_of(table));
+    DCMT_ASSIGN_OR_RETURN(const std::vector<StoredColumn> columns, stored_columns(source_, copy_, table));
     if (columns.empty()) return {};
     std::string names, marks;
-    for (const Column& column : columns) {
+    for (const StoredColumn& column : columns) {
       names += (names.empty() ? "" : ", ") + column.name;
       marks += marks.empty() ? "?" : ", ?";
     }

@@ -12,19 +12,21 @@
 #include <optional>
 #include <utility>
 
+#include "gui/app/event_log.h"
 #include "gui/app/export.h"
 #include "gui/app/main_window.h"
 #include "gui/widgets/timeline.h"
 
 namespace {
 
+using dcmt::gui::EventLog;
 using dcmt::gui::MainWindow;
 
 constexpr int kUsage = 2;
 constexpr int kBadInput = 3;
 
 struct Options {
-  QString trace, compare, panel, picture, facts, at, select, by, arrange, theme;
+  QString trace, compare, panel, picture, facts, log, at, select, by, arrange, theme;
   std::optional<dcmt::gui::Link> link;
   QSize size{1600, 1000};
 
@@ -50,6 +52,8 @@ int read_options(const QStringList& words, Options& options) {
   const QCommandLineOption version = parser.addVersionOption();
   const QCommandLineOption picture("picture", "Write a picture (PNG) of the window and end", "FILE");
   const QCommandLineOption facts("facts", "Write what the window shows as JSON and end", "FILE");
+  const QCommandLineOption log("log", "Write what is seen, and where, as a line of JSON at each change: for tests",
+                               "FILE");
   const QCommandLineOption at("at", "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number",
                               "MOMENT");
   const QCommandLineOption select("select", "What is selected: finding:N or storage:N", "WHAT");
@@ -65,7 +69,7 @@ int read_options(const QStringList& words, Options& options) {
                                  "The panel that is seen: live, story, ranks, comparison, holders, releases, "
                                  "survivors, saved, addresses, run or sql",
                                  "PANEL");
-  parser.addOptions({picture, facts, at, select, by, arrange, compare, panel, size, theme});
+  parser.addOptions({picture, facts, log, at, select, by, arrange, compare, panel, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(version)) parser.showVersion();
@@ -79,6 +83,7 @@ int read_options(const QStringList& words, Options& options) {
   }
   options.picture = parser.value(picture);
   options.facts = parser.value(facts);
+  options.log = parser.value(log);
   options.at = parser.value(at);
   options.select = parser.value(select);
   options.by = parser.value(by);
@@ -195,6 +200,8 @@ int run(QApplication& app, const Options& options) {
       QTimer::singleShot(0, &window, [&] { QApplication::exit(write_files(window, options)); });
     });
   }
+  EventLog log(window);
+  if (!options.log.isEmpty() && !log.open(options.log)) return say(options.log + ": cannot be written.", kBadInput);
   window.show();
   window.timeline().setFocus();
   QTimer::singleShot(0, &window, [&] {

@@ -33,6 +33,7 @@
 #include "gui/load/ranks.h"
 #include "gui/load/session.h"
 #include "gui/load/story_of_storage.h"
+#include "gui/scene/address_map.h"
 #include "gui/scene/frame.h"
 #include "gui/scene/raster.h"
 #include "tests/fuzz/harness.h"
@@ -125,6 +126,19 @@ void draw_timelines(const cli::LoadedTrace& trace, fuzz::Random& random, std::os
       painter.draw((*timeline)->document(), view, look, raster);
       if (painter.hit((*timeline)->document(), look.width / 2, look.height / 2)) out << "a bar\n";
     }
+    std::vector<gui::load::BlockAddress> addresses;
+    for (const analyzer::Block& block : trace.data->blocks)
+      addresses.push_back({block.id, random.bits() >> random.below(64)});
+    (*timeline)->set_by_address((*timeline)->by_address(addresses));
+    (*timeline)->arrange(gui::load::Arrangement::kAddress);
+    const gui::load::ByAddress& places = *(*timeline)->addresses();
+    const auto stretches =
+        gui::scene::stretches_at((*timeline)->recording(), places.addresses, places.places,
+                                 static_cast<gui::scene::Unit>(random.below((*timeline)->recording().units())));
+    raster.begin(look.width, look.height, look.theme->background);
+    painter.draw((*timeline)->document(), view, look, raster);
+    const auto map = gui::scene::draw_address_map((*timeline)->recording(), places.addresses, stretches, look, raster);
+    if (gui::scene::hit(map, look.width / 2, look.height / 2)) out << "a block\n";
     for (const analyzer::Finding& finding : trace.analysis.findings) {
       (*timeline)->show((*timeline)->without({finding.number}));
       painter.draw((*timeline)->document(), view, look, raster);

@@ -1,0 +1,170 @@
+#include "convert/trim/trim.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/load/row_cursor.h"
+#include "convert/copy/stored_columns.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::convert {
+namespace {
+
+// ?1 is the window's begin, which is not in it, ?2 its end, which is.
+constexpr const char* kLifetime = "from_seq <= ?2 AND (to_seq IS NULL OR to_seq > ?1)";
+// While another stream waits for it, a block is not gone.
+constexpr const char* kWaiting = " OR (from_seq <= ?2 AND (wait_seq_length = 0 OR done_seq > ?1))";
+constexpr const char* kMark =
+    "CASE WHEN kind IN ('step', 'phase', 'user') AND to_seq IS NOT from_seq"
+    " THEN from_seq + (kind = 'step') <= ?2 AND (to_seq IS NULL OR to_seq > ?1)"
+    " ELSE from_seq > ?1 AND from_seq <= ?2 END";
+constexpr const char* kMoment = "id > ?1 AND id <= ?2";
+
+/// What is not of a moment stays whole: it is small, or it is a sum over the run.
+constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
+                                  "source_line", "diagnostic", "loss",           "interval", "interval_curve",
+                                  "key_sum",     "parameter",  "operator_alias", "scan",     "container"};
+
+constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
+
+class Trim {
+ public:
+  Trim(Database& source, Database& copy, const TrimWindow& window, const analyzer::Watch& watch)
+      : source_(source), copy_(copy), window_(window), watch_(watch) {}
+
+  Status run() {
+    DCMT_RETURN_IF_ERROR(source_.execute("BEGIN"));
+    const Status copied = copy_all();
+    static_cast<void>(source_.execute("ROLLBACK"));
+    return copied;
+  }
+
+ private:
+  struct Part {
+    std::string table, where;
+  };
+
+  Status copy_all() {
+    DCMT_ASSIGN_OR_RETURN(const bool waits, analyzer::has_column(source_, "block", "wait_seq_length"));
+    const std::string marks = "(SELECT id FROM mark WHERE " + std::string(kMark) + ")";
+    const std::string storages = "(SELECT id FROM storage WHERE " + std::string(kLifetime) + ")";
+    std::vector<Part> parts;
+    for (const char* table : kWhole) parts.push_back({table, "true"});
+    for (const char* table : {"operator", "storage", "tensor"}) parts.push_back({table, kLifetime});
+    parts.push_back({"block", waits ? "(" + std::string(kLifetime) + ")" + kWaiting : kLifetime});
+    parts.push_back({"mark", kMark});
+    for (const char* table : {"sample", "edge"}) parts.push_back({table, "census IN " + marks});
+    for (const char* table : {"owner", "held", "held_in"}) parts.push_back({table, "storage IN " + storages});
+    for (const char* table : {"launches", "oom"}) parts.push_back({table, kMoment});
+
+    DCMT_RETURN_IF_ERROR(copy_.execute("BEGIN"));
+    DCMT_RETURN_IF_ERROR(copy_meta());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      DCMT_RETURN_IF_ERROR(copy_table(parts[i]));
+      watch_.done(static_cast<double>(i + 1) / static_cast<double>(parts.size()));
+    }
+    DCMT_ASSIGN_OR_RETURN(Statement outside,
+                          copy_.prepare("UPDATE interval SET kept = NULL WHERE to_seq <= ?1 OR from_seq >= ?2"));
+    bind_window(outside);
+    DCMT_RETURN_IF_ERROR(outside.run());
+    return copy_.execute("COMMIT");
+  }
+
+  void bind_window(Statement& statement) const {
+    statement.bind(1, window_.after.value);
+    statement.bind(2, window_.to.value);
+  }
+
+  Status copy_meta() {
+    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT key, value, typeof(value) = 'integer' FROM meta"));
+    DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"));
+    while (true) {
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) return {};
+      insert.bind(1, row.text(0));
+      if (row.integer(2) != 0) {
+        insert.bind(2, row.integer(1));
+      } else {
+        insert.bind(2, row.text(1));
+      }
+      DCMT_RETURN_IF_ERROR(insert.run());
+    }
+  }
+
+  Status copy_table(const Part& part) {
+    DCMT_ASSIGN_OR_RETURN(const std::vector<StoredColumn> columns, stored_columns(source_, copy_, part.table));
+    if (columns.empty()) return {};
+    std::string names, values;
+    for (const StoredColumn& column : columns) {
+      names += (names.empty() ? "" : ", ") + column.name;
+      values += values.empty() ? "?" : ", ?";
+    }
+    // Both are bound, whatever the part asks.
+    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT " + names + " FROM " + part.table + " WHERE (" +
+                                                         part.where + ") AND ?1 <= ?2"));
+    DCMT_ASSIGN_OR_RETURN(Statement insert,
+                          copy_.prepare("INSERT INTO " + part.table + "(" + names + ") VALUES(" + values + ")"));
+    bind_window(row);
+    for (std::size_t count = 0;; ++count) {
+      if (count % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
+      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+      if (!more) return {};
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const int at = static_cast<int>(i);
+        if (row.is_null(at)) {
+          insert.bind_null(at + 1);
+        } else if (columns[i].is_text) {
+          insert.bind(at + 1, row.text(at));
+        } else {
+          insert.bind(at + 1, row.integer(at));
+        }
+      }
+      DCMT_RETURN_IF_ERROR(insert.run());
+    }
+  }
+
+  Database& source_;
+  Database& copy_;
+  const TrimWindow& window_;
+  const analyzer::Watch& watch_;
+};
+
+}  // namespace
+
+Expected<TrimWindow> trim_window(const analyzer::TraceData& data, Sequence from, Sequence to) {
+  if (from > to) return Error{ErrorCode::kUsage, data.path + ": the window ends before it begins."};
+  TrimWindow window;
+  bool kept = false;
+  for (const analyzer::Interval& interval : data.intervals) {
+    // What comes before the first is in the first, what comes after the last in the last.
+    const bool first = &interval == &data.intervals.front();
+    const bool last = &interval == &data.intervals.back();
+    ++window.of;
+    if (!(last || interval.span.to_seq >= from) || !(first || interval.span.from_seq < to)) continue;
+    if (window.stretches++ == 0) window.after = interval.span.from_seq;
+    window.to = interval.span.to_seq;
+    window.steps += interval.steps;
+    kept |= interval.kept != Kept::kNo;
+  }
+  if (window.stretches == 0) {
+    return Error{ErrorCode::kUsage, data.path + ": this trace is one piece, without steps: nothing can be cut off it."};
+  }
+  if (!kept) {
+    return Error{ErrorCode::kUsage, data.path +
+                                        ": of that window there are only sums. Choose another; what was kept: "
+                                        "dc-memtrace report " +
+                                        data.path};
+  }
+  return window;
+}
+
+Status write_trimmed(Database& source, const TrimWindow& window, const std::string& path,
+                     const analyzer::Watch& watch) {
+  DCMT_ASSIGN_OR_RETURN(Database copy, create_trace(path));
+  DCMT_RETURN_IF_ERROR(Trim(source, copy, window, watch).run());
+  return finish_trace(copy);
+}
+
+}  // namespace dcmt::convert
