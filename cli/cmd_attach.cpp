@@ -8,31 +8,38 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/job/attach.h"
+#include "collector/recorder/job/choose_targets.h"
 
 namespace dcmt::cli {
 namespace {
 
 constexpr char kAttachFooter[] =
-    "The process was started by dc-memtrace run --standby. Ctrl-C, dc-memtrace detach and the end of the process end\n"
-    "the recording, too; the process goes on.\n\n"
+    "The process was started by dc-memtrace run --standby, or has imported dc_memtrace.standby; dc-memtrace status\n"
+    "lists those that were. Ctrl-C, dc-memtrace detach and the end of the process end the recording, too; the process\n"
+    "goes on.\n\n"
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
-    "  dc-memtrace attach 4711 -o out --duration 60s --detail full";
+    "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
+    "  dc-memtrace attach --name train.py --all-ranks --steps 3";
 
 constexpr char kDetachFooter[] =
     "Returns when the process has put back what was hooked. Its recorder then finishes the trace.\n\n"
     "Example:\n"
     "  dc-memtrace detach 4711";
 
-int run_attach(recorder::AttachOptions& options) {
+int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& choice) {
+  Expected<std::vector<pid_t>> chosen = recorder::choose_targets(choice);
+  if (!chosen.ok()) return print_error(chosen.error());
+  options.pids = std::move(*chosen);
   set_installed_paths(options);
   const Expected<recorder::AttachResult> result = recorder::attach(options);
   if (!result.ok()) return print_error(result.error());
-  for (const std::string& note : result->notes) print_note(note);
   if (!options.quiet && isatty(STDERR_FILENO) != 0) {
     fmt::print(stderr, "dc-memtrace: {} step{} recorded in {}. Next: dc-memtrace report {}\n", result->steps,
                result->steps == 1 ? "" : "s", options.folder, options.folder);
@@ -45,7 +52,15 @@ int run_attach(recorder::AttachOptions& options) {
 void add_attach_command(CLI::App& app, int& exit_code) {
   CLI::App* attach = app.add_subcommand("attach", "Record a process in standby for a while, without restarting it");
   auto options = std::make_shared<recorder::AttachOptions>();
-  attach->add_option("pid", options->pid, "The process")->required()->check(CLI::PositiveNumber)->type_name("PID");
+  auto choice = std::make_shared<recorder::TargetChoice>();
+  CLI::Option* pid =
+      attach->add_option("pid", choice->pid, "The process")->check(CLI::PositiveNumber)->type_name("PID");
+  attach
+      ->add_option("--name", choice->name, "The process in standby that runs this program or script, such as 'train*'")
+      ->excludes(pid)
+      ->type_name("GLOB");
+  attach->add_flag("--all-ranks", choice->all_ranks,
+                   "All ranks of the launch by torchrun, mpirun or srun to which it belongs, of this machine");
   add_recording_options(*attach, options);
   attach
       ->add_option_function<std::string>(
@@ -65,7 +80,12 @@ void add_attach_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
   attach->footer(kAttachFooter);
-  attach->callback([options, &exit_code] { exit_code = run_attach(*options); });
+  attach->callback([options, choice, &exit_code] {
+    if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
+      throw CLI::RequiredError("a process, --name GLOB or --all-ranks,");
+    }
+    exit_code = run_attach(*options, *choice);
+  });
 }
 
 void add_detach_command(CLI::App& app, int& exit_code) {

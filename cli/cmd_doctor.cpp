@@ -2,9 +2,12 @@
 
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/doctor_process.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/prepare.h"
@@ -13,19 +16,25 @@
 namespace dcmt::cli {
 namespace {
 
-std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
+std::string checks_text(const std::vector<Check>& checks, const Style& style) {
   std::string text;
-  for (const Check& check : diagnosis.checks) {
+  for (const Check& check : checks) {
     const std::string verdict = left(check.ok ? "ok" : check.needed ? "missing" : "limited", 9);
     text += (check.ok ? style.good(verdict) : style.bad(verdict)) + left(check.name, 17) + check.found + "\n";
     if (!check.ok) text += left("", 26) + "→ " + check.fix + "\n";
   }
+  return text;
+}
+
+std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
+  std::string text = checks_text(diagnosis.checks, style);
   text += diagnosis.can_record() ? "Recording and reports work here.\n"
                                  : "Reports work here. Recording does not, until the above is mended.\n";
   return text;
 }
 
 struct Options {
+  int pid = 0;
   std::string python;
   bool json = false;
   bool prepare = false;
@@ -42,6 +51,20 @@ int diagnosed(const Options& options) {
   return diagnosis.can_record() ? kExitOk : kExitCannotRecord;
 }
 
+#ifdef DCMT_HAVE_RUN
+int diagnosed_process(const Options& options) {
+  const ProcessDiagnosis diagnosis = diagnose_process(options.pid);
+  if (options.json) {
+    std::cout << JsonDocument("doctor process").with(diagnosis);
+  } else {
+    std::cout << checks_text(diagnosis.checks, Style::of_stdout())
+              << (diagnosis.can_attach() ? "dc-memtrace attach " + std::to_string(options.pid) + " works.\n"
+                                         : "It cannot be attached to, until the above is mended.\n");
+  }
+  return diagnosis.can_attach() ? kExitOk : kExitCannotRecord;
+}
+#endif
+
 int said(const Expected<std::string>& line) {
   if (!line.ok()) return print_error(line.error());
   std::cout << *line << "\n";
@@ -51,6 +74,9 @@ int said(const Expected<std::string>& line) {
 int doctor(const Options& options) {
   if (options.prepare) return said(prepare_provider(options.python));
   if (options.clean) return said(clean_cache());
+#ifdef DCMT_HAVE_RUN
+  if (options.pid != 0) return diagnosed_process(options);
+#endif
   return diagnosed(options);
 }
 
@@ -60,6 +86,12 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("doctor", "What works on this machine, and why not");
   auto options = std::make_shared<Options>();
   options->python = default_python();
+#ifdef DCMT_HAVE_RUN
+  CLI::Option* pid =
+      command->add_option("pid", options->pid, "Instead of the machine: can this process be attached to?")
+          ->check(CLI::PositiveNumber)
+          ->type_name("PID");
+#endif
   command->add_option("--python", options->python, "The Python of your job; else $DCMT_PYTHON, else python3");
   CLI::Option* prepare =
       command->add_flag("--prepare", options->prepare,
@@ -68,10 +100,15 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
       command->add_flag("--clean", options->clean, "Remove all that --prepare built")->excludes(prepare);
   CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   json->excludes(prepare)->excludes(clean);
+#ifdef DCMT_HAVE_RUN
+  pid->excludes(prepare)->excludes(clean);
+#endif
   command->footer(
-      "Exits with 4 where recording does not work, or a provider cannot be built.\n\n"
+      "Exits with 4 where recording does not work, the process cannot be attached to, or a provider cannot be "
+      "built.\n\n"
       "Examples:\n"
       "  dc-memtrace doctor\n"
+      "  dc-memtrace doctor 4711\n"
       "  dc-memtrace doctor --python .venv/bin/python --json\n"
       "  dc-memtrace doctor --prepare --python .venv/bin/python");
   command->callback([options, &exit_code] { exit_code = doctor(*options); });

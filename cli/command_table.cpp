@@ -13,6 +13,7 @@ namespace {
 constexpr Command kCommands[] = {
 #ifdef DCMT_HAVE_RUN
     {"run", add_run_command},           {"attach", add_attach_command},       {"detach", add_detach_command},
+    {"status", add_status_command},
 #endif
     {"report", add_report_command},     {"show", add_show_command},           {"diff", add_diff_command},
     {"check", add_check_command},       {"view", add_view_command},

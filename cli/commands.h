@@ -30,6 +30,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code);
 /// In cmd_attach.cpp, like the next one.
 void add_attach_command(CLI::App& app, int& exit_code);
 void add_detach_command(CLI::App& app, int& exit_code);
+void add_status_command(CLI::App& app, int& exit_code);
 /// In cmd_run.cpp, like the next one.
 void add_run_command(CLI::App& app, int& exit_code);
 /// The first "--" of the command line and what follows: another program's words, which no parser of ours may read.

@@ -24,9 +24,11 @@
 #include "analyzer/testing/test_trace.h"
 #include "cli/converted.h"
 #include "cli/doctor.h"
+#include "cli/doctor_process.h"
 #include "cli/inputs.h"
 #include "cli/json_schema.h"
 #include "cli/json_values.h"
+#include "cli/standby_list.h"
 #include "cli/trimmed.h"
 #include "trace/sql/database.h"
 #include "trace/sql/meta_keys.h"
@@ -321,6 +323,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   schema.check(Json::parse(JsonDocument("convert").with(Converted{"a.dcmt", "a.csv", "csv", "curve"})), "convert",
                "convert");
   schema.check(Json::parse(JsonDocument("trim").with(Trimmed{"a.dcmt", "b.dcmt"})), "trim", "trim");
+  schema.check(Json::parse(JsonDocument("status").with(StandbyList{{{4711, 0, "recorded", 4712, 1, "python train.py"},
+                                                                    {4713, -1, "idle", std::nullopt, 0, "python"}}})),
+               "status", "status");
+  schema.check(Json::parse(JsonDocument("doctor process")
+                               .with(ProcessDiagnosis{4711, {{"standby", false, true, "it is not", "start it so"}}})),
+               "doctor process", "doctor of a process");
   schema.check(Json::parse(JsonDocument("doctor").with(diagnose({"/nonexistent", ""}, "/nonexistent/python"))),
                "doctor", "doctor");
   std::ostringstream without_traces;
@@ -350,12 +358,15 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<gate::Checks>();
   model.add<model::Snapshot>();
   model.add<Diagnosis>();
+  model.add<ProcessDiagnosis>();
+  model.add<StandbyList>();
   model.add<Converted>();
   model.add<Trimmed>();
   auto written = page();
   written.erase("document");  // what is around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command : {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "convert", "trim"}) {
+  for (const std::string command :
+       {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "doctor process", "status", "convert", "trim"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

@@ -8,12 +8,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -26,6 +28,7 @@
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/session.h"
 #include "collector/recorder/job/standby_connection.h"
+#include "collector/recorder/job/target_process.h"
 #include "collector/recorder/job/trace_names.h"
 #include "trace/base/read_file.h"
 #include "trace/spool/layout.h"
@@ -103,34 +106,30 @@ Expected<Descriptor> make_operators(const std::string& text) {
 /// Under Yama's scope 1 a process is read by who started it, or by whom it names.
 bool needs_permission() { return read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0").starts_with('1'); }
 
-std::vector<std::string> command_of(pid_t pid) {
-  std::istringstream file(read_file(fmt::format("/proc/{}/cmdline", pid)).value_or(""));
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
-RunState state_of(const AttachOptions& options) {
+RunState state_of(const std::vector<std::string>& command) {
   RunState state;
   state.recorder_pid = getpid();
   state.recorder_start = process_start(getpid());
   state.host = this_host();
   state.boot = this_boot();
-  state.command = command_of(options.pid);
+  state.command = command;
   state.state = "recording";
   return state;
 }
 
+/// Asked while another process is waited for: false gives up.
+using Meanwhile = std::function<bool()>;
+
 /// One recording of one process.
 class Attached {
  public:
-  Attached(const AttachOptions& options, StandbyConnection connection, RunState state)
-      : options_(options), connection_(std::move(connection)), state_(std::move(state)) {}
+  Attached(const AttachOptions& options, TargetProcess target, StandbyConnection connection)
+      : options_(options), target_(std::move(target)), connection_(std::move(connection)) {}
 
-  /// From here on the process records, or an error says why not.
-  Status begin(StopSignals& signals, const OperatorTables& operators) {
+  /// Asks the process to record.
+  Status ask(const OperatorTables& operators) {
     const std::uint32_t chunks = options_.spool_mib * 16;
-    DCMT_ASSIGN_OR_RETURN(const Descriptor memory, make_spool(chunks));
+    DCMT_ASSIGN_OR_RETURN(memory_, make_spool(chunks));
     DCMT_ASSIGN_OR_RETURN(const Descriptor table, make_operators(operators.agent));
     agent::StandbyRequest request = standby_request(agent::Ask::kAttach);
     request.detail = static_cast<std::uint32_t>(options_.detail);
@@ -138,125 +137,244 @@ class Attached {
     request.exit_wait = options_.exit_wait;
     request.may_trace = options_.owners && needs_permission() ? 1 : 0;
     options_.prepared.copy(request.prepared, sizeof request.prepared - 1);
-    const std::array<int, 2> descriptors{memory.get(), table.get()};
-    DCMT_RETURN_IF_ERROR(connection_.send(request, descriptors));
+    const std::array<int, 2> descriptors{memory_.get(), table.get()};
+    return connection_.send(request, descriptors);
+  }
+
+  /// From here on the process records, or an error says why not.
+  Status begin(StopSignals& signals, const OperatorTables& operators, RunState& state, const Meanwhile& meanwhile) {
     const auto until = Clock::now() + kMostUntilBegin;
     const Expected<agent::StandbyReply> reply =
-        connection_.receive([&] { return !signals.came() && Clock::now() < until; });
+        connection_.receive([&] { return !signals.came() && Clock::now() < until && meanwhile(); });
     if (!reply.ok() && reply.error().code == ErrorCode::kStopped && !signals.came()) {
       return Error{ErrorCode::kCannotRecord, reply.error().message + ": it is stopped, or busy in one long call"};
     }
     DCMT_RETURN_IF_ERROR(reply.status());
+    const std::string source = fmt::format("{}-{}", kInTheProcess, target_.pid);
     DCMT_ASSIGN_OR_RETURN(spool::SpoolReader spool,
-                          spool::SpoolReader::open_memory(kInTheProcess, memory.get(), spool::Purpose::kDrain));
+                          spool::SpoolReader::open_memory(source, memory_.get(), spool::Purpose::kDrain));
     const spool::ProcessFacts facts = spool.facts();
+    const int rank = facts.rank >= 0 ? facts.rank : target_.launch.rank;
+    const int world_size = facts.world_size >= 0 ? facts.world_size : target_.launch.world_size;
     const std::string name =
-        unused_trace_name(facts.rank, static_cast<std::uint32_t>(options_.pid), [&](const std::string& each) {
+        unused_trace_name(rank, static_cast<std::uint32_t>(target_.pid), [&](const std::string& each) {
           std::error_code error;
           return fs::exists(fs::symlink_status(options_.folder + "/" + each, error));
         });
-    state_.traces[kInTheProcess] = name;
-    DCMT_RETURN_IF_ERROR(save_run(options_.folder, state_));
+    state.traces[source] = name;
+    DCMT_RETURN_IF_ERROR(save_run(options_.folder, state));
     DCMT_ASSIGN_OR_RETURN(
-        recorder_,
-        ProcessRecorder::start(std::move(spool), options_.folder + "/" + name,
-                               {state_.command, operators.origins, facts.rank, facts.world_size}, options_.retention));
-    if (options_.owners) recorder_->read_memory_of(options_.pid, options_.layouts);
+        recorder_, ProcessRecorder::start(std::move(spool), options_.folder + "/" + name,
+                                          {target_.command, operators.origins, rank, world_size}, options_.retention));
+    if (options_.owners) recorder_->read_memory_of(target_.pid, options_.layouts);
     recorder_->begin_with_past();
     return {};
   }
 
-  /// Until something ends it. Whether the process has left the connection.
-  Expected<bool> record(StopSignals& signals) {
-    const bool shows = !options_.quiet && isatty(STDERR_FILENO) != 0;
-    const auto began = Clock::now();
-    auto last_status = began;
-    for (;;) {
-      if (connection_.has_ended()) return true;
-      DCMT_ASSIGN_OR_RETURN(const std::size_t drained, recorder_->poll());
-      if (recorder_->past_is_known() && !std::exchange(past_reported_, true)) {
-        DCMT_RETURN_IF_ERROR(connection_.send(standby_request(agent::Ask::kPastKnown)));
-      }
-      const auto now = Clock::now();
-      const Totals totals = recorder_->totals();
-      if (signals.came()) break;
-      if (options_.duration && now - began >= *options_.duration) break;
-      // The first one had begun when we came.
-      if (options_.steps != 0 && totals.steps > options_.steps) break;
-      if (shows && now - last_status > kStatusEvery) {
-        fprintf(stderr, "%sstep %ld · %s records · %ld lost · peak %s", kClearLine, static_cast<long>(totals.steps),
-                human_count(totals.records).c_str(), static_cast<long>(recorder_->spool().lost()),
-                human_bytes(totals.peak_bytes).c_str());
-        last_status = now;
-      }
-      if (drained < kManyRecords) std::this_thread::sleep_for(kPause);
+  /// Takes what the process has published; how many records.
+  Expected<std::size_t> drain() {
+    if (recorder_ == nullptr || is_over_) return std::size_t{0};
+    DCMT_ASSIGN_OR_RETURN(const std::size_t drained, recorder_->poll());
+    if (recorder_->past_is_known() && !std::exchange(past_reported_, true) && !has_ended()) {
+      // A process that is just ending does not hear it.
+      (void)connection_.send(standby_request(agent::Ask::kPastKnown)).ok();
     }
-    if (shows) fputs(kClearLine, stderr);
-    return false;
+    return drained;
   }
 
+  /// The first step had begun when we came.
+  [[nodiscard]] bool has_its_steps() const { return options_.steps != 0 && totals().steps > options_.steps; }
+  /// The process has left the connection, or somebody else has detached from it.
+  [[nodiscard]] bool has_ended() const { return is_over_ || connection_.has_ended(); }
+  [[nodiscard]] bool past_is_known() const { return recorder_->past_is_known(); }
+  [[nodiscard]] Totals totals() const { return recorder_->totals(); }
+  [[nodiscard]] std::uint64_t lost() const { return recorder_->spool().lost(); }
+  [[nodiscard]] bool is_over() const { return is_over_; }
+  [[nodiscard]] const std::string& trace() const { return recorder_->trace_path(); }
+
   /// The process puts back what it hooked. Its records are published then.
-  Status leave(StopSignals& signals) {
-    // What the program had before is found in a reading during which it is recorded.
-    signals.forget();
-    while (!recorder_->past_is_known() && !connection_.has_ended() && !signals.came()) {
-      DCMT_RETURN_IF_ERROR(recorder_->poll().status());
-      std::this_thread::sleep_for(kPause);
-    }
+  Status leave(const Meanwhile& meanwhile) {
     recorder_->begin_no_reading();
     const Status sent = connection_.send(standby_request(agent::Ask::kDetach));
     if (!sent.ok()) return connection_.has_ended() ? Status{} : sent;
     const auto until = Clock::now() + kMostUntilEnd;
-    const auto reply = connection_.receive([&] { return Clock::now() < until && recorder_->poll().ok(); });
+    const auto reply =
+        connection_.receive([&] { return Clock::now() < until && recorder_->poll().ok() && meanwhile(); });
     return reply.ok() || connection_.has_ended() ? Status{} : reply.status();
   }
 
-  Expected<AttachResult> finish(bool has_ended) {
-    AttachResult result;
+  /// The trace is finished. `left`: we have left the process, not it us.
+  Status finish(bool left) {
+    is_over_ = true;
     // A process that ends closes the connection as one does that somebody else has detached from.
     constexpr int kMostPauses = 20;
-    for (int i = 0; has_ended && i < kMostPauses && recorder_->spool().state() != spool::AgentState::kFinished; ++i) {
+    for (int i = 0; !left && i < kMostPauses && recorder_->spool().state() != spool::AgentState::kFinished; ++i) {
       if (!ProcessRecorder::is_alive(recorder_->spool().facts())) break;
       std::this_thread::sleep_for(kPause);
     }
     const bool lives = ProcessRecorder::is_alive(recorder_->spool().facts());
-    DCMT_RETURN_IF_ERROR(recorder_->finish(lives ? "still running" : recorder_->unseen_exit(), "finished"));
-    result.steps = recorder_->totals().steps;
-    result.traces.push_back(recorder_->trace_path());
-    state_.state = "finished";
-    state_.notes = result.notes;
-    DCMT_RETURN_IF_ERROR(save_run(options_.folder, state_));
-    return result;
+    return recorder_->finish(lives ? "still running" : recorder_->unseen_exit(), "finished");
   }
 
  private:
   const AttachOptions& options_;
+  TargetProcess target_;
   StandbyConnection connection_;
-  RunState state_;
+  Descriptor memory_;
   std::unique_ptr<ProcessRecorder> recorder_;
   bool past_reported_ = false;  ///< to the process: that what it had before is known
+  bool is_over_ = false;
+};
+
+/// The processes of one `attach`, recorded together.
+class Recording {
+ public:
+  explicit Recording(const AttachOptions& options) : options_(options) {}
+
+  Status open() {
+    for (const pid_t pid : options_.pids) {
+      DCMT_ASSIGN_OR_RETURN(TargetProcess target, look_at(pid));
+      if (command_.empty()) command_ = target.command;
+      DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, StandbyConnection::open(pid));
+      all_.emplace_back(options_, std::move(target), std::move(connection));
+    }
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<std::string>& command() const { return command_; }
+
+  Status begin(StopSignals& signals, const OperatorTables& operators, RunState& state) {
+    for (Attached& each : all_) DCMT_RETURN_IF_ERROR(each.ask(operators));
+    for (Attached& each : all_) DCMT_RETURN_IF_ERROR(each.begin(signals, operators, state, drains_));
+    return {};
+  }
+
+  /// Those that record already notice, and go on without us.
+  void abandon() { all_.clear(); }
+
+  /// Until all that are recorded have ended, each for its own reason.
+  Status record(StopSignals& signals) {
+    const bool shows = !options_.quiet && isatty(STDERR_FILENO) != 0;
+    const auto began = Clock::now();
+    auto last_status = began;
+    while (!signals.came() && (!options_.duration || Clock::now() - began < *options_.duration)) {
+      DCMT_ASSIGN_OR_RETURN(const std::size_t drained, drain());
+      bool goes_on = false;
+      for (Attached& each : all_) {
+        if (each.is_over()) continue;
+        if (each.has_ended()) {
+          DCMT_RETURN_IF_ERROR(each.finish(false));
+        } else if (each.has_its_steps()) {
+          DCMT_RETURN_IF_ERROR(leave({&each}, signals));
+        } else {
+          goes_on = true;
+        }
+      }
+      if (!goes_on) break;
+      if (shows && Clock::now() - last_status > kStatusEvery) {
+        show_status();
+        last_status = Clock::now();
+      }
+      if (drained < kManyRecords) std::this_thread::sleep_for(kPause);
+    }
+    if (shows) fputs(kClearLine, stderr);
+    std::vector<Attached*> left;
+    for (Attached& each : all_) {
+      if (!each.is_over()) left.push_back(&each);
+    }
+    return leave(left, signals);
+  }
+
+  [[nodiscard]] AttachResult result() const {
+    AttachResult result;
+    for (const Attached& each : all_) {
+      result.traces.push_back(each.trace());
+      result.steps = std::max(result.steps, each.totals().steps);
+    }
+    return result;
+  }
+
+ private:
+  Expected<std::size_t> drain() {
+    std::size_t drained = 0;
+    for (Attached& each : all_) {
+      DCMT_ASSIGN_OR_RETURN(const std::size_t of_one, each.drain());
+      drained += of_one;
+    }
+    return drained;
+  }
+
+  /// Leaves these, and finishes their traces.
+  Status leave(const std::vector<Attached*>& leaving, StopSignals& signals) {
+    // What a program had before is found in a reading during which it is recorded.
+    signals.forget();
+    const auto waits = [](const Attached* each) { return !each->past_is_known() && !each->has_ended(); };
+    while (std::ranges::any_of(leaving, waits) && !signals.came()) {
+      DCMT_RETURN_IF_ERROR(drain().status());
+      std::this_thread::sleep_for(kPause);
+    }
+    for (Attached* each : leaving) {
+      const bool ended = each->has_ended();
+      if (!ended) DCMT_RETURN_IF_ERROR(each->leave(drains_));
+      DCMT_RETURN_IF_ERROR(each->finish(!ended));
+    }
+    return {};
+  }
+
+  void show_status() const {
+    Totals sum;
+    std::uint64_t lost = 0;
+    for (const Attached& each : all_) {
+      const Totals totals = each.totals();
+      sum.steps = std::max(sum.steps, totals.steps);
+      sum.records += totals.records;
+      sum.peak_bytes = std::max(sum.peak_bytes, totals.peak_bytes);
+      lost += each.lost();
+    }
+    fprintf(stderr, "%sstep %ld · %s records · %ld lost · peak %s", kClearLine, static_cast<long>(sum.steps),
+            human_count(sum.records).c_str(), static_cast<long>(lost), human_bytes(sum.peak_bytes).c_str());
+  }
+
+  const AttachOptions& options_;
+  std::deque<Attached> all_;
+  std::vector<std::string> command_;  ///< of the first one
+  const Meanwhile drains_ = [this] { return drain().ok(); };
 };
 
 }  // namespace
 
 Expected<AttachResult> attach(const AttachOptions& options) {
   StopSignals signals;
-  DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, StandbyConnection::open(options.pid));
+  Recording recording(options);
+  DCMT_RETURN_IF_ERROR(recording.open());
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
   DCMT_ASSIGN_OR_RETURN(const OperatorTables operators, compile_operator_tables(tables));
   DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
-  RunState state = state_of(options);
+  RunState state = state_of(recording.command());
   DCMT_RETURN_IF_ERROR(claim_run_folder(options.folder, options.replace, launch_of_environment(), state));
-  const std::string run_file = options.folder + "/" + state.file;
-  Attached attached(options, std::move(connection), std::move(state));
-  if (const Status begun = attached.begin(signals, operators); !begun.ok()) {
-    unlink(run_file.c_str());  // nothing was recorded
+  if (const Status begun = recording.begin(signals, operators, state); !begun.ok()) {
+    recording.abandon();
+    for (const auto& [source, trace] : state.traces) {
+      for (const char* part : {"", "-wal", "-shm"}) unlink((options.folder + "/" + trace + part).c_str());
+    }
+    unlink((options.folder + "/" + state.file).c_str());  // nothing was recorded
     return begun.error();
   }
-  DCMT_ASSIGN_OR_RETURN(const bool ended, attached.record(signals));
-  if (!ended) DCMT_RETURN_IF_ERROR(attached.leave(signals));
-  return attached.finish(ended);
+  DCMT_RETURN_IF_ERROR(recording.record(signals));
+  state.state = "finished";
+  DCMT_RETURN_IF_ERROR(save_run(options.folder, state));
+  return recording.result();
+}
+
+Expected<StandbyState> standby_state(pid_t pid) {
+  constexpr auto kMost = std::chrono::seconds(2);
+  DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, StandbyConnection::open(pid));
+  DCMT_RETURN_IF_ERROR(connection.send(standby_request(agent::Ask::kStatus)));
+  const auto until = Clock::now() + kMost;
+  DCMT_ASSIGN_OR_RETURN(const agent::StandbyReply reply, connection.receive([&] { return Clock::now() < until; }));
+  return StandbyState{static_cast<agent::Answer>(reply.answer) == agent::Answer::kRecording, reply.recorder,
+                      reply.session};
 }
 
 Status detach(pid_t pid) {

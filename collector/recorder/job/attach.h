@@ -14,20 +14,30 @@
 namespace dcmt::recorder {
 
 struct AttachOptions : RecordingOptions {
-  pid_t pid = 0;
+  std::vector<pid_t> pids;                            ///< at least one
   std::optional<std::chrono::milliseconds> duration;  ///< none: until something else ends it
   std::int64_t steps = 0;                             ///< whole ones to record; 0: any number
 };
 
 struct AttachResult {
-  std::vector<std::string> traces;
-  std::vector<std::string> notes;  ///< one line each
-  std::int64_t steps = 0;          ///< that were recorded, the first one in part
+  std::vector<std::string> traces;  ///< one per process
+  std::int64_t steps = 0;           ///< that were recorded, the first one in part; of several processes the most
 };
 
-/// Records until the duration or the steps are over, a signal asks to end, somebody detaches, or the process ends.
-/// kCannotRecord with one line if the process cannot be attached to; it is as it was, then.
+/// Records until the duration is over or a signal asks to end; each process also until its steps are over, somebody
+/// detaches from it, or it ends. kCannotRecord with one line if one of them cannot be attached to; all are as they
+/// were, then.
 Expected<AttachResult> attach(const AttachOptions& options);
+
+/// What a process in standby says of itself.
+struct StandbyState {
+  bool recorded = false;
+  pid_t recorder = 0;           ///< in the process's own namespace; 0: nobody
+  std::int64_t recordings = 0;  ///< that were begun so far
+};
+
+/// kCannotRecord in one line if nobody listens there, kStopped if there is no answer within two seconds.
+Expected<StandbyState> standby_state(pid_t pid);
 
 /// Ends the recording of a process, whoever began it; returns when its hooks are off. kCannotRecord if nobody is
 /// attached.

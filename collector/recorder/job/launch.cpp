@@ -3,16 +3,19 @@
 #include <stdlib.h>
 
 #include <charconv>
+#include <functional>
 #include <initializer_list>
+#include <map>
+#include <sstream>
 #include <string_view>
+
+#include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* value = getenv(name);
-  return value != nullptr ? value : "";
-}
+/// The value of a variable, empty where there is none.
+using Variables = std::function<std::string(const char* name)>;
 
 std::int32_t number(std::string_view text) {
   std::int32_t value = -1;
@@ -37,23 +40,42 @@ const Launcher kLaunchers[] = {
     {"SLURM_PROCID", "SLURM_NTASKS", {"SLURM_STEP_ID", "SLURM_JOB_ID"}, "SLURM_RESTART_COUNT"},
 };
 
-}  // namespace
-
-Launch launch_of_environment() {
+Launch launch_by(const Variables& variable) {
   for (const Launcher& launcher : kLaunchers) {
     Launch launch;
     launch.rank = number(variable(launcher.rank));
     if (launch.rank < 0 || variable(*launcher.names.begin()).empty()) continue;
     launch.name = launcher.rank;
-    for (const char* part : launcher.names) launch.name += " " + std::string(variable(part));
+    for (const char* part : launcher.names) launch.name += " " + variable(part);
     launch.member = std::to_string(launch.rank);
-    if (const std::string_view restart = variable(launcher.restart); !restart.empty()) {
-      launch.member += "." + std::string(restart);
-    }
+    if (const std::string restart = variable(launcher.restart); !restart.empty()) launch.member += "." + restart;
     launch.world_size = number(variable(launcher.size));
     return launch;
   }
   return {};
+}
+
+}  // namespace
+
+Launch launch_of_environment() {
+  return launch_by([](const char* name) {
+    const char* value = getenv(name);
+    return std::string(value != nullptr ? value : "");
+  });
+}
+
+Launch launch_of_process(pid_t pid) {
+  std::map<std::string, std::string> variables;
+  std::istringstream text(read_file("/proc/" + std::to_string(pid) + "/environ").value_or(""));
+  for (std::string each; std::getline(text, each, '\0');) {
+    if (const std::size_t sign = each.find('='); sign != std::string::npos) {
+      variables.emplace(each.substr(0, sign), each.substr(sign + 1));
+    }
+  }
+  return launch_by([&](const char* name) {
+    const auto found = variables.find(name);
+    return found != variables.end() ? found->second : std::string();
+  });
 }
 
 }  // namespace dcmt::recorder

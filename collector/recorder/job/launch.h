@@ -1,6 +1,8 @@
 // What started this process together with others of its kind: mpirun, srun or torchrun, each with its own variables.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -15,5 +17,7 @@ struct Launch {
 
 /// By the environment. Where one launcher starts another, the inner one counts.
 Launch launch_of_environment();
+/// The same of another process, by the environment that it was started with; none where that cannot be read.
+Launch launch_of_process(pid_t pid);
 
 }  // namespace dcmt::recorder

@@ -1,8 +1,12 @@
 #include "collector/recorder/job/launch.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <initializer_list>
 #include <utility>
 
@@ -49,6 +53,26 @@ TEST_F(LaunchTest, TheInnermostCounts) {
 TEST_F(LaunchTest, ARankIsANumber) {
   set({{"PMI_RANK", "first"}, {"PMI_SIZE", "2"}});
   EXPECT_TRUE(launch_of_environment().name.empty());
+}
+
+TEST_F(LaunchTest, OfAnotherProcessByTheEnvironmentThatItWasStartedWith) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execle("/bin/sleep", "sleep", "60", nullptr,
+           (std::array<const char*, 4>{"PMI_RANK=1", "PMI_SIZE=2", "EMPTY=", nullptr}).data());
+    _exit(1);
+  }
+  // Until it has become the other program.
+  Launch launch;
+  for (int i = 0; i < 500 && launch.rank < 0; ++i) {
+    launch = launch_of_process(child);
+    usleep(10'000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(launch.name, "PMI_RANK 2");
+  EXPECT_EQ(launch.world_size, 2);
+  EXPECT_TRUE(launch_of_process(child).name.empty());
 }
 
 }  // namespace

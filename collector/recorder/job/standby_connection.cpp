@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/job/target_process.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"
 #include "trace/wire/records.h"
@@ -88,12 +87,6 @@ bool is_of(int socket, pid_t pid) {
 
 }  // namespace
 
-std::string process_text(pid_t pid) {
-  std::string name = read_file(fmt::format("/proc/{}/comm", pid)).value_or("");
-  if (name.ends_with('\n')) name.pop_back();
-  return name.empty() ? fmt::format("process {}", pid) : fmt::format("process {} ({})", pid, printable(name));
-}
-
 StandbyRequest standby_request(agent::Ask ask) {
   StandbyRequest request{};
   std::memcpy(request.magic, agent::kStandbyMagic, sizeof request.magic);
@@ -104,28 +97,18 @@ StandbyRequest standby_request(agent::Ask ask) {
 }
 
 Expected<StandbyConnection> StandbyConnection::open(pid_t pid) {
-  struct stat status {};
-  if (process_start(pid) == 0 || stat(fmt::format("/proc/{}", pid).c_str(), &status) != 0) {
-    return cannot(fmt::format("process {} does not exist", pid));
-  }
-  const std::string who = process_text(pid);
-  if (status.st_uid != geteuid() && geteuid() != 0) {
-    return cannot(
-        fmt::format("{} belongs to another user (uid {}); attach as that user, or as root", who, status.st_uid));
-  }
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
   char name[32];
   if (!agent::standby_socket(name, sizeof name, own_pid_of(pid)))
-    return cannot(who + " has no pid that a name can have");
-  for (const std::string& folder : folders_of(pid, status.st_uid)) {
+    return cannot(process_text(pid) + " has no pid that a name can have");
+  for (const std::string& folder : folders_of(pid, target.user)) {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (connect_in(folder, name, socket.get()) && is_of(socket.get(), pid)) {
       return StandbyConnection(pid, std::move(socket));
     }
   }
-  return cannot(
-      fmt::format("{} is not in standby, so it cannot be attached to. A program is in standby if it was started "
-                  "by dc-memtrace run --standby -- COMMAND, and has imported torch",
-                  who));
+  return refusal(why_not_in_standby(target));
 }
 
 Status StandbyConnection::send(const StandbyRequest& request, std::span<const int> descriptors) {

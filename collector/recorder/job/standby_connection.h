@@ -37,7 +37,4 @@ class StandbyConnection {
 /// A request of this build, with nothing but what it asks for.
 agent::StandbyRequest standby_request(agent::Ask ask);
 
-/// "process 41" in a message, with its command's name where that can be read.
-std::string process_text(pid_t pid);
-
 }  // namespace dcmt::recorder

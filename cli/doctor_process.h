@@ -1,0 +1,33 @@
+// What stands in the way of attaching to one process, and what to do about it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cli/doctor.h"
+
+namespace dcmt::cli {
+
+struct ProcessDiagnosis {
+  std::int64_t pid = 0;
+  std::vector<Check> checks;
+  /// Every needed check is ok.
+  [[nodiscard]] bool can_attach() const;
+
+  static constexpr std::string_view kShape = "doctor process";
+  static void describe(auto&& field) {
+    field("pid", &ProcessDiagnosis::pid, "");
+    field("can_attach", &ProcessDiagnosis::can_attach, "every needed check is ok");
+    field("checks", &ProcessDiagnosis::checks, "");
+  }
+};
+
+#ifdef DCMT_HAVE_RUN
+/// Looks at the process; asks it whether it is recorded, and nothing else.
+[[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid);
+#endif
+
+}  // namespace dcmt::cli
