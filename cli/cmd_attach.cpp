@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/installation.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/job/attach.h"
 #include "collector/recorder/job/choose_targets.h"
@@ -20,9 +21,11 @@ namespace dcmt::cli {
 namespace {
 
 constexpr char kAttachFooter[] =
-    "The process was started by dc-memtrace run --standby, or has imported dc_memtrace.standby; dc-memtrace status\n"
-    "lists those that were. Ctrl-C, dc-memtrace detach and the end of the process end the recording, too; the process\n"
-    "goes on.\n\n"
+    "A process that was started by dc-memtrace run --standby, or has imported dc_memtrace.standby, waits for this;\n"
+    "dc-memtrace status lists those. Into another one that has torch, the agent is put, with the rights of a "
+    "debugger:\n"
+    "one of its threads that is asleep loads it. dc-memtrace doctor PID says what would work.\n"
+    "Ctrl-C, dc-memtrace detach and the end of the process end the recording, too; the process goes on.\n\n"
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
     "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
@@ -33,10 +36,11 @@ constexpr char kDetachFooter[] =
     "Example:\n"
     "  dc-memtrace detach 4711";
 
-int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& choice) {
+int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& choice, bool only_standby) {
   Expected<std::vector<pid_t>> chosen = recorder::choose_targets(choice);
   if (!chosen.ok()) return print_error(chosen.error());
   options.pids = std::move(*chosen);
+  if (!only_standby) options.entry = entry_library().string();
   set_installed_paths(options);
   const Expected<recorder::AttachResult> result = recorder::attach(options);
   if (!result.ok()) return print_error(result.error());
@@ -80,11 +84,13 @@ void add_attach_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
   attach->footer(kAttachFooter);
-  attach->callback([options, choice, &exit_code] {
+  auto only_standby = std::make_shared<bool>(false);
+  attach->add_flag("--only-standby", *only_standby, "Put nothing into a process that is not in standby");
+  attach->callback([options, choice, only_standby, &exit_code] {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
       throw CLI::RequiredError("a process, --name GLOB or --all-ranks,");
     }
-    exit_code = run_attach(*options, *choice);
+    exit_code = run_attach(*options, *choice, *only_standby);
   });
 }
 

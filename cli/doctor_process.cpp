@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "collector/recorder/inject/borrow_thread.h"
+#include "collector/recorder/inject/inject.h"
 #include "collector/recorder/job/attach.h"
 #include "collector/recorder/job/target_process.h"
 #include "trace/base/printable.h"
@@ -64,13 +66,26 @@ Check check_standby(const recorder::TargetProcess& target) {
   return failed("standby", recorder::why_not_in_standby(target));
 }
 
+/// Of a process that is not in standby: whether it can be put there.
+Check check_entry(const recorder::TargetProcess& target, const std::string& entry) {
+  if (!target.has_torch || target.has_agent) return failed("entry", recorder::why_not_in_standby(target));
+  if (const auto obstacle = recorder::injection_obstacle(target, entry)) return failed("entry", *obstacle);
+  const std::size_t threads = recorder::threads_to_borrow(target.pid).size();
+  if (threads == 0) {
+    return failed("entry", {"no thread of it is asleep where it can be borrowed, at the moment",
+                            "try again, or start it by dc-memtrace run --standby"});
+  }
+  return passed("entry", fmt::format("attach can put the agent into it: {} thread{} to be borrowed", threads,
+                                     threads == 1 ? "" : "s"));
+}
+
 }  // namespace
 
 bool ProcessDiagnosis::can_attach() const {
   return std::ranges::all_of(checks, [](const Check& check) { return check.ok || !check.needed; });
 }
 
-ProcessDiagnosis diagnose_process(pid_t pid) {
+ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry) {
   ProcessDiagnosis diagnosis;
   diagnosis.pid = pid;
   const Expected<recorder::TargetProcess> target = recorder::look_at(pid);
@@ -88,6 +103,11 @@ ProcessDiagnosis diagnose_process(pid_t pid) {
   if (target->launch.rank >= 0) found += fmt::format(", rank {} of {}", target->launch.rank, target->launch.world_size);
   diagnosis.checks.push_back(passed("process", found));
   diagnosis.checks.push_back(check_standby(*target));
+  if (!target->in_standby && !target->recorded_run) {
+    // One of the two ways is enough.
+    diagnosis.checks.back().needed = false;
+    diagnosis.checks.push_back(check_entry(*target, entry));
+  }
   diagnosis.checks.push_back(
       target->has_torch ? passed("torch", "its libraries are loaded")
                         : failed("torch", {"its libraries are not loaded", "attach when it has imported torch"}));

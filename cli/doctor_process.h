@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct ProcessDiagnosis {
 
 #ifdef DCMT_HAVE_RUN
 /// Looks at the process; asks it whether it is recorded, and nothing else.
-[[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid);
+/// @param entry  path of the library that puts a process in standby
+[[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry);
 #endif
 
 }  // namespace dcmt::cli

@@ -14,6 +14,9 @@ namespace dcmt::cli {
 /// The agent, its providers, the executor.
 [[nodiscard]] inline std::filesystem::path library_folder() { return installation_root() / "lib" / "dcmt"; }
 
+/// What puts a process in standby that loads it.
+[[nodiscard]] inline std::filesystem::path entry_library() { return library_folder() / "libdcmt_standby.so"; }
+
 /// Tables, Python modules, and sources of the torch provider.
 [[nodiscard]] inline std::filesystem::path data_folder() { return installation_root() / "share" / "dcmt"; }
 

@@ -67,6 +67,7 @@ def test_all_ranks(tmp_path, ranks):
     assert [status()[pid]["recordings"] for pid in pids] == [1, 1]
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="a third program: for scripts/soak")
 def test_one_of_several_that_ends(tmp_path, ranks):
     """The other ones go on being recorded."""
     with training(tmp_path / "third", 8, 3, **rank(2)) as third:

@@ -41,7 +41,7 @@ def hooks_in(pid: int) -> list[str]:
         # A hook has been written.
         dirty = re.search(r"Private_Dirty:\s*(\d+)", each)[1] != "0"
         ranges.append((low, high, fields[1], fields[5] if len(fields) > 5 else "", dirty))
-    no_provider = ("agent", "/tests/")
+    no_provider = ("agent", "standby", "/tests/")
     ours = [
         each for each in ranges
         if "/libdcmt_" in each[3] and "x" in each[2] and not any(part in each[3] for part in no_provider)

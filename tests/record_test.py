@@ -67,7 +67,7 @@ def test_blocks_that_cannot_be_recorded(program):
     assert said["used"].endswith("/whole holds a run already; choose another folder, or replace=True")
     assert said["detail"] == "detail is one of lifetimes, full, operators, not 'everything'"
     assert "serves one block" in said["twice"]
-    assert "not in standby" in (folder / "forked").read_text()
+    assert "does not wait for requests: if it is a forked child" in (folder / "forked").read_text()
 
 
 def test_without_torch_or_program(tmp_path):

@@ -21,6 +21,7 @@
 
 #include "collector/recorder/assemble/operator_toml.h"
 #include "collector/recorder/console/human_text.h"
+#include "collector/recorder/inject/inject.h"
 #include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/process_table.h"
@@ -235,7 +236,7 @@ class Recording {
     for (const pid_t pid : options_.pids) {
       DCMT_ASSIGN_OR_RETURN(TargetProcess target, look_at(pid));
       if (command_.empty()) command_ = target.command;
-      DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, StandbyConnection::open(pid));
+      DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, connect(target));
       all_.emplace_back(options_, std::move(target), std::move(connection));
     }
     return {};
@@ -295,6 +296,15 @@ class Recording {
   }
 
  private:
+  /// To a process in standby, or one that is put there.
+  [[nodiscard]] Expected<StandbyConnection> connect(const TargetProcess& target) const {
+    Expected<StandbyConnection> connection = StandbyConnection::open(target.pid);
+    const bool may_enter = !options_.entry.empty() && target.has_torch && !target.has_agent && !obstacle_of(target);
+    if (connection.ok() || !may_enter) return connection;
+    DCMT_RETURN_IF_ERROR(inject(target, options_.entry));
+    return StandbyConnection::open(target.pid);
+  }
+
   Expected<std::size_t> drain() {
     std::size_t drained = 0;
     for (Attached& each : all_) {

@@ -14,7 +14,8 @@
 namespace dcmt::recorder {
 
 struct AttachOptions : RecordingOptions {
-  std::vector<pid_t> pids;                            ///< at least one
+  std::vector<pid_t> pids;  ///< at least one
+  std::string entry;        ///< library that puts its process in standby; empty: none is put in
   std::optional<std::chrono::milliseconds> duration;  ///< none: until something else ends it
   std::int64_t steps = 0;                             ///< whole ones to record; 0: any number
 };

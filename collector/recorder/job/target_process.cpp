@@ -116,8 +116,8 @@ Expected<TargetProcess> look_at(pid_t pid) {
   const std::string maps = read_file(proc(pid, "maps")).value_or("");
   target.has_torch = maps.find("/libtorch_cpu.so") != std::string::npos;
   target.in_standby = has_standby_thread(pid);
-  target.recorded_run = !target.in_standby && target.has_torch && has_variable(pid, kSpoolVariable) &&
-                        maps.find("/libdcmt_agent.so") != std::string::npos;
+  target.has_agent = maps.find("/libdcmt_agent.so") != std::string::npos;
+  target.recorded_run = !target.in_standby && target.has_torch && target.has_agent && has_variable(pid, kSpoolVariable);
   target.launch = launch_of_process(pid);
   return target;
 }
@@ -164,6 +164,10 @@ Obstacle why_not_in_standby(const TargetProcess& target) {
   }
   if (target.recorded_run) {
     return {who + " is recorded already, by dc-memtrace run", "see what that run recorded: dc-memtrace report"};
+  }
+  if (target.has_agent) {
+    return {who + " has dc-memtrace's agent, but does not wait for requests",
+            "if it is a forked child, attach to its parent; else it could not make its socket (XDG_RUNTIME_DIR, /tmp)"};
   }
   return {fmt::format("{} is not in standby{}", who, target.has_torch ? "" : ", and has not imported torch"),
           "start it by dc-memtrace run --standby -- COMMAND, or have it import dc_memtrace.standby"};

@@ -34,6 +34,7 @@ struct TargetProcess {
   Executable executable = Executable::kUnreadable;
   bool has_torch = false;     ///< its libraries are loaded
   bool in_standby = false;    ///< it has a thread that waits for requests
+  bool has_agent = false;     ///< ours is loaded, though it may have nobody to ask
   bool recorded_run = false;  ///< `dc-memtrace run` has begun to record it at its start
   Launch launch;              ///< by the environment that it was started with
 };

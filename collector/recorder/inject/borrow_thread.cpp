@@ -1,0 +1,240 @@
+#include "collector/recorder/inject/borrow_thread.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "trace/base/read_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kRedZone = 128;
+constexpr std::size_t kMostState = 16384;     // of vector registers; with AMX they are 11 KiB
+constexpr std::size_t kStackRoom = 96 << 10;  // what the loader may want of the thread's stack
+constexpr int kMostWaits = 200;               // for the stop, 100 µs each
+// Of the image of vector registers in a signal's frame (asm/sigcontext.h).
+constexpr std::size_t kSoftwareBytes = 464;
+constexpr std::uint32_t kMagic1 = 0x46505853;
+constexpr std::uint32_t kMagic2 = 0x46505845;
+// uc_flags: extended state is there, ss is saved, and put back as it is.
+constexpr unsigned long kContextFlags = 1 | 2 | 4;
+// What a wait that was interrupted returns inside the kernel, before it begins again.
+constexpr long kFirstRestart = 512;
+constexpr long kLastRestart = 516;
+
+struct Call {
+  long number = -1;
+  std::array<unsigned long, 6> arguments{};
+};
+
+bool waits_without_limit(const Call& call) {
+  const unsigned long operation =
+      call.arguments[1] & ~static_cast<unsigned long>(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+  return call.number == SYS_futex && operation == FUTEX_WAIT_BITSET && call.arguments[3] == 0;
+}
+
+bool waits_with_limit(const Call& call) {
+  const unsigned long operation =
+      call.arguments[1] & ~static_cast<unsigned long>(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+  return (call.number == SYS_futex && operation == FUTEX_WAIT_BITSET) || call.number == SYS_clock_nanosleep ||
+         call.number == SYS_poll || call.number == SYS_select || call.number == SYS_pselect6 ||
+         call.number == SYS_ppoll;
+}
+
+/// A thread that is traced by this process, until it is let go.
+class Traced {
+ public:
+  Traced(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {}
+  ~Traced() {
+    if (seized_) ptrace(PTRACE_DETACH, thread_, nullptr, signal_);
+  }
+  Traced(const Traced&) = delete;
+  Traced& operator=(const Traced&) = delete;
+
+  bool seize() { return seized_ = ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0; }
+
+  /// Stopped by us, and by nothing else.
+  bool stop() {
+    if (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return false;
+    constexpr timespec kMoment{0, 100'000};
+    for (int i = 0; i < kMostWaits; ++i) {
+      int status = 0;
+      const pid_t came = waitpid(thread_, &status, __WALL | WNOHANG);
+      if (came == thread_ && !WIFSTOPPED(status)) {  // it has ended
+        seized_ = false;
+        return false;
+      }
+      if (came == thread_) {
+        const bool by_us = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+        if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // on its way to the program, which gets it
+        return by_us;
+      }
+      nanosleep(&kMoment, nullptr);
+    }
+    // Not to be had: it cannot be let go either before it stops. Our end lets it go.
+    _exit(EXIT_FAILURE);
+  }
+
+  bool get(user_regs_struct& registers) { return ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) == 0; }
+  bool set(user_regs_struct& registers) { return ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) == 0; }
+  bool get_mask(std::uint64_t& mask) { return ptrace(PTRACE_GETSIGMASK, thread_, sizeof mask, &mask) == 0; }
+  bool set_mask(std::uint64_t mask) { return ptrace(PTRACE_SETSIGMASK, thread_, sizeof mask, &mask) == 0; }
+  /// The bytes of its vector registers; 0 if they cannot be had.
+  std::size_t get_state(std::array<std::byte, kMostState>& state) {
+    constexpr std::size_t kWord = 8;  // the kernel wants whole ones; the last one is for the mark behind the image
+    iovec into{state.data(), state.size() - kWord};
+    return ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &into) == 0 ? into.iov_len : 0;
+  }
+
+  [[nodiscard]] bool write(std::uint64_t to, const void* bytes, std::size_t size) const {
+    const iovec from{const_cast<void*>(bytes), size};
+    const iovec there{reinterpret_cast<void*>(to), size};  // NOLINT(performance-no-int-to-ptr)
+    return process_vm_writev(pid_, &from, 1, &there, 1, 0) == static_cast<ssize_t>(size);
+  }
+
+ private:
+  pid_t pid_;
+  pid_t thread_;
+  bool seized_ = false;
+  long signal_ = 0;
+};
+
+/// The frame of a signal that came when the thread was about to make its call.
+ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std::uint64_t state) {
+  ucontext_t context{};
+  context.uc_flags = kContextFlags;
+  context.uc_stack.ss_flags = SS_DISABLE;
+  auto& to = context.uc_mcontext.gregs;
+  const auto put = [&](int which, unsigned long value) { to[which] = static_cast<greg_t>(value); };
+  put(REG_R8, registers.r8), put(REG_R9, registers.r9), put(REG_R10, registers.r10), put(REG_R11, registers.r11);
+  put(REG_R12, registers.r12), put(REG_R13, registers.r13), put(REG_R14, registers.r14), put(REG_R15, registers.r15);
+  put(REG_RDI, registers.rdi), put(REG_RSI, registers.rsi), put(REG_RBP, registers.rbp), put(REG_RBX, registers.rbx);
+  put(REG_RDX, registers.rdx), put(REG_RCX, registers.rcx), put(REG_RSP, registers.rsp), put(REG_EFL, registers.eflags);
+  // The call is made again, from its instruction of two bytes on.
+  constexpr unsigned kSyscall = 2;
+  put(REG_RAX, registers.orig_rax), put(REG_RIP, registers.rip - kSyscall);
+  put(REG_CSGSFS, (registers.cs & 0xffff) | (registers.gs & 0xffff) << 16 | (registers.fs & 0xffff) << 32 |
+                      (registers.ss & 0xffff) << 48);
+  context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(state);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(&context.uc_sigmask, &mask, sizeof mask);
+  return context;
+}
+
+/// Marks the image as the kernel does in a signal's frame.
+void mark_state(std::array<std::byte, kMostState>& state, std::size_t size) {
+  std::uint64_t features = 0;
+  std::memcpy(&features, state.data() + kSoftwareBytes, sizeof features);
+  const auto whole = static_cast<std::uint32_t>(size + sizeof kMagic2);
+  const auto bytes = static_cast<std::uint32_t>(size);
+  std::byte* software = state.data() + kSoftwareBytes;
+  std::memcpy(software, &kMagic1, sizeof kMagic1);
+  std::memcpy(software + 4, &whole, sizeof whole);
+  std::memcpy(software + 8, &features, sizeof features);
+  std::memcpy(software + 16, &bytes, sizeof bytes);
+  std::memcpy(state.data() + size, &kMagic2, sizeof kMagic2);
+}
+
+bool has_room(std::uint64_t stack, const std::vector<scan::Region>& regions) {
+  const auto on = std::ranges::find_if(
+      regions, [&](const scan::Region& each) { return each.begin <= stack && stack < each.end && each.writable; });
+  // The first thread's grows as it is used.
+  return on != regions.end() && (on->path == "[stack]" || stack - on->begin >= kStackRoom);
+}
+
+}  // namespace
+
+bool can_be_borrowed(const std::string& line, bool with_time_limit) {
+  std::istringstream words(line);
+  Call call;
+  if (!(words >> call.number) || call.number < 0) return false;  // "running", or no call
+  for (unsigned long& argument : call.arguments) {
+    std::string word;
+    if (!(words >> word)) return false;
+    argument = std::strtoul(word.c_str(), nullptr, 16);
+  }
+  return waits_without_limit(call) || (with_time_limit && waits_with_limit(call));
+}
+
+std::vector<pid_t> threads_to_borrow(pid_t pid) {
+  std::vector<pid_t> best;
+  std::vector<pid_t> others;
+  std::error_code error;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (fs::directory_iterator at(tasks, error), end; !error && at != end; at.increment(error)) {
+    const std::string line = read_file(at->path().string() + "/syscall").value_or("");
+    const auto thread = static_cast<pid_t>(std::strtol(at->path().filename().c_str(), nullptr, 10));
+    if (can_be_borrowed(line, false)) {
+      best.push_back(thread);
+    } else if (can_be_borrowed(line, true)) {
+      others.push_back(thread);
+    }
+  }
+  best.insert(best.end(), others.begin(), others.end());
+  return best;
+}
+
+Borrowed load_by(pid_t pid, pid_t thread, const EntryCode& code, const std::string& library,
+                 const std::vector<scan::Region>& regions) {
+  Traced traced(pid, thread);
+  if (!traced.seize()) return Borrowed::kRefused;
+  if (!traced.stop()) return Borrowed::kNotAsleep;
+  user_regs_struct registers{};
+  std::uint64_t mask = 0;
+  alignas(64) static std::array<std::byte, kMostState> state;
+  const std::size_t size = traced.get_state(state);
+  if (size == 0 || !traced.get(registers) || !traced.get_mask(mask)) return Borrowed::kNotAsleep;
+  // Asleep still, and about to begin its wait again.
+  const long restart = -static_cast<long>(registers.rax);
+  if (static_cast<long>(registers.orig_rax) < 0 || restart < kFirstRestart || restart > kLastRestart ||
+      !has_room(registers.rsp, regions)) {
+    return Borrowed::kNotAsleep;
+  }
+  // From the top: the red zone, vector registers, the path, the frame, and below it the address that dlopen returns to.
+  const std::uint64_t vectors = (registers.rsp - kRedZone - size - sizeof kMagic2) & ~std::uint64_t{63};
+  const std::uint64_t path = vectors - (library.size() + 1);
+  const std::uint64_t frame = (path - sizeof(ucontext_t)) & ~std::uint64_t{15};
+  const std::uint64_t top = frame - sizeof code.restore;
+  const ucontext_t context = context_of(registers, mask, vectors);
+  mark_state(state, size);
+  if (!traced.write(vectors, state.data(), size + sizeof kMagic2) ||
+      !traced.write(path, library.c_str(), library.size() + 1) || !traced.write(frame, &context, sizeof context) ||
+      !traced.write(top, &code.restore, sizeof code.restore)) {
+    return Borrowed::kNotAsleep;
+  }
+  user_regs_struct call = registers;
+  constexpr unsigned long kDirection = 0x400;
+  call.rip = code.dlopen;
+  call.rdi = path;
+  call.rsi = RTLD_NOW | RTLD_GLOBAL;
+  call.rsp = top;
+  call.rax = 0;
+  call.orig_rax = ~0UL;  // no call to begin again
+  call.eflags &= ~kDirection;
+  if (!traced.set(call)) return Borrowed::kNotAsleep;
+  // After the registers: should we end here, the frame puts back the mask that it was written with.
+  traced.set_mask(~std::uint64_t{0});
+  return Borrowed::kLoads;
+}
+
+}  // namespace dcmt::recorder

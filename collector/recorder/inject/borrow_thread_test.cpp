@@ -1,0 +1,233 @@
+#include "collector/recorder/inject/borrow_thread.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/recorder/inject/inject.h"
+#include "trace/base/read_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+// Any library of the system's that this program has not loaded.
+constexpr char kLibrary[] = "libBrokenLocale.so.1";
+
+TEST(CanBeBorrowed, WaitsThatBeginAgain) {
+  // A condition variable, private and by the real time; a lock; the same with a time limit.
+  EXPECT_TRUE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x0 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13814a3f16", false));
+  EXPECT_FALSE(
+      can_be_borrowed("202 0x5629fb0f3540 0x80 0x2 0x0 0x7ffd698ca897 0x0 0x7f2def113e78 0x7f2ea891f829", true));
+  EXPECT_FALSE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x7ffd0000 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13", false));
+  EXPECT_TRUE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x7ffd0000 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13", true));
+  // clock_nanosleep and poll; epoll_wait and read give an EINTR to their program.
+  EXPECT_TRUE(can_be_borrowed("230 0x1 0x1 0x7ffd0000 0x0 0x0 0x0 0x7ffd 0x7f13", true));
+  EXPECT_TRUE(can_be_borrowed("7 0x7ffd0000 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd 0x7f13", true));
+  EXPECT_FALSE(can_be_borrowed("7 0x7ffd0000 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd 0x7f13", false));
+  EXPECT_FALSE(can_be_borrowed("232 0x3 0x7ffd0000 0x10 0xffffffff 0x0 0x8 0x7ffd 0x7f13", true));
+  EXPECT_FALSE(can_be_borrowed("0 0x0 0x7ffd0000 0x10 0x0 0x0 0x0 0x7ffd 0x7f13", true));
+  for (const char* line : {"running", "", "-1 0x7ffd 0x7f13", "202", "x"}) EXPECT_FALSE(can_be_borrowed(line, true));
+}
+
+/// What the program below counts.
+struct Counts {
+  std::atomic<long> turns{0};   ///< of a thread that allocates all the time
+  std::atomic<long> sleeps{0};  ///< that were as long as asked for
+  std::atomic<long> wrong{0};   ///< that were not, or that ended otherwise
+  std::atomic<double> sum{0};   ///< a sum in a vector register that grows by one each time
+};
+
+/// A program with a thread that works, one that waits for ever, and a first one that sleeps a little, again and again.
+class Program {
+ public:
+  Program()
+      : counts_(new (mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Counts),
+        pid_(fork()) {
+    if (pid_ == 0) run();
+  }
+  ~Program() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    munmap(counts_, sizeof(Counts));
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] const Counts& counts() const { return *counts_; }
+
+  [[nodiscard]] std::string file(const char* name) const {
+    return read_file("/proc/" + std::to_string(pid_) + "/" + name).value_or("");
+  }
+  [[nodiscard]] bool has_loaded() const { return file("maps").find(kLibrary) != std::string::npos; }
+
+  /// All of its threads run or sleep by themselves, and take signals.
+  [[nodiscard]] bool is_free() const {
+    std::error_code error;
+    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    for (std::filesystem::directory_iterator at(tasks, error), end; !error && at != end; at.increment(error)) {
+      std::istringstream text(read_file(at->path().string() + "/status").value_or(""));
+      for (std::string line; std::getline(text, line);) {
+        if (line.starts_with("TracerPid:") && line != "TracerPid:\t0") return false;
+        if (line.starts_with("SigBlk:") && line.find_first_not_of("0", 8) != std::string::npos) return false;
+        if (line.starts_with("State:") && line.find_first_of("tTZ", 7) == 7) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Waits until it has gone on in everything, and is free.
+  [[nodiscard]] bool goes_on() const {
+    const long turns = counts_->turns;
+    const long sleeps = counts_->sleeps;
+    for (int i = 0; i < 5000; ++i) {
+      if (counts_->turns > turns + 2 && counts_->sleeps > sleeps + 2 && is_free()) return counts_->wrong == 0;
+      usleep(1000);
+    }
+    return false;
+  }
+
+ private:
+  [[noreturn]] void run() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::thread([this] {
+      for (;;) {
+        std::vector<std::string> some(100, std::string(1000, 'x'));
+        counts_->turns += 1;
+      }
+    }).detach();
+    std::thread([] {
+      pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+      pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+      pthread_mutex_lock(&mutex);
+      for (;;) pthread_cond_wait(&never, &mutex);
+    }).detach();
+    for (double sum = 0;; sum += 1) {
+      timespec until{};
+      clock_gettime(CLOCK_MONOTONIC, &until);
+      until.tv_nsec += 500'000;
+      if (until.tv_nsec >= 1'000'000'000) {
+        until.tv_nsec -= 1'000'000'000;
+        until.tv_sec += 1;
+      }
+      const int how = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+      timespec now{};
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      const bool early = now.tv_sec < until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec < until.tv_nsec);
+      (how != 0 || early || sum != counts_->sum ? counts_->wrong : counts_->sleeps) += 1;
+      counts_->sum = sum + 1;
+    }
+  }
+
+  Counts* counts_;
+  pid_t pid_;
+};
+
+/// A child that does as inject() does, and ends.
+pid_t begin_to_load(pid_t pid, pid_t thread, const EntryCode& code, const std::vector<scan::Region>& regions) {
+  const pid_t child = fork();
+  if (child == 0) _exit(static_cast<int>(load_by(pid, thread, code, kLibrary, regions)));
+  return child;
+}
+
+class BorrowThread : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(program_.goes_on());
+    Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(program_.pid());
+    ASSERT_TRUE(memory.ok()) << memory.error().message;
+    const Expected<EntryCode> code = find_entry_code(*memory);
+    ASSERT_TRUE(code.ok());
+    code_ = *code;
+    regions_ = memory->regions();
+    ASSERT_FALSE(program_.has_loaded());
+  }
+
+  Program program_;
+  EntryCode code_;
+  std::vector<scan::Region> regions_;
+};
+
+TEST_F(BorrowThread, EachThreadThatIsAsleepLoadsAndComesBack) {
+  for (const pid_t thread : threads_to_borrow(program_.pid())) {
+    int status = 0;
+    for (int i = 0; i < 200; ++i) {  // the one that sleeps now and then may be awake
+      waitpid(begin_to_load(program_.pid(), thread, code_, regions_), &status, 0);
+      if (WEXITSTATUS(status) == static_cast<int>(Borrowed::kLoads)) break;
+    }
+    EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Borrowed::kLoads));
+    EXPECT_TRUE(program_.goes_on());
+    EXPECT_TRUE(program_.has_loaded());
+  }
+}
+
+TEST_F(BorrowThread, AThreadThatWorksIsLeftAlone) {
+  // The second thread to be made.
+  int status = 0;
+  for (pid_t thread = program_.pid() + 1; thread < program_.pid() + 50; ++thread) {
+    const std::string line = program_.file(("task/" + std::to_string(thread) + "/syscall").c_str());
+    if (!line.starts_with("running")) continue;
+    waitpid(begin_to_load(program_.pid(), thread, code_, regions_), &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Borrowed::kNotAsleep));
+    EXPECT_TRUE(program_.goes_on());
+    EXPECT_FALSE(program_.has_loaded());
+    return;
+  }
+  GTEST_SKIP() << "it was not seen at work";
+}
+
+TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
+  const char* asked = std::getenv("DCMT_INJECT_KILLS");
+  const int kills = asked != nullptr ? std::atoi(asked) : 60;
+  std::mt19937 random(1);
+  int loaded = 0;
+  for (int i = 0; i < kills; ++i) {
+    Program program;
+    ASSERT_TRUE(program.goes_on());
+    // The same program at the same addresses: it is this one.
+    const std::vector<pid_t> threads = threads_to_borrow(program.pid());
+    ASSERT_FALSE(threads.empty());
+    auto memory = scan::ProcessMemory::open(program.pid());
+    ASSERT_TRUE(memory.ok());
+    const pid_t child = begin_to_load(program.pid(), threads[0], code_, memory->regions());
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    ASSERT_TRUE(program.goes_on()) << "after kill " << i;
+    loaded += program.has_loaded() ? 1 : 0;
+  }
+  // Some were early, some late.
+  EXPECT_GT(loaded, 0);
+  EXPECT_LT(loaded, kills);
+}
+
+TEST_F(BorrowThread, WhatStandsInTheWayIsSaid) {
+  TargetProcess target = *look_at(program_.pid());
+  const std::string there = std::filesystem::read_symlink("/proc/self/exe");
+  EXPECT_FALSE(injection_obstacle(target, there));
+  const auto elsewhere = injection_obstacle(target, "/no/such/library.so");
+  ASSERT_TRUE(elsewhere);
+  EXPECT_NE(elsewhere->what.find("sees other files"), std::string::npos);
+  target.tracer = getpid();
+  const auto traced = injection_obstacle(target, there);
+  ASSERT_TRUE(traced);
+  EXPECT_NE(traced->what.find("is traced by process " + std::to_string(getpid())), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,43 @@
+#include "collector/recorder/inject/entry_code.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collector/scan/process/elf_symbols.h"
+
+namespace dcmt::recorder {
+namespace {
+
+// mov $15 (rt_sigreturn), %rax; syscall. Unwinders look for these bytes, too, so they stay what they are.
+constexpr std::array<std::byte, 9> kRestore{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
+                                            std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
+                                            std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
+
+std::optional<std::uint64_t> find_restore(scan::ProcessMemory& memory) {
+  for (const scan::Region& region : memory.regions()) {
+    if (!region.executable || region.path.find("/libc.so.6") == std::string::npos) continue;
+    std::vector<std::byte> code(region.end - region.begin);
+    const std::array<scan::Piece, 1> all{{{region.begin, std::span(code)}}};
+    code.resize(memory.read(all));
+    const auto found = std::ranges::search(code, kRestore);
+    if (!found.empty()) return region.begin + static_cast<std::uint64_t>(found.begin() - code.begin());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
+  // Of its own library before glibc 2.34.
+  auto load = scan::symbol_address(memory, "/libc.so.6", "dlopen");
+  if (!load) load = scan::symbol_address(memory, "/libdl.so.2", "dlopen");
+  const auto restore = find_restore(memory);
+  if (!load || !restore) return Error{ErrorCode::kCannotRecord, "has no C library of GNU that can load libraries"};
+  return EntryCode{*load, *restore};
+}
+
+}  // namespace dcmt::recorder

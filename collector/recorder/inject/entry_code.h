@@ -1,0 +1,20 @@
+// Where the code lies in another process that a borrowed thread is to run.
+#pragma once
+
+#include <cstdint>
+
+#include "collector/scan/memory/process_memory.h"
+#include "trace/base/status.h"
+
+namespace dcmt::recorder {
+
+struct EntryCode {
+  std::uint64_t dlopen = 0;
+  /// The C library's return from a signal's handler (rt_sigreturn).
+  std::uint64_t restore = 0;
+};
+
+/// kCannotRecord, in words that follow the process's name, where its C library has no such code.
+Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory);
+
+}  // namespace dcmt::recorder
