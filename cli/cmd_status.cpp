@@ -10,7 +10,7 @@
 #include "cli/standby_list.h"
 #include "cli/text.h"
 #include "collector/recorder/job/attach.h"
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::cli {

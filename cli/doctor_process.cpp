@@ -11,10 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "collector/recorder/inject/borrow_thread.h"
-#include "collector/recorder/inject/inject.h"
 #include "collector/recorder/job/attach.h"
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/borrow_thread.h"
+#include "collector/recorder/target/inject.h"
+#include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"
 

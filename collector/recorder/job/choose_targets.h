@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {

@@ -16,9 +16,9 @@
 
 #include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/process_recorder.h"
-#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/trace_names.h"
+#include "collector/recorder/target/process_table.h"
 
 namespace dcmt::recorder {
 namespace fs = std::filesystem;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "collector/recorder/job/process_recorder.h"
-#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/target/process_table.h"
 #include "collector/recorder/testing/test_spool.h"
 #include "trace/sql/trace_file.h"
 
@@ -90,8 +90,9 @@ class InterruptedRunTest : public ::testing::Test {
 
 TEST_F(InterruptedRunTest, AFolderThatNoRunMakesIsNotTouched) {
   const std::string path = victim();
-  for (const std::string& named : {path, path + "/", std::string("/"), std::string("."), folder_ + "/../x/.spool-abcdef",
-                                   run_.spool_folder + "/../victim", std::string("/dev/shm/dc-memtrace-abc/../x")}) {
+  for (const std::string& named :
+       {path, path + "/", std::string("/"), std::string("."), folder_ + "/../x/.spool-abcdef",
+        run_.spool_folder + "/../victim", std::string("/dev/shm/dc-memtrace-abc/../x")}) {
     run_.spool_folder = named;
     expect_refused();
   }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "collector/recorder/job/own_clock.h"
-#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/small_block_sizes.h"
 #include "collector/recorder/job/version.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 

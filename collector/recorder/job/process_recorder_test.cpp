@@ -1,6 +1,6 @@
 // One process's recording, from a spool made by hand: gaps, undeclared losses, a spool that is gone.
 #include "collector/recorder/job/process_recorder.h"
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

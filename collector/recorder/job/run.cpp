@@ -23,13 +23,13 @@
 #include "collector/recorder/assemble/operator_toml.h"
 #include "collector/recorder/assemble/unmatched_rows.h"
 #include "collector/recorder/job/child_process.h"
-#include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/preload.h"
-#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/run_claim.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/session.h"
 #include "collector/recorder/job/signal_queue.h"
+#include "collector/recorder/target/launch.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/spool/layout.h"
 
 namespace dcmt::recorder {

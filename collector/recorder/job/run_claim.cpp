@@ -13,7 +13,7 @@
 
 #include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/process_recorder.h"
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/spool/spool_reader.h"
 #include "trace/sql/trace_file.h"
 

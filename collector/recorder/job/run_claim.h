@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/target/launch.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {

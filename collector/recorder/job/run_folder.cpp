@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {

@@ -13,8 +13,8 @@
 #include "collector/recorder/console/human_text.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/job/folder_lock.h"
-#include "collector/recorder/job/process_table.h"
 #include "collector/recorder/job/trace_names.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
 #include "trace/sql/trace_file.h"
 

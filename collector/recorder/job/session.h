@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/job/launch.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/spool_keeper.h"
 #include "collector/recorder/job/unseen_processes.h"
 #include "collector/recorder/keep/retention_policy.h"
+#include "collector/recorder/target/launch.h"
 #include "trace/spool/spool_reader.h"
 
 namespace dcmt::recorder {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"
 #include "trace/wire/records.h"

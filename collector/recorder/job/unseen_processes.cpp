@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "collector/agent/environment.h"
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {

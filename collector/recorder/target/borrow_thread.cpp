@@ -1,4 +1,4 @@
-#include "collector/recorder/inject/borrow_thread.h"
+#include "collector/recorder/target/borrow_thread.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,4 +1,4 @@
-#include "collector/recorder/job/launch.h"
+#include "collector/recorder/target/launch.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 
 #include <cstdlib>
 #include <filesystem>

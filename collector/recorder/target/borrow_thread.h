@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/inject/entry_code.h"
+#include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/memory_source.h"
 
 namespace dcmt::recorder {

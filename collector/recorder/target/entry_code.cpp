@@ -1,4 +1,4 @@
-#include "collector/recorder/inject/entry_code.h"
+#include "collector/recorder/target/entry_code.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "collector/recorder/inject/inject.h"
+#include "collector/recorder/target/inject.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "collector/recorder/inject/borrow_thread.h"
-#include "collector/recorder/inject/entry_code.h"
+#include "collector/recorder/target/borrow_thread.h"
+#include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/process_memory.h"
 #include "trace/base/read_file.h"
 

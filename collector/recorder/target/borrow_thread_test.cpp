@@ -1,4 +1,4 @@
-#include "collector/recorder/inject/borrow_thread.h"
+#include "collector/recorder/target/borrow_thread.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/recorder/inject/inject.h"
+#include "collector/recorder/target/inject.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {

@@ -1,4 +1,4 @@
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "collector/recorder/job/process_table.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/base/descriptor.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"

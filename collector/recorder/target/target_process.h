@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/job/launch.h"
+#include "collector/recorder/target/launch.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "collector/recorder/job/target_process.h"
+#include "collector/recorder/target/target_process.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
