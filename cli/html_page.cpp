@@ -51,6 +51,7 @@ std::string legend(const gui::scene::Document& document) {
   const auto& theme = gui::scene::kLight;
   for (std::size_t i = 0; i < document.groups.size(); ++i) add(theme.groups[i], document.groups[i]);
   add(theme.groups.back(), "others");
+  if (!document.reserved.empty()) html += ". Grey line: what the allocator had reserved, at most";
   if (document.without != nullptr) html += ". Hatched: dead but held. Dashed: the peak without the findings.";
   return html + "</p>\n";
 }

@@ -104,7 +104,11 @@ MainWindow::MainWindow(QWidget* parent)
   });
 }
 
-MainWindow::~MainWindow() { more_->stop(); }
+MainWindow::~MainWindow() {
+  more_->stop();
+  // What becomes visible of what is left is no matter of a window that goes.
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) dock->disconnect(this);
+}
 
 load::DeviceTimeline* MainWindow::device() const {
   return session_ && device_ < session_->devices.size() ? session_->devices[device_].get() : nullptr;
@@ -232,6 +236,7 @@ void MainWindow::show_selected() {
   std::vector<TableModel::Row> story;
   const std::optional<scene::LifetimeId> lifetime = selection_.lifetime();
   QString spoken;
+  QString title = tr("Story");
   if (session_) {
     if (lifetime) {
       const analyzer::Block& block = device()->block_of(*lifetime);
@@ -251,11 +256,20 @@ void MainWindow::show_selected() {
       facts.insert(facts.end(), more.begin(), more.end());
     }
     if (facts.empty()) facts = words::facts(device()->peak());
+    // Of a finding as a whole, the story of one of its storages is an example.
+    if (const auto of = device()->lifetimes_of(selection_.finding()); !lifetime && !of.empty()) {
+      const StorageId storage = device()->block_of(of.front()).storage;
+      if (const auto view = model::storage_view(session_->path, session_->analysis, storage); view.ok()) {
+        story = words::story(*view);
+        title = tr("Story of storage %1, an example").arg(storage.value);
+      }
+    }
     for (const TableModel::Row& row : facts)
       spoken += row.cells[0] + QStringLiteral(": ") + row.cells[1] + QStringLiteral("; ");
   }
   facts_.set_rows(std::move(facts));
   story_.set_rows(std::move(story));
+  story_panel_->setWindowTitle(title);
   timeline_->set_selected(lifetime);
   timeline_->setAccessibleDescription(spoken);
   show_more();

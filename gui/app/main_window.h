@@ -184,6 +184,8 @@ class MainWindow : public QMainWindow {
   void step_finding(int by);
   void step_match(int by);
   void raise_dock(QDockWidget* panel);
+  /// Pictures need more than there is for a few rows.
+  void give_room(QDockWidget* panel);
   void raise_panel(QDockWidget* panel, QWidget* focus);
   void raise_more(const QString& title);
   void show_more();

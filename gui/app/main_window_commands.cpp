@@ -186,20 +186,23 @@ void MainWindow::tick_finding() {
   findings_.setData(index, ticked ? Qt::Unchecked : Qt::Checked, Qt::CheckStateRole);
 }
 
-/// Some need more room than there is for a few rows.
 void MainWindow::raise_dock(QDockWidget* panel) {
   panel->show();
   panel->raise();
+  give_room(panel);
+}
+
+void MainWindow::give_room(QDockWidget* panel) {
   constexpr int kLow = 240;
   constexpr int kHigh = 330;
-  if (panel == more_->dock(tr("Addresses")).first) {
-    if (panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
-  } else if (panel == ranks_dock_ || panel == compare_dock_) {
+  const bool graph = panel == more_->dock(tr("Holders")).first || panel == more_->dock(tr("On one axis")).first;
+  const bool map = panel == more_->dock(tr("Addresses")).first;
+  if (panel == ranks_dock_ || panel == compare_dock_) {
     resizeDocks({panel, story_panel_}, {1000, 380}, Qt::Horizontal);
-  } else if (panel == more_->dock(tr("Holders")).first || panel == more_->dock(tr("On one axis")).first) {
+  } else if (graph) {
     resizeDocks({live_panel_, panel}, {500, 900}, Qt::Horizontal);
-    if (panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
   }
+  if ((graph || map) && panel->height() < kLow) resizeDocks({panel}, {kHigh}, Qt::Vertical);
 }
 
 void MainWindow::raise_panel(QDockWidget* panel, QWidget* focus) {

@@ -179,6 +179,12 @@ void MainWindow::add_strip_panels() {
   connect(more_, &MorePanels::sequence_picked, this, [this](qint64 seq) {
     if (device() != nullptr) selection_.select_moment(device()->unit_of(Sequence(seq)));
   });
+  // A click on the tab is like the key.
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool seen) {
+      if (seen && session_) give_room(dock);
+    });
+  }
   connect(more_, &MorePanels::lifetime_picked, this, [this](scene::LifetimeId lifetime) { select_lifetime(lifetime); });
   connect(more_, &MorePanels::addresses_wanted, this, [this] { read_addresses(false); });
   live_panel_->raise();

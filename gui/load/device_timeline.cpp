@@ -286,8 +286,16 @@ void DeviceTimeline::find_names() {
   std::stable_sort(document_.steps.begin(), document_.steps.end(), before);
   std::stable_sort(document_.phases.begin(), document_.phases.end(), before);
   for (const analyzer::Interval& interval : data.intervals) {
-    if (interval.kept != Kept::kNo || !interval.span.from_seq.valid()) continue;
-    document_.sums_only.push_back({"sums only", unit_of(interval.span.from_seq), end_of(interval.span.to_seq)});
+    if (interval.kept != Kept::kNo) continue;
+    const Unit from = interval.span.from_seq.valid() ? unit_of(interval.span.from_seq) : 0;
+    const Unit to = end_of(interval.span.to_seq);
+    // Those that follow each other are one: a step of which there are only sums may be a few units.
+    std::vector<scene::Named>& all = document_.sums_only;
+    if (!all.empty() && all.back().to >= from) {
+      all.back().to = std::max(all.back().to, to);
+    } else {
+      all.push_back({"sums only", from, to});
+    }
   }
 
   for (const analyzer::IntervalReserved& each : data.reserved) {

@@ -201,6 +201,24 @@ TEST(DeviceTimeline, OfATraceWithoutBlocks) {
   EXPECT_EQ(timelines.front()->unit_of(Sequence(99)), 0U);
 }
 
+TEST(DeviceTimeline, StretchesOfSumsThatFollowEachOtherAreOne) {
+  TestTrace trace;
+  trace.sums_only_interval(1, 6, 0, 700, 120);
+  trace.sums_only_interval(2, 6, 120, 800, 120);
+  trace.allocate(10);
+  trace.kept_interval(3, Kept::kLast);
+  trace.sums_only_interval(4, 6, 130, 200, 130);
+  trace.sums_only_interval(5, 6, 130, 200, 130);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timelines = timelines_of(analysis);
+  const std::vector<scene::Named>& sums = timelines.front()->document().sums_only;
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(sums[0].from, 0U) << "the run begins with one";
+  EXPECT_LT(sums[0].to, sums[1].from);
+  EXPECT_EQ(sums[1].to, timelines.front()->unit_of(Sequence(trace.last_seq())));
+}
+
 TEST(Session, StopsWhenAskedTo) {
   TestTrace trace;
   trace.allocate(100);

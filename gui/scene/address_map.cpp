@@ -49,7 +49,7 @@ class MapPainter {
 
   AddressMapFacts draw(std::span<const StretchAt> stretches) {
     const auto [shown, lines] = room_for(stretches);
-    const int gutter = std::min(look_.text_height * 17, look_.width / 2);
+    const int gutter = std::min(look_.text_height * 20, look_.width / 2);
     facts_.height = address_map_height(stretches, look_.text_height);
     facts_.chart = {gutter, 0, std::max(1, look_.width - gutter - 8), facts_.height};
     facts_.bytes_of_line = bytes_of_line(stretches);

@@ -267,6 +267,18 @@ void Painter::band_bytes(std::size_t band, int y, int height) {
                 finding ? look_->theme->finding : mixed(look_->theme->faint, look_->theme->background, 0.3), false);
 }
 
+void Painter::mark_narrow(std::uint32_t lane, int y, int height) {
+  if (!look_->selected || document_->lanes->lane_of(*look_->selected) != lane) return;
+  const LifetimeId id = *look_->selected;
+  if (std::ranges::any_of(bars_, [id](const Bar& bar) { return bar.lifetime == id; })) return;
+  const Lifetime& of = document_->recording->lifetimes()[id];
+  if (of.to <= facts_.columns.front().from || of.from >= facts_.columns.back().to) return;
+  const int x = std::clamp(x_of(of.from), facts_.chart.x, facts_.chart.x + facts_.chart.width - 1);
+  for (const int side : {x - 3, x + 3}) {
+    if (side >= facts_.chart.x) canvas_->fill({side, y - 1, 2, height + 2}, look_->theme->selected);
+  }
+}
+
 void Painter::lane(std::uint32_t lane, int y, int height) {
   const Theme& theme = *look_->theme;
   bars_.clear();
@@ -307,6 +319,7 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
       canvas_->fill({x1 - 1, y, 1, thick}, theme.background);
     }
   }
+  mark_narrow(lane, y, thick);
   if (height < look_->text_height || !document_->label) return;
 
   for (const Bar& bar : bars_) {

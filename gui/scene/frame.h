@@ -163,6 +163,8 @@ class Painter {
   void bands();
   void band_bytes(std::size_t band, int y, int height);
   void lane(std::uint32_t lane, int y, int height);
+  /// What is selected there, if it is too narrow for a bar of its own: a stroke at each side.
+  void mark_narrow(std::uint32_t lane, int y, int height);
   void overlays();
   /// Cut to what fits, or left out where it is not to be cut; nothing if that is less than a few letters.
   void text(int x, int y, int width, int height, std::string_view text, Color color, bool cut = true);
