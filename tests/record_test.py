@@ -13,7 +13,7 @@ import recorded
 from attached import by_import, hooks_in
 
 PROGRAM = recorded.PROGRAMS / "recorded_blocks.py"
-BLOCKS = int(os.environ.get("DCMT_RECORD_BLOCKS", "12"))
+BLOCKS = int(os.environ.get("DCMT_RECORD_BLOCKS", "6"))
 
 
 def environment() -> dict[str, str]:
