@@ -14,6 +14,7 @@
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -49,18 +50,22 @@ std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
 class KeptByHolder {
  public:
   KeptByHolder(const TraceData& data, const std::vector<Finding>& findings)
-      : data_(data), rounds_(Rounds::steps_or_calls(data)), names_(data), of_findings_(storages_of(findings)) {}
+      : data_(data),
+        rounds_(Rounds::steps_or_calls(data)),
+        phases_(data),
+        names_(data),
+        of_findings_(storages_of(findings)) {}
 
   [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }
 
-  /// @param before  rounds from 1 up to this one count
+  /// @param before  rounds up to this one count
   void add(const std::vector<const Block*>& blocks, std::size_t before, bool at_reading) {
     std::map<std::string, Kept> by_holder;
     for (const Block* block : blocks) {
       const Storage* storage = data_.storages.find(block->storage);
       if (storage == nullptr || of_findings_.contains(storage->id) || is_gathered(data_, storage->id)) continue;
       const std::size_t round = rounds_.at(storage->span.from_seq);
-      if (round == 0 || round >= before) continue;
+      if (round >= before || (round == 0 && (at_reading || !made_in_phase(*storage)))) continue;
       const std::optional<std::string> holder = names_.variable_of(storage->id);
       if (!holder || (at_reading && !stays(*storage, *holder))) continue;
       by_holder[*holder].add(*storage, block->bytes, round);
@@ -92,6 +97,11 @@ class KeptByHolder {
   }
 
  private:
+  /// The first round also makes what the program keeps on purpose, and mostly beside its phases.
+  [[nodiscard]] bool made_in_phase(const Storage& storage) const {
+    return phases_.at(storage.span.from_seq) != nullptr;
+  }
+
   /// What an attribute or a container was seen to have.
   [[nodiscard]] bool stays(const Storage& storage, std::string_view holder) const {
     const Held* held = data_.owners.of(storage.id);
@@ -100,6 +110,7 @@ class KeptByHolder {
 
   const TraceData& data_;
   const Rounds rounds_;
+  const PhaseIndex phases_;
   const HolderNames names_;
   const std::set<StorageId> of_findings_;
   std::map<std::string, Kept> kept_;

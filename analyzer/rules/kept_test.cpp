@@ -89,6 +89,37 @@ TEST(Kept, WhatTheFirstStepOrThatOfThePeakMadeIsNotSaid) {
   EXPECT_TRUE(kept_of(3, kAttribute).empty());
 }
 
+/// Three steps. The first makes, in or beside its backward, a buffer that stays; the peak is in the last.
+std::vector<Remark> first_step_keeps(bool in_backward) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "train", 7}};
+  trace.allocate(kWeights);
+  for (int i = 0; i < 3; ++i) {
+    const auto make = [&] {
+      if (i == 0) trace.held(trace.allocate(2000), {.path = "dc.so: reduce_buckets.buffer", .otherwise = true});
+    };
+    trace.phase("backward", [&] {
+      if (in_backward) make();
+    });
+    if (!in_backward) make();
+    trace.phase("optimizer", [&] { trace.drop(trace.allocate(100 + i)); });
+    trace.step(i);
+  }
+  const TraceData data = trace.load();
+  std::vector<Remark> remarks = analyze(data).remarks;
+  std::erase_if(remarks, [](const Remark& remark) { return remark.kind != RemarkKind::kKept; });
+  return remarks;
+}
+
+TEST(Kept, WhatAPhaseOfTheFirstStepMadeIsSaid) {
+  const std::vector<Remark> remarks = first_step_keeps(true);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks.front().holder, "dc.so: reduce_buckets.buffer");
+  EXPECT_EQ(remarks.front().bytes, Bytes(2000));
+  EXPECT_EQ(remarks.front().steps, 2);
+  EXPECT_TRUE(first_step_keeps(false).empty()) << "set up beside the phases";
+}
+
 TEST(Kept, WhatAModelAndItsTrainingNeedIsNotSaid) {
   for (const char* role : {"parameter", "gradient", "optimizer state", "buffer", "saved for backward"}) {
     EXPECT_TRUE(kept_of(1, {.path = "main: model.x", .otherwise = true, .role = role}).empty()) << role;

@@ -28,7 +28,7 @@ std::string_view holder_of(std::string_view path) {
 }
 
 bool is_purpose(std::string_view category) {
-  return std::ranges::find(kRoles, category) != std::end(kRoles) || category == kVariable;
+  return std::ranges::find(kRoles, category) != std::end(kRoles) || category == kVariable || category == kTemporary;
 }
 
 void HolderNames::Counts::add(const Storage& storage, const std::string& name) {
@@ -59,6 +59,10 @@ std::optional<std::string> HolderNames::Counts::most(const Storage& storage, dou
   return static_cast<double>(found) * of_size < kMissed ? most_of(there->second) : std::nullopt;
 }
 
+bool HolderNames::Counts::has_alike(const Storage& storage) const {
+  return by_size_.contains({storage.birth.stack, storage.bytes});
+}
+
 HolderNames::SizesOfPlaces::SizesOfPlaces(const TraceData& data) {
   std::size_t every = data.storages.size() / kSample + 1;
   std::size_t i = 0;
@@ -87,7 +91,7 @@ std::string_view variable_at_root(std::string_view path) {
 
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
-HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data) {
+HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data), lives_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
@@ -128,6 +132,14 @@ std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageI
   return row != nullptr ? counts.most(*row, sizes_.share_of(row->birth.stack, row->bytes)) : std::nullopt;
 }
 
+std::optional<std::string> HolderNames::by_life(StorageId storage) const {
+  const Storage* row = data_.storages.find(storage);
+  // Without a reading nothing says what the rest of the memory is for.
+  if (row == nullptr || data_.owners.scans.empty() || categories_.has_alike(*row)) return std::nullopt;
+  const std::optional<std::string_view> category = lives_.category_of(row->birth.stack, row->bytes);
+  return category ? std::optional(std::string(*category)) : std::nullopt;
+}
+
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
   const std::optional<std::string> most = as_others(holders_, storage);
@@ -142,7 +154,8 @@ std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
 
 std::string HolderNames::category_of(StorageId storage) const {
   if (std::optional<std::string> category = seen_category(storage)) return *category;
-  return as_others(categories_, storage).value_or("not attributed");
+  if (std::optional<std::string> category = as_others(categories_, storage)) return *category;
+  return by_life(storage).value_or("not attributed");
 }
 
 }  // namespace dcmt::analyzer

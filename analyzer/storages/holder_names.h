@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/load/trace_data.h"
+#include "analyzer/storages/phase_lives.h"
 
 namespace dcmt::analyzer {
 
@@ -27,7 +28,7 @@ namespace dcmt::analyzer {
 /// The category of what a gather gave.
 inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 
-/// Whether a category comes from a reading of the memory and says what it is for: "not attributed" does not.
+/// Whether a category says what memory is for: "not attributed" does not.
 [[nodiscard]] bool is_purpose(std::string_view category);
 
 /// Belongs to one TraceData, which must outlive it.
@@ -46,7 +47,8 @@ class HolderNames {
 
   /// What it is for: "parameter", "gradient", "optimizer state", "buffer", "saved for backward", else "variable" if
   /// something that has a name holds it. Of one that no scan found like those of its place, the ones of its size first;
-  /// "not attributed" where these are not alike.
+  /// of a size that no scan met there, by the phases in which its storages begin and end (PhaseLives); "not attributed"
+  /// where these are not alike.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
@@ -60,6 +62,8 @@ class HolderNames {
     /// What nine tenths of them have, of those of its size if there are any.
     /// @param of_size  what part of all that its place makes have its size
     [[nodiscard]] std::optional<std::string> most(const Storage& storage, double of_size) const;
+    /// Whether one of its place and size was added.
+    [[nodiscard]] bool has_alike(const Storage& storage) const;
 
    private:
     [[nodiscard]] static std::optional<std::string> most_of(Names names);
@@ -81,11 +85,13 @@ class HolderNames {
 
   /// What others have that were made at the place of a storage.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
+  [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 
   const TraceData& data_;
   const SizesOfPlaces sizes_;
+  const PhaseLives lives_;
   Counts holders_, categories_;
 };
 

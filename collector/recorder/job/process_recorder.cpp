@@ -27,8 +27,6 @@ constexpr char kTooShort[] = "the recording ended before its memory was read";
 
 /// Of a process that has ended its program. That nothing holds a storage has to be found twice.
 constexpr int kMostLastReadings = 2;
-/// Of the highest sum of allocated bytes, so much is near the peak.
-constexpr double kNearPeak = 0.85;
 
 /// Whether the process waits.
 bool is_asked(AskedReading word) {
@@ -278,17 +276,17 @@ Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due =
-      schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0, is_high());
+      schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0, of_peak());
   // One of everything would take the core that one of variables, which is short, needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
 }
 
-bool ProcessRecorder::is_high() {
+double ProcessRecorder::of_peak() {
   const auto bytes = static_cast<double>(assembler_->totals().allocated_bytes);
   highest_ = std::max(highest_, bytes);
-  return bytes >= kNearPeak * highest_;
+  return highest_ > 0 ? bytes / highest_ : 1;
 }
 
 Status ProcessRecorder::serve_asked_reading() {

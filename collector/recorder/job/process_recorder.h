@@ -115,8 +115,8 @@ class ProcessRecorder {
   void serve_request();
   /// Ends a reading that is over, and begins one that is due.
   Status read(MemoryReader& reader, scan::Scope scope);
-  /// Whether the process has nearly as much allocated as it was ever seen to have.
-  bool is_high();
+  /// What the process has allocated, as a share of the most that it was seen to have.
+  double of_peak();
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds

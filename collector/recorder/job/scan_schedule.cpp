@@ -16,9 +16,13 @@ constexpr double kFree = 1, kFreeNear = 0.5;
 constexpr double kGrownBy = 1.5;
 /// Time between readings of variables, seconds and as a share of the run, while the memory grows.
 constexpr double kBetween = 0.05, kBetweenShare = 0.125;
-/// Without growth the time between readings of variables doubles, beginning with this. A reading that is due waits so
-/// long, seconds and as a share of the run, until memory is near its peak.
-constexpr double kFirstQuiet = 0.5, kPatience = 0.25, kPatienceShare = 0.25;
+/// Without growth the next reading of variables comes so much later, seconds and as a share of the run.
+constexpr double kQuiet = 0.5, kQuietShare = 0.3;
+/// One that is due waits until so much of the peak is allocated, each for the next of these: what a step makes and
+/// drops is there at one of them, and stays until that reading is over. It waits at most so long, seconds and as a
+/// share of the run.
+constexpr std::array kOfPeak = {0.85, 0.97, 0.91};
+constexpr double kPatience = 0.25, kPatienceShare = 0.25;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
 constexpr double kFirstOfAll = 1;
 
@@ -28,7 +32,8 @@ bool has_grown(std::int64_t growing, std::int64_t before, double by) {
 
 }  // namespace
 
-bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped, bool high) const {
+bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
+                          double of_peak) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
   // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.
@@ -37,7 +42,8 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& gro
   if (near) {
     if (!prepared_) return true;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
-    const bool in_time = high || now >= next_quiet_ + std::max(kPatience, kPatienceShare * now);
+    const bool in_time =
+        of_peak >= kOfPeak[quiet_ % kOfPeak.size()] || now >= next_quiet_ + std::max(kPatience, kPatienceShare * now);
     return now >= next_near_ && (grows || (stepped && in_time && now >= next_quiet_));
   }
   return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));
@@ -53,7 +59,8 @@ void ScanSchedule::done(scan::Scope scope, double now, double took, const Growin
     next_ = std::max(2 * next_, 2 * now);
   } else {
     next_near_ = now + std::max(kBetween, kBetweenShare * now);
-    next_quiet_ = std::max(now + kFirstQuiet, 2 * now);
+    next_quiet_ = now + std::max(kQuiet, kQuietShare * now);
+    ++quiet_;
   }
 }
 

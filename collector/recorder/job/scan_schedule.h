@@ -15,9 +15,9 @@ namespace dcmt::recorder {
 class ScanSchedule {
  public:
   /// @param stepped  a step has ended
-  /// @param high  the process has nearly as much as it ever had: what a step holds at its peak is seen only then
+  /// @param of_peak  what the process has allocated, as a share of the most that it ever had
   [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
-                            bool high = true) const;
+                            double of_peak = 1) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
   void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
 
@@ -36,6 +36,7 @@ class ScanSchedule {
   double next_ = 10;       ///< of everything, without growth
   double next_near_ = 0;   ///< of variables
   double next_quiet_ = 0;  ///< of variables, without growth
+  std::size_t quiet_ = 0;  ///< readings of variables so far that were not the first
 };
 
 }  // namespace dcmt::recorder

@@ -1,0 +1,66 @@
+#include "analyzer/storages/phase_lives.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "analyzer/storages/holder_names.h"
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+constexpr std::int64_t kWeights = 5000, kSaved = 300, kTransient = 200, kBatch = 100;
+
+/// Training of so many steps. Each makes, at one place, a batch before its phases that the next step replaces,
+/// something in the forward that ends in the backward, and something that the backward makes and drops. A reading finds
+/// the weights only.
+TraceData training(int steps, bool one_outlives_its_backward = false) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "load", 3}};
+  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "train", 7}};
+  std::optional<Handle> batch;
+  for (int i = 0; i < steps; ++i) {
+    const Handle next = trace.allocate(kBatch);
+    if (batch) trace.drop(*batch);
+    batch = next;
+    std::optional<Handle> saved;
+    trace.phase("forward", [&] { saved = trace.allocate(kSaved); });
+    trace.phase("backward", [&] {
+      trace.drop(trace.allocate(kTransient));
+      if (i > 0 || !one_outlives_its_backward) trace.drop(*saved);
+    });
+    if (i == 0 && one_outlives_its_backward) trace.drop(*saved);
+    trace.step(i);
+  }
+  return trace.load();
+}
+
+std::string category_of(const TraceData& data, std::int64_t bytes) {
+  for (const Storage& storage : data.storages) {
+    if (storage.bytes == Bytes(bytes)) return HolderNames(data).category_of(storage.id);
+  }
+  return "no storage";
+}
+
+TEST(PhaseLives, WhatEndsInTheBackwardIsSavedForItAndWhatThatDropsIsTemporary) {
+  const TraceData data = training(4);
+  EXPECT_EQ(category_of(data, kWeights), "parameter");
+  EXPECT_EQ(category_of(data, kSaved), "saved for backward");
+  EXPECT_EQ(category_of(data, kTransient), "temporary");
+  EXPECT_EQ(category_of(data, kBatch), "not attributed") << "a variable may have it, or anything else";
+}
+
+TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
+  EXPECT_EQ(category_of(training(4, true), kSaved), "not attributed");
+}
+
+TEST(PhaseLives, TwoStepsAreTooFew) { EXPECT_EQ(category_of(training(2), kSaved), "not attributed"); }
+
+}  // namespace
+}  // namespace dcmt::analyzer
