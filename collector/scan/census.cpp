@@ -305,7 +305,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   Mirror fresh(*fresh_source);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
-  Owners owners(graph, types, text, naming.paths);
+  Owners owners(graph, memory, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
   std::vector<StorageOf> small;
   for (const NodeIndex node : owners.storages()) {

@@ -16,7 +16,7 @@ import tempfile
 AUTOGRAD = "torch::autograd::"
 # Class: its members, and whether its size is needed.
 FIXED = {
-    "c10::TensorImpl": ("storage_", "autograd_meta_", "pyobj_slot_"),
+    "c10::TensorImpl": ("storage_", "autograd_meta_", "pyobj_slot_", "numel_"),
     "c10::StorageImpl": ("data_ptr_", "size_bytes_", "pyobj_slot_"),
     "c10::impl::PyObjectSlot": (),
     AUTOGRAD + "AutogradMeta": ("grad_", "grad_fn_", "hooks_"),

@@ -279,6 +279,16 @@ learner(torch.ones(1, 207)).sum().backward()
 ADAM.step()
 expect("optimizer state", ADAM.state[learner.weight]["exp_avg"], "main.ADAM.state[<Parameter>]['exp_avg']")
 expect("optimizer state, another", ADAM.state[learner.weight]["exp_avg_sq"], "main.ADAM.state[<Parameter>]['exp_avg_sq']")
+master = torch.zeros(40001)  # in place of several parameters, as sharded optimizers have it
+master.grad = torch.ones(40001)
+FLAT = torch.optim.Adam([master])
+FLAT.step()
+expect("optimizer state of a plain tensor", FLAT.state[master]["exp_avg"], "main.FLAT.state[<Tensor>]['exp_avg']")
+BUCKET = expect("buffer with a gradient in it", torch.zeros(40003), "main.BUCKET")
+reduced = torch.nn.Parameter(torch.zeros(30))
+reduced.grad = BUCKET[:30]
+DATASET = expect("dataset with a saved batch", torch.zeros(40005), "main.DATASET")
+OF_BATCH = DATASET[:30] * reduced
 net[0].register_full_backward_hook(functools.partial(lambda kept, *_: None, kept("backward hook", "main.net[0]._backward_hooks[")))
 
 

@@ -1,9 +1,13 @@
 #include "collector/scan/graph/owners.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace dcmt::scan {
 namespace {
+
+constexpr double kLargestElement = 16;  ///< bytes, of complex128
 
 bool is_handle(Kind kind) {
   return kind == Kind::kTensor || kind == Kind::kPythonTensor || kind == Kind::kStorage || kind == Kind::kPythonStorage;
@@ -18,8 +22,10 @@ bool are_handles_of_same_memory(Kind source, Kind target) {
 
 }  // namespace
 
-Owners::Owners(const Graph& graph, ProcessTypes& types, PythonText& text, Paths& paths)
+Owners::Owners(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Paths& paths)
     : graph_(graph),
+      memory_(memory),
+      torch_(types.torch),
       text_(text),
       roles_(graph, types, paths),
       first_(graph.nodes().size() + 1),
@@ -40,37 +46,60 @@ Owners::Owners(const Graph& graph, ProcessTypes& types, PythonText& text, Paths&
   }
 }
 
-StorageOwners Owners::of(NodeIndex storage) {
-  StorageOwners result;
-  std::vector<EdgeIndex> to_bytes;
-  std::vector<NodeIndex> met;
-  follow(storage, to_bytes, met, result);
-  std::ranges::stable_sort(result.owners, {}, &Owner::cost);
-  return result;
+Owners::TensorRole Owners::without_role(NodeIndex tensor) {
+  const auto elements = memory_.value<std::int64_t>(graph_.nodes()[tensor].address + torch_.tensor_elements);
+  return {.most_bytes = kLargestElement * static_cast<double>(elements)};
 }
 
-void Owners::follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vector<NodeIndex>& met,
-                    StorageOwners& result) {
-  if (std::ranges::find(met, node) != met.end()) return;
-  met.push_back(node);
+Role Owners::role_of(NodeIndex storage, const std::vector<TensorRole>& tensors) {
+  const auto bytes = memory_.value<std::int64_t>(graph_.nodes()[storage].address + torch_.storage_bytes);
+  for (const Role role : {Role::kParameter, Role::kGradient, Role::kOptimizerState, Role::kBuffer, Role::kSaved}) {
+    double most_bytes = 0;
+    bool some = false;
+    for (const TensorRole& tensor : tensors) {
+      if (tensor.role < role) continue;
+      most_bytes += tensor.most_bytes;
+      some = some || tensor.role == role;
+    }
+    if (some && most_bytes >= static_cast<double>(bytes)) return role;
+  }
+  return Role::kNone;
+}
+
+StorageOwners Owners::of(NodeIndex storage) {
+  Search search;
+  search.tensors.push_back({.most_bytes = std::numeric_limits<double>::max()});  // of what leads to the storage itself
+  follow(storage, search);
+  search.result.role = role_of(storage, search.tensors);
+  std::ranges::stable_sort(search.result.owners, {}, &Owner::cost);
+  return std::move(search.result);
+}
+
+void Owners::follow(NodeIndex node, Search& search) {
+  if (std::ranges::find(search.met, node) != search.met.end()) return;
+  search.met.push_back(node);
   const Kind kind = graph_.nodes()[node].kind;
+  if (kind == Kind::kTensor) search.tensors.push_back(without_role(node));
+  const std::size_t tensor = kind == Kind::kTensor || kind == Kind::kPythonTensor ? search.tensors.size() - 1 : 0;
   for (std::uint32_t i = first_[node]; i < first_[node + 1]; ++i) {
     const EdgeIndex number = incoming_[i];
     const GraphEdge& edge = graph_.edges()[number];
     if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // only known to be alive
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
+    Role& role = search.tensors[tensor].role;
     if (!own_object && !are_handles_of_same_memory(source.kind, kind)) {
-      result.role = std::max(result.role, roles_.of(edge));
-      result.owners.push_back({number, {to_bytes.rbegin(), to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
+      role = std::max(role, roles_.of(edge));
+      search.result.owners.push_back(
+          {number, {search.to_bytes.rbegin(), search.to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
       continue;
     }
     if (source.kind == Kind::kPythonTensor && text_.type_name(source.address, source.kind) == "Parameter") {
-      result.role = Role::kParameter;
+      role = Role::kParameter;
     }
-    to_bytes.push_back(number);
-    follow(edge.source, to_bytes, met, result);
-    to_bytes.pop_back();
+    search.to_bytes.push_back(number);
+    follow(edge.source, search);
+    search.to_bytes.pop_back();
   }
 }
 

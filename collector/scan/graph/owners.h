@@ -18,22 +18,41 @@ struct Owner {
 
 struct StorageOwners {
   std::vector<Owner> owners;  ///< cheapest first
+  /// Of the tensors that lead to it, if they may be all of it: a gradient that is a view of a large buffer does not
+  /// make the buffer a gradient, nor a batch that autograd has saved the dataset of which it is a view.
   Role role = Role::kNone;
 };
 
 /// Not thread-safe; made for one explored graph.
 class Owners {
  public:
-  Owners(const Graph& graph, ProcessTypes& types, PythonText& text, Paths& paths);
+  Owners(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Paths& paths);
 
   /// The storages of the graph, in the order in which they were met.
   [[nodiscard]] const std::vector<NodeIndex>& storages() const { return storages_; }
   [[nodiscard]] StorageOwners of(NodeIndex storage);
 
  private:
-  void follow(NodeIndex node, std::vector<EdgeIndex>& to_bytes, std::vector<NodeIndex>& met, StorageOwners& result);
+  /// What one tensor is to whom.
+  struct TensorRole {
+    Role role = Role::kNone;
+    double most_bytes = 0;  ///< more than this the tensor cannot have, whatever its elements are
+  };
+  /// What is known on the way from a storage to its owners.
+  struct Search {
+    std::vector<EdgeIndex> to_bytes;
+    std::vector<NodeIndex> met;
+    std::vector<TensorRole> tensors;
+    StorageOwners result;
+  };
+
+  void follow(NodeIndex node, Search& search);
+  [[nodiscard]] TensorRole without_role(NodeIndex tensor);
+  [[nodiscard]] Role role_of(NodeIndex storage, const std::vector<TensorRole>& tensors);
 
   const Graph& graph_;
+  Mirror& memory_;
+  const TorchLayout& torch_;
   PythonText& text_;
   Roles roles_;
   std::vector<NodeIndex> storages_;

@@ -37,27 +37,33 @@ std::vector<EdgeIndex> Paths::way_to(NodeIndex node) const {
   return way;
 }
 
+Address Paths::key_of(const GraphEdge& entry) {
+  return text_.key_at(memory_.word(graph_.nodes()[entry.source].address + types_.python.dict_keys), entry.index);
+}
+
+bool Paths::has_tensor_as_key(const GraphEdge& entry) {
+  const PythonType* type = types_.python_types.type_of(memory_, key_of(entry));
+  return type != nullptr && type->kind == Kind::kPythonTensor;
+}
+
 std::string Paths::label_of(const GraphEdge& edge) {
   const GraphNode& source = graph_.nodes()[edge.source];
-  const PythonLayout& layout = types_.python;
-  const auto dict_key = [&] {
-    return text_.key(text_.key_at(memory_.word(source.address + layout.dict_keys), edge.index));
-  };
   switch (edge.label) {
     case Label::kRoot:
       return graph_.root(edge.index).name;
     case Label::kItem:
       return fmt::format("[{}]", edge.index);
     case Label::kDictValue:
-      return fmt::format("[{}]", dict_key());
+      return fmt::format("[{}]", text_.key(key_of(edge)));
     case Label::kDictKey:
-      return fmt::format(".key({})", dict_key());
+      return fmt::format(".key({})", text_.key(key_of(edge)));
     case Label::kSetItem:
       return "{item}";
     case Label::kInlineValue: {
       const PythonType* type = types_.python_types.type_of(memory_, source.address);
       if (type == nullptr) return ".?";
-      return "." + text_.text(text_.key_at(memory_.word(type->address + layout.heaptype_cached_keys), edge.index));
+      return "." +
+             text_.text(text_.key_at(memory_.word(type->address + types_.python.heaptype_cached_keys), edge.index));
     }
     case Label::kWord:
       return fmt::format("+{}", edge.index);
@@ -74,8 +80,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
 /// What a person writes for an entry of a dictionary that holds attributes; empty where `container` is none of those.
 std::string Paths::attribute(const std::string& container, const GraphEdge& entry) {
   if (entry.label != Label::kDictValue || !holds_attributes(container)) return {};
-  const GraphNode& dict = graph_.nodes()[entry.source];
-  const std::string word = text_.text(text_.key_at(memory_.word(dict.address + types_.python.dict_keys), entry.index));
+  const std::string word = text_.text(key_of(entry));
   if (is_identifier(word)) return "." + word;
   return is_number(word) ? "[" + word + "]" : std::string();
 }

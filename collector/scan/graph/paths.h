@@ -37,6 +37,9 @@ class Paths {
   /// One reference as it is written in a path: ".x", "[3]", "['key']".
   [[nodiscard]] std::string label_of(const GraphEdge& edge);
 
+  /// Whether the key of this entry of a dictionary is a tensor of Python.
+  [[nodiscard]] bool has_tensor_as_key(const GraphEdge& entry);
+
   /// How the references of a way can be cut in general: indexes and keys of objects become [*].
   [[nodiscard]] static std::string pattern_of(const std::string& path);
 
@@ -48,6 +51,7 @@ class Paths {
   };
 
   std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
+  [[nodiscard]] Address key_of(const GraphEdge& entry);
   std::string attribute(const std::string& container, const GraphEdge& entry);
   std::string type_of(NodeIndex node);
 

@@ -40,8 +40,9 @@ Role Roles::find_of_dict(NodeIndex dict) {
   if (entry.source == kRootNode) return Role::kNone;
   const std::string label = paths_.label_of(entry);
   if (names(label, "_buffers")) return Role::kBuffer;
-  // One for each parameter, in a dictionary that an object keeps as its state.
-  if (label != "[<Parameter>]" || !graph_.is_rooted(entry.source)) return Role::kNone;
+  // One for each parameter, or the tensor that stands for several, in a dictionary that an object keeps as its state.
+  const bool of_dict = graph_.nodes()[entry.source].kind == Kind::kDict && entry.label == Label::kDictValue;
+  if (!of_dict || !graph_.is_rooted(entry.source) || !paths_.has_tensor_as_key(entry)) return Role::kNone;
   const GraphEdge& outer = graph_.edges()[graph_.nodes()[entry.source].best_edge];
   return outer.source != kRootNode && names(paths_.label_of(outer), "state") ? Role::kOptimizerState : Role::kNone;
 }

@@ -19,6 +19,7 @@ constexpr Field kFields[] = {
     {"TensorImpl.storage_", &TorchLayout::tensor_storage},
     {"TensorImpl.autograd_meta_", &TorchLayout::tensor_autograd_meta},
     {"TensorImpl.pyobj_slot_", &TorchLayout::tensor_python},
+    {"TensorImpl.numel_", &TorchLayout::tensor_elements},
     {"StorageImpl.data_ptr_", &TorchLayout::storage_data},
     {"StorageImpl.size_bytes_", &TorchLayout::storage_bytes},
     {"StorageImpl.pyobj_slot_", &TorchLayout::storage_python},

@@ -22,7 +22,7 @@ struct SavedMember {
 struct TorchLayout {
   std::string version;  ///< "2.11.0"
 
-  std::int64_t tensor_storage = 0, tensor_autograd_meta = 0, tensor_python = 0;
+  std::int64_t tensor_storage = 0, tensor_autograd_meta = 0, tensor_python = 0, tensor_elements = 0;
   std::int64_t storage_data = 0, storage_bytes = 0, storage_python = 0;
   std::int64_t meta_grad = 0, meta_grad_fn = 0, meta_hooks = 0;
   std::int64_t view_backward = 0, view_forward = 0;
