@@ -206,7 +206,7 @@ def test_cpp_holders(tmp_path):
         found = {storage["data"]: storage["holders"] for storage in json.loads(result.stdout)["storages"]}
         planted = json.loads(file.read_text())
         expected = {kind: f"{NATIVE.name}: {path}" for kind, path in HELD_BY.items()}
-        expected["thread-local"] = f"a thread-local variable of thread {process.pid}"
+        expected["thread-local"] = f"thread {process.pid}: thread_local"
         for kind, path in expected.items():
             assert {"path": path, "confirmed": True} in found[planted[kind]], kind
 

@@ -24,7 +24,14 @@ std::string_view holder_of(std::string_view path) {
     return collected ? std::string_view() : path.substr(0, path.find(" (through"));
   }
   const std::size_t root = path.find(": ");
-  return path.substr(0, path.find(' ', root == std::string_view::npos ? 0 : root + 2));
+  // "libx.so: (anonymous namespace)::cache → Session".
+  int inside = 0;
+  for (std::size_t i = root == std::string_view::npos ? 0 : root + 2; i < path.size(); ++i) {
+    if (path[i] == '(') ++inside;
+    if (path[i] == ')') --inside;
+    if (path[i] == ' ' && inside <= 0) return path.substr(0, i);
+  }
+  return path;
 }
 
 bool is_purpose(std::string_view category) {

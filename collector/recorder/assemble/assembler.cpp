@@ -40,6 +40,9 @@ constexpr char kDrained[] = "drained";
 constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
 /// Garbled clock readings must not fill the disk.
 constexpr std::int64_t kMaxClockChanges = 100;
+/// What no reading has found, in bytes and of what is allocated, to be worth a search.
+constexpr std::int64_t kLeastUnfound = 1 << 20;
+constexpr double kUnfoundShare = 0.05;
 
 std::string_view loss_text(std::uint32_t reason) {
   switch (static_cast<wire::LossReason>(reason)) {
@@ -114,6 +117,12 @@ class Assembler::Impl {
     const auto [from, to] = step_ends_.outlived();
     const std::int64_t latest = step_ends_.latest();
     return latest != 0 && (lifetimes_.lives_since(from, to) || lifetimes_.lives_since(latest, journal_.now.seq));
+  }
+  [[nodiscard]] bool wants_cpp_holders(bool has_ended) const {
+    const std::int64_t bytes = lifetimes_.bytes_where(
+        [&](RowId storage) { return has_ended ? owners_.is_unfound(storage) : owners_.was_missed(storage); });
+    return bytes >= kLeastUnfound &&
+           static_cast<double>(bytes) >= kUnfoundShare * static_cast<double>(lifetimes_.allocated());
   }
   [[nodiscard]] bool wants_reading() const {
     const auto [from, to] = step_ends_.outlived();
@@ -679,6 +688,7 @@ SmallBlocksThen Assembler::small_blocks() const { return impl_->small_blocks(); 
 void Assembler::size_is_followed(std::size_t size_class) { impl_->size_is_followed(size_class); }
 std::int64_t Assembler::smallest_followed() const { return impl_->smallest_followed(); }
 bool Assembler::keeps_anything() const { return impl_->keeps_anything(); }
+bool Assembler::wants_cpp_holders(bool has_ended) const { return impl_->wants_cpp_holders(has_ended); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
 void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }
 Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }

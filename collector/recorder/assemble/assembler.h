@@ -103,6 +103,9 @@ class Assembler {
   [[nodiscard]] std::int64_t smallest_followed() const;
   /// Something is alive that was made after the first step: not just by the latest one.
   [[nodiscard]] bool keeps_anything() const;
+  /// What no reading has found is so much that memory is worth searching for its holders in C++, which takes a second.
+  /// @param has_ended  the program stands still: else a reading of everything has to have missed it
+  [[nodiscard]] bool wants_cpp_holders(bool has_ended) const;
   /// Something outlived its step that no reading has found, or of which one found nobody who holds it.
   [[nodiscard]] bool wants_reading() const;
   /// A reading of the process's memory begins now.

@@ -334,6 +334,12 @@ std::unordered_map<std::uint64_t, RowId> Lifetimes::living_storages() const {
   return living;
 }
 
+std::int64_t Lifetimes::bytes_where(const std::function<bool(RowId)>& counts) const {
+  std::int64_t bytes = 0;
+  storages_.each([&](const StorageRow& row) { bytes += counts(row.id) ? row.bytes : 0; });
+  return bytes;
+}
+
 void Lifetimes::size_is_followed(std::size_t size_class) {
   smallest_followed_ = std::min(smallest_followed_, static_cast<std::int64_t>(size_class) * kSizeClassBytes + 1);
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "collector/recorder/assemble/census_book.h"
@@ -76,6 +76,9 @@ class Lifetimes {
 
   /// The rows of all storages that are alive, by their addresses.
   [[nodiscard]] std::unordered_map<std::uint64_t, RowId> living_storages() const;
+
+  /// Bytes of the storages that are alive and of which `counts` is true.
+  [[nodiscard]] std::int64_t bytes_where(const std::function<bool(RowId)>& counts) const;
 
   /// Bytes of small blocks, of all devices.
   [[nodiscard]] std::int64_t small_bytes() const { return small_bytes_; }

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,10 @@ class OwnerBook {
   /// Whether the latest reading of everything found, for the first time, that nothing holds a storage of those that
   /// began after the record `from`, and not after `to`.
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
+  /// Whether no reading has found a storage that is alive so far.
+  [[nodiscard]] bool is_unfound(RowId storage) const { return !said_.contains(storage); }
+  /// Whether, besides, it was alive all through the latest reading of everything.
+  [[nodiscard]] bool was_missed(RowId storage) const { return missed_.contains(storage); }
   /// The reading came to nothing.
   void cancel(scan::Scope scope) { under_way(scope) = {}; }
 
@@ -76,6 +81,7 @@ class OwnerBook {
   Journal& journal_;
   std::array<UnderWay, 2> under_way_;  ///< by scope
   std::int64_t read_until_ = 0;
+  std::unordered_set<RowId> missed_;
   RowId scan_ = 0;  ///< of the latest reading
   RowId next_owner_ = 1;
   std::map<std::pair<RowId, RowId>, OwnerRow>

@@ -49,7 +49,7 @@ bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
 }
 
-Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, bool living) {
+Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also) {
   const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
@@ -58,18 +58,19 @@ Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, bool living) {
   MemoryReading reading;
   reading.scope = scope_;
   reading.from_ns = now_ns();
-  DCMT_ASSIGN_OR_RETURN(
-      reading.found,
-      censuses_->take({.scope = scope_, .smallest = static_cast<std::uint64_t>(smallest), .living = living}));
+  DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take({.scope = scope_,
+                                                        .smallest = static_cast<std::uint64_t>(smallest),
+                                                        .native = also == Also::kCpp,
+                                                        .living = also == Also::kLiving}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
-void MemoryReader::start(std::int64_t smallest, bool living) {
+void MemoryReader::start(std::int64_t smallest, Also also) {
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
-    result_ = std::async(std::launch::async, [this, smallest, living] { return read(smallest, living); });
+    result_ = std::async(std::launch::async, [this, smallest, also] { return read(smallest, also); });
   } catch (const std::exception& error) {  // no thread
     std::promise<Expected<MemoryReading>> failed;
     failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});

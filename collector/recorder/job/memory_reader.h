@@ -15,6 +15,13 @@
 
 namespace dcmt::recorder {
 
+/// What a reading of everything is to find besides what Python objects and graphs lead to.
+enum class Also {
+  kNothing,
+  kLiving,  ///< every storage that is alive
+  kCpp,     ///< what holds storages in C++ (docs/adr/0045)
+};
+
 /// One caller's thread; the destructor waits for a reading that is under way, at most a few seconds.
 class MemoryReader {
  public:
@@ -32,13 +39,12 @@ class MemoryReader {
   [[nodiscard]] bool may_start() const;
   /// Begins a reading of storages that have so many bytes or more. Where the machine gives no thread, that is the
   /// result.
-  /// @param living  list every storage that is alive, too
-  void start(std::int64_t smallest, bool living = false);
+  void start(std::int64_t smallest, Also also = Also::kNothing);
   /// The reading if it is over; with `wait`, when it is.
   std::optional<Expected<MemoryReading>> take(bool wait);
 
  private:
-  Expected<MemoryReading> read(std::int64_t smallest, bool living);
+  Expected<MemoryReading> read(std::int64_t smallest, Also also);
 
   const pid_t pid_;
   const scan::LayoutFolders layouts_;

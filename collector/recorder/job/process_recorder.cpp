@@ -183,7 +183,7 @@ Status ProcessRecorder::give_up_past(const std::string& why) {
 
 Status ProcessRecorder::read_past() {
   if (memory_ == nullptr) return give_up_past("its memory is not read");
-  if (!std::exchange(past_->reads, true)) memory_->start(kFollowedBytes, true);
+  if (!std::exchange(past_->reads, true)) memory_->start(kFollowedBytes, Also::kLiving);
   reader_.take();
   hold_sequenced();
   const std::optional<Expected<MemoryReading>> reading = memory_->take(false);
@@ -335,7 +335,9 @@ void ProcessRecorder::serve_end() {
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
   reading_began_[static_cast<std::size_t>(scope)] = since_first_record();
   assembler_->reading_begins(scope);
-  reader.start(assembler_->smallest_followed());
+  const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
+  const bool searches = scope == scan::Scope::kAll && assembler_->wants_cpp_holders(has_ended);
+  reader.start(assembler_->smallest_followed(), searches ? Also::kCpp : Also::kNothing);
 }
 
 double ProcessRecorder::since_first_record() const {

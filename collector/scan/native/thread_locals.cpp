@@ -49,7 +49,7 @@ std::optional<std::string> ThreadLocals::at(Address address) const {
   for (const Thread& thread : threads_) {
     const auto covers = [&](const Range& range) { return range.begin <= address && address < range.end; };
     if (std::ranges::any_of(thread.variables, covers)) {
-      return fmt::format("a thread-local variable of thread {}", thread.id);
+      return fmt::format("thread {}: thread_local", thread.id);
     }
   }
   return std::nullopt;

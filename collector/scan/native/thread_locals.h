@@ -16,7 +16,7 @@ class ThreadLocals {
  public:
   ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime);
 
-  /// "a thread-local variable of thread 4711"
+  /// "thread 4711: thread_local"
   [[nodiscard]] std::optional<std::string> at(Address address) const;
 
  private:

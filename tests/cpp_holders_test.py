@@ -1,0 +1,28 @@
+"""A recorded run names what C++ objects keep where no Python object leads to it."""
+
+from __future__ import annotations
+
+import json
+
+import recorded
+
+LIBRARY = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
+NAMES = ["g_tensor", "g_vector", "g_map[abi:cxx11]", "g_session", "g_list", "g_storage", "(anonymous namespace)::hidden()::kept"]
+
+
+def test_static_variables_of_a_library_are_the_holders(tmp_path):
+    program = (recorded.PROGRAMS / "cpp_buckets.py", LIBRARY)
+    recorded.record(tmp_path / "out", *program, flags=("--exit-wait", 60))
+    (trace,) = recorded.traces(tmp_path / "out")
+    (live,) = json.loads(recorded.tool("show", "live", "--json", "--at", "peak", trace).stdout)["traces"]
+    held = {group["name"]: group["bytes"] for group in live["by_holder"]}
+    # native_holders.cpp: one of 50,001 floats, one of 50,002 and so on.
+    for number, name in enumerate(NAMES, 1):
+        assert held.pop(f"{LIBRARY.name}: planted::{name}") == (50_000 + number) * 4, name
+    (thread,) = [name for name in held if name.endswith(": thread_local")]
+    assert held[thread] == 50_008 * 4
+    (report,) = recorded.report(trace)
+    assert report["findings"] == []
+    assert {remark["holder"] for remark in report["remarks"] if remark["kind"] == "kept"} <= {
+        f"{LIBRARY.name}: planted::{name}" for name in NAMES
+    } | {thread}
