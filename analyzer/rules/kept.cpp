@@ -65,7 +65,7 @@ class KeptByHolder {
       const Storage* storage = data_.storages.find(block->storage);
       if (storage == nullptr || of_findings_.contains(storage->id) || is_gathered(data_, storage->id)) continue;
       const std::size_t round = rounds_.at(storage->span.from_seq);
-      if (round >= before || (round == 0 && (at_reading || !made_in_phase(*storage)))) continue;
+      if (round >= before || (round == 0 && (at_reading || !made_in_backward(*storage)))) continue;
       const std::optional<std::string> holder = names_.variable_of(storage->id);
       if (!holder || (at_reading && !stays(*storage, *holder))) continue;
       by_holder[*holder].add(*storage, block->bytes, round);
@@ -97,9 +97,11 @@ class KeptByHolder {
   }
 
  private:
-  /// The first round also makes what the program keeps on purpose, and mostly beside its phases.
-  [[nodiscard]] bool made_in_phase(const Storage& storage) const {
-    return phases_.at(storage.span.from_seq) != nullptr;
+  /// The first round sets up what the program keeps on purpose: in its forward, which begins with the program, and in
+  /// its optimizer's step.
+  [[nodiscard]] bool made_in_backward(const Storage& storage) const {
+    const Mark* phase = phases_.at(storage.span.from_seq);
+    return phase != nullptr && data_.text(phase->name) == "backward";
   }
 
   /// What an attribute or a container was seen to have.
