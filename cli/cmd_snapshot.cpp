@@ -123,7 +123,8 @@ int snapshot(const Arguments& arguments) {
   Expected<scan::Censuses> censuses = arguments.core.empty() ? scan::Censuses::open(arguments.pid, layouts)
                                                              : scan::Censuses::open_core(arguments.core, layouts);
   if (!censuses.ok()) return print_error(censuses.error());
-  const scan::CensusOptions options{.smallest = arguments.smallest, .native = true, .retained = arguments.retained};
+  const scan::CensusOptions options{
+      .smallest = arguments.smallest, .native = scan::Native::kAll, .retained = arguments.retained};
   const Expected<scan::Census> census =
       arguments.core.empty() ? scan::take_agreed(*censuses, options) : censuses->take(options);
   if (!census.ok()) return print_error(census.error());

@@ -34,7 +34,7 @@ void keep_agreed(Census& census, const Census& earlier) {
 
 Expected<Census> take_agreed(Censuses& censuses, const CensusOptions& options) {
   CensusOptions quick = options;
-  quick.native = false;
+  quick.native = Native::kNo;
   quick.retained = 0;
   DCMT_ASSIGN_OR_RETURN(Census agreed, censuses.take(quick));
   const auto has_unrooted = [&] {

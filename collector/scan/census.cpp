@@ -153,6 +153,9 @@ void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<Stora
 
 using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
+/// Of one storage. All have to lead to the same variable.
+constexpr std::size_t kMostWays = 16;
+
 /// Adds storages that no Python object leads to, and names what holds these in C++.
 Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, const OpenSource& open,
                           ProcessTypes& types, Address runtime, Census& census) {
@@ -174,7 +177,9 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   SecondReading second(naming.graph, fresh, types, runtime, nullptr);
   for (HeldStorage& held : census.storages) {
     const bool lives = still_lives(held, fresh, types.torch);
-    for (NativeHolder& holder : search.holders_of(held.storage, options.paths, fresh, second)) {
+    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, fresh, second)) {
+      const bool counts = options.native == Native::kAll || holder.proved;
+      if (!counts || held.holders.size() >= options.paths) break;
       Holder native;
       native.path = std::move(holder.path);
       native.confirmed = holder.confirmed && lives;
@@ -332,7 +337,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});
     census.retained = name_retained(all, options, naming, memory, text);
   }
-  if (options.native) {
+  if (options.native != Native::kNo) {
     DCMT_RETURN_IF_ERROR(
         add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));
   }

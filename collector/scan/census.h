@@ -92,12 +92,19 @@ enum class Scope : std::uint8_t {
                ///< What is not found may be held all the same, so only what was found is in the census
 };
 
+/// Which holders in C++ a census names.
+enum class Native {
+  kNo,
+  kAll,     ///< for a person to judge: a word of memory may be stale
+  kProved,  ///< as NativeHolder::proved
+};
+
 struct CensusOptions {
   Scope scope = Scope::kAll;
   std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are left out
   std::size_t paths = 3;               ///< different holders to name a storage
   /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.
-  bool native = false;
+  Native native = Native::kNo;
   /// List every storage that has data and was alive in two readings, of any size, also where no Python object leads to
   /// it. Of Scope::kAll only.
   bool living = false;

@@ -58,10 +58,11 @@ Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also) {
   MemoryReading reading;
   reading.scope = scope_;
   reading.from_ns = now_ns();
-  DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take({.scope = scope_,
-                                                        .smallest = static_cast<std::uint64_t>(smallest),
-                                                        .native = also == Also::kCpp,
-                                                        .living = also == Also::kLiving}));
+  DCMT_ASSIGN_OR_RETURN(reading.found,
+                        censuses_->take({.scope = scope_,
+                                         .smallest = static_cast<std::uint64_t>(smallest),
+                                         .native = also == Also::kCpp ? scan::Native::kProved : scan::Native::kNo,
+                                         .living = also == Also::kLiving}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;

@@ -33,6 +33,17 @@ std::string class_of(const CppType& type) {
   return scope == std::string::npos ? shared : shared.substr(scope + 2);
 }
 
+/// Whether all references of an object of this kind are known, so that none of its words is another one.
+bool has_known_layout(Kind kind) {
+  return kind != Kind::kObject && kind != Kind::kCapsule && kind != Kind::kPythonTensor &&
+         kind != Kind::kPythonStorage && kind != Kind::kPythonFunction;
+}
+
+/// An allocator has the addresses of all memory, and keeps no tensor.
+bool is_allocator(std::string_view root) { return root.find("Allocator") != std::string_view::npos; }
+
+std::string_view root_of(std::string_view path) { return path.substr(0, path.find(" → ")); }
+
 }  // namespace
 
 NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
@@ -109,7 +120,9 @@ std::string NativeSearch::root_at(Address place) {
 
 void NativeSearch::add_pointer(ObjectIndex object, Address place) {
   if (objects_[object].pointers.size() >= kMostPointers) return;
-  if (python_object_at(place) != kRootNode || libraries_.has(place) || thread_locals_.at(place)) {
+  const NodeIndex object_of_python = python_object_at(place);
+  if (object_of_python != kRootNode && has_known_layout(graph_.nodes()[object_of_python].kind)) return;
+  if (object_of_python != kRootNode || libraries_.has(place) || thread_locals_.at(place)) {
     objects_[object].pointers.push_back({place, true, 0});
     return;
   }
@@ -206,12 +219,21 @@ bool NativeSearch::has_root(Address storage) const {
   return found;
 }
 
+bool NativeSearch::counts_agree(Address storage) {
+  const auto own = of_storage_.find(storage);
+  return own != of_storage_.end() && std::ranges::all_of(own->second, [this](ObjectIndex number) {
+           const Object& object = objects_[number];
+           return object.pointers.size() == memory_.value<std::uint32_t>(object.range.begin + kReferenceCount);
+         });
+}
+
 std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh,
                                                    SecondReading& second) {
   std::vector<NativeHolder> holders;
   each_way(storage, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
     NativeHolder holder{root_at(root), true};
+    if (is_allocator(holder.path)) return true;
     const NodeIndex object_of_python = python_object_at(root);
     // Where an object was, another one can be by now: the word then is no reference of what had the name.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
@@ -232,6 +254,10 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
       holders.push_back(std::move(holder));
     return holders.size() < limit;
   });
+  const bool proved = counts_agree(storage) && std::ranges::all_of(holders, [&](const NativeHolder& each) {
+                        return each.confirmed && root_of(each.path) == root_of(holders.front().path);
+                      });
+  for (NativeHolder& each : holders) each.proved = proved;
   std::ranges::stable_partition(holders, &NativeHolder::confirmed);
   return holders;
 }

@@ -19,6 +19,9 @@ namespace dcmt::scan {
 struct NativeHolder {
   std::string path;        ///< "libfoo.so: cache → Session"
   bool confirmed = false;  ///< each word of the way was found again in a second reading
+  /// Besides, the words that point to the storage and its tensors are as many as their counts of references, so none of
+  /// them is a stale one, and whatever leads to these has one root.
+  bool proved = false;
 };
 
 /// Needs glibc's malloc, to know where an object begins and ends. Not thread-safe; made for one explored graph.
@@ -61,6 +64,7 @@ class NativeSearch {
   void add_pointer(ObjectIndex object, Address place);
   void find_pointers(std::size_t first, std::size_t end);
   [[nodiscard]] bool has_root(Address storage) const;
+  [[nodiscard]] bool counts_agree(Address storage);
   template <class Visit>
   void each_way(Address storage, Visit visit) const;
 
