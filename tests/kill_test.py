@@ -22,9 +22,9 @@ import time
 import pytest
 import recorded
 
-RUNS = int(os.environ.get("DCMT_KILL_RUNS", "3"))
+RUNS = int(os.environ.get("DCMT_KILL_RUNS", "2"))
 FORCED_RUNS = (RUNS + 4) // 5
-RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "3"))
+RECORDER_RUNS = int(os.environ.get("DCMT_KILL_RUNS", "2"))
 PROGRAM = recorded.PROGRAMS / "endless_training.py"
 
 
