@@ -336,7 +336,8 @@ void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
   reading_began_[static_cast<std::size_t>(scope)] = since_first_record();
   assembler_->reading_begins(scope);
   const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
-  const bool searches = scope == scan::Scope::kAll && assembler_->wants_cpp_holders(has_ended);
+  const bool searches = scope == scan::Scope::kAll && (has_ended || schedule_.affords_search(since_first_record())) &&
+                        assembler_->wants_cpp_holders(has_ended);
   reader.start(assembler_->smallest_followed(), searches ? Also::kCpp : Also::kNothing);
 }
 

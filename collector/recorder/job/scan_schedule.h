@@ -18,6 +18,8 @@ class ScanSchedule {
   /// @param of_peak  what the process has allocated, as a share of the most that it ever had
   [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
                             double of_peak = 1) const;
+  /// Whether a reading of everything that also searches C++ memory fits into its share of the run.
+  [[nodiscard]] bool affords_search(double now) const;
   /// A reading that was begun at `now` and took so many seconds of a core is over.
   void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
 
