@@ -21,9 +21,9 @@ constexpr double kBetween = 0.05, kBetweenShare = 0.125;
 /// Without growth the next reading of variables comes so much later, seconds and as a share of the run.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
 /// One that is due waits until so much of the peak is allocated, each for the next of these: what a step makes and
-/// drops is there at one of them, and stays until that reading is over. It waits at most so long, seconds and as a
-/// share of the run.
-constexpr std::array kOfPeak = {0.85, 0.97, 0.91};
+/// drops is there at one of them, and stays until that reading is over. Not every step has a moment for the higher
+/// ones: after so long, seconds and as a share of the run, the lowest will do, and after that time again, anything.
+constexpr std::array kOfPeak = {0.7, 0.97, 0.85};
 constexpr double kPatience = 0.25, kPatienceShare = 0.25;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
 constexpr double kFirstOfAll = 1;
@@ -44,8 +44,10 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& gro
   if (near) {
     if (!prepared_) return true;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
-    const bool in_time =
-        of_peak >= kOfPeak[quiet_ % kOfPeak.size()] || now >= next_quiet_ + std::max(kPatience, kPatienceShare * now);
+    const double patience = std::max(kPatience, kPatienceShare * now);
+    const bool in_time = of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
+                         (of_peak >= kOfPeak.front() && now >= next_quiet_ + patience) ||
+                         now >= next_quiet_ + 2 * patience;
     return now >= next_near_ && (grows || (stepped && in_time && now >= next_quiet_));
   }
   return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));

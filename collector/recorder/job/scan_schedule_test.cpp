@@ -84,17 +84,20 @@ TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
 
 TEST(ScanScheduleTest, WithoutGrowthAReadingWaitsUntilMemoryIsNearItsPeak) {
   ScanSchedule schedule = prepared();
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, 0.8));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, 0.86));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.3, kNothing, true, 0.8)) << "there may be none";
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}, true, 0.8)) << "growth does not wait for it";
-  schedule.done(Scope::kVariables, 20, 0.02, kNothing);
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 27, kNothing, true, 0.86)) << "another level than the one before";
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, 0.6));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, kNothing, true, 0.72));
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.4, kNothing, true, 0.6));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.55, kNothing, true, 0.6)) << "there may be none";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}, true, 0.6)) << "growth does not wait for it";
+  schedule.done(Scope::kVariables, 20, 0.02, kNothing);  // the next is due at 26
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 27, kNothing, true, 0.72)) << "another height than the one before";
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 27, kNothing, true, 0.98));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 35, kNothing, true, 0.8));
-  schedule.done(Scope::kVariables, 35, 0.02, kNothing);
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 46, kNothing, true, 0.86));
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 46, kNothing, true, 0.92));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 35, kNothing, true, 0.72)) << "there may be none so high";
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 35, kNothing, true, 0.6));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 54, kNothing, true, 0.6));
+  schedule.done(Scope::kVariables, 35, 0.02, kNothing);  // 45.5
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 46, kNothing, true, 0.72));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 46, kNothing, true, 0.86));
 }
 
 TEST(ScanScheduleTest, ASearchOfCppMemoryWaitsUntilItsShareOfTheRunHasRoomForIt) {
