@@ -27,8 +27,8 @@ struct Options {
   bool force = false, json = false;
 };
 
-/// What `name` names, or `otherwise` for none.
-Expected<Sequence> moment(const LoadedTrace& trace, const std::string& name, Sequence otherwise) {
+/// The sequence number that `name` names, or `otherwise` where it is empty.
+Expected<Sequence> sequence_of(const LoadedTrace& trace, const std::string& name, Sequence otherwise) {
   if (name.empty()) return otherwise;
   const auto seq = analyzer::find_moment(*trace.data, name, trace.analysis.main().what_if.measured.seq);
   if (seq) return *seq;
@@ -66,8 +66,8 @@ Status trim(const Options& options, Trimmed& trimmed) {
   if (trace.data->meta_text("state") == "recording") {
     return {ErrorCode::kUsage, trace.path + ": is still being recorded. Trim it once that has ended."};
   }
-  DCMT_ASSIGN_OR_RETURN(const Sequence from, moment(trace, options.from, Sequence(1)));
-  DCMT_ASSIGN_OR_RETURN(const Sequence to, moment(trace, options.to, analyzer::last_sequence(*trace.data)));
+  DCMT_ASSIGN_OR_RETURN(const Sequence from, sequence_of(trace, options.from, Sequence(1)));
+  DCMT_ASSIGN_OR_RETURN(const Sequence to, sequence_of(trace, options.to, analyzer::last_sequence(*trace.data)));
   DCMT_ASSIGN_OR_RETURN(const convert::TrimWindow window, convert::trim_window(*trace.data, from, to));
   DCMT_ASSIGN_OR_RETURN(Database source, open_trace(rows));
   {

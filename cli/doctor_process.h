@@ -27,7 +27,7 @@ struct ProcessDiagnosis {
 };
 
 #ifdef DCMT_HAVE_RUN
-/// Looks at the process; asks it whether it is recorded, and nothing else.
+/// Inspects the process from outside; asks it whether it is recorded, and nothing else.
 /// @param entry  path of the library that puts a process in standby
 [[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry);
 #endif

@@ -115,9 +115,7 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
 
 bool has_backward(const TraceData& data) {
   return std::ranges::any_of(data.operators, [](const Operator& op) { return op.scope == OperatorScope::kBackward; }) ||
-         std::ranges::any_of(data.marks, [&](const Mark& mark) {
-           return mark.kind == MarkKind::kPhase && data.text(mark.name) == "backward";
-         });
+         std::ranges::any_of(data.marks, [&](const Mark& mark) { return is_phase(data, &mark, "backward"); });
 }
 
 std::string fix_of(const Growth& growth) {

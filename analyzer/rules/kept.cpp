@@ -100,8 +100,7 @@ class KeptByHolder {
   /// The first round sets up what the program keeps on purpose: in its forward, which begins with the program, and in
   /// its optimizer's step.
   [[nodiscard]] bool made_in_backward(const Storage& storage) const {
-    const Mark* phase = phases_.at(storage.span.from_seq);
-    return phase != nullptr && data_.text(phase->name) == "backward";
+    return is_phase(data_, phases_.at(storage.span.from_seq), "backward");
   }
 
   /// What an attribute or a container was seen to have.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "analyzer/storages/sample.h"
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
@@ -14,7 +15,6 @@ constexpr std::string_view kVariable = "variable";
 /// Of a size that none was found of, so many would have been if they were held like the others of their place: they are
 /// not then. A backward makes gradients that stay, and of other sizes what it drops again at once.
 constexpr double kMissed = 2;
-constexpr std::size_t kSample = 200'000;  // storages
 
 }  // namespace
 
@@ -71,13 +71,10 @@ bool HolderNames::Counts::has_alike(const Storage& storage) const {
 }
 
 HolderNames::SizesOfPlaces::SizesOfPlaces(const TraceData& data) {
-  std::size_t every = data.storages.size() / kSample + 1;
-  std::size_t i = 0;
-  for (const Storage& storage : data.storages) {
-    if (i++ % every != 0) continue;
+  each_of_sample(data, [this](const Storage& storage) {
     ++by_stack_[storage.birth.stack];
     ++by_size_[{storage.birth.stack, storage.bytes}];
-  }
+  });
 }
 
 double HolderNames::SizesOfPlaces::share_of(StackId stack, Bytes bytes) const {
@@ -98,7 +95,9 @@ std::string_view variable_at_root(std::string_view path) {
 
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
-HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data), lives_(data) {
+HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data) {
+  // Without a reading nothing says what the rest of the memory is for.
+  if (!data.owners.scans.empty()) lives_.emplace(data);
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
@@ -141,9 +140,8 @@ std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageI
 
 std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
-  // Without a reading nothing says what the rest of the memory is for.
-  if (row == nullptr || data_.owners.scans.empty() || categories_.has_alike(*row)) return std::nullopt;
-  const std::optional<std::string_view> category = lives_.category_of(row->birth.stack, row->bytes);
+  if (row == nullptr || !lives_ || categories_.has_alike(*row)) return std::nullopt;
+  const std::optional<std::string_view> category = lives_->category_of(row->birth.stack, row->bytes);
   return category ? std::optional(std::string(*category)) : std::nullopt;
 }
 

@@ -91,7 +91,7 @@ class HolderNames {
 
   const TraceData& data_;
   const SizesOfPlaces sizes_;
-  const PhaseLives lives_;
+  std::optional<PhaseLives> lives_;  ///< none: the memory was never read
   Counts holders_, categories_;
 };
 

@@ -71,6 +71,10 @@ const Step* step_at(const std::vector<Step>& steps, Sequence at) {
   return found != steps.end() ? &*found : nullptr;
 }
 
+bool is_phase(const TraceData& data, const Mark* mark, std::string_view name) {
+  return mark != nullptr && mark->kind == MarkKind::kPhase && data.text(mark->name) == name;
+}
+
 PhaseIndex::PhaseIndex(const TraceData& data) {
   struct Change {
     Sequence at;

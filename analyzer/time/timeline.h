@@ -28,6 +28,9 @@ struct Step {
 /// The step a moment lies in, else the first that ends after it, else nullptr (then "the end of the trace" stands in).
 [[nodiscard]] const Step* step_at(const std::vector<Step>& steps, Sequence at);
 
+/// Whether a mark is the phase of this name, as "backward"; not if there is none.
+[[nodiscard]] bool is_phase(const TraceData& data, const Mark* mark, std::string_view name);
+
 /// Where a moment lies, for many moments: the innermost (latest begun) phase that covers it.
 class PhaseIndex {
  public:

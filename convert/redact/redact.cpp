@@ -9,7 +9,7 @@
 
 #include "analyzer/load/row_cursor.h"
 #include "analyzer/storages/origins.h"
-#include "convert/copy/stored_columns.h"
+#include "convert/copy/copy_rows.h"
 #include "convert/redact/names.h"
 #include "convert/redact/shipped_origins.h"
 #include "trace/sql/meta_keys.h"
@@ -37,8 +37,6 @@ constexpr std::string_view kNumbersOfMeta[] = {
     meta::kUnseenChanges, meta::kRecorderCpuNs, meta::kFirstSeq};
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
-
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
 
 /// "2.11.0" of "2.11.0+cu130", which may say more.
 std::string_view version_of(std::string_view text) {
@@ -173,33 +171,11 @@ class Redaction {
   }
 
   Status copy_table(const std::string& table) {
-    DCMT_ASSIGN_OR_RETURN(const std::vector<StoredColumn> columns, stored_columns(source_, copy_, table));
-    if (columns.empty()) return {};
-    std::string names, marks;
-    for (const StoredColumn& column : columns) {
-      names += (names.empty() ? "" : ", ") + column.name;
-      marks += marks.empty() ? "?" : ", ?";
-    }
-    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT " + names + " FROM " + table));
-    DCMT_ASSIGN_OR_RETURN(Statement insert,
-                          copy_.prepare("INSERT INTO " + table + "(" + names + ") VALUES(" + marks + ")"));
-    for (std::size_t count = 0;; ++count) {
-      if (count % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
-      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
-      if (!more) return {};
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        const int at = static_cast<int>(i);
-        if (row.is_null(at)) {
-          insert.bind_null(at + 1);
-        } else if (columns[i].is_text) {
-          insert.bind(at + 1, is_word_of_traces(row.text(at)) ? row.text(at) : std::string_view("other"));
-        } else {
-          // A number, whatever the file has there: texts of other columns are no names of ours.
-          insert.bind(at + 1, columns[i].name == "tid" ? 0 : row.integer(at));
-        }
-      }
-      DCMT_RETURN_IF_ERROR(insert.run());
-    }
+    const RowCopy how{
+        .text = [](std::string_view text) { return is_word_of_traces(text) ? text : std::string_view("other"); },
+        // A number, whatever the file has there: texts of other columns are no names of ours.
+        .number = [](const StoredColumn& column, std::int64_t number) { return column.name == "tid" ? 0 : number; }};
+    return copy_rows(source_, copy_, table, how, watch_);
   }
 
   Database& source_;

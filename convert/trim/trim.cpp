@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyzer/load/row_cursor.h"
-#include "convert/copy/stored_columns.h"
+#include "convert/copy/copy_rows.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::convert {
@@ -22,12 +22,10 @@ constexpr const char* kMark =
     " ELSE from_seq > ?1 AND from_seq <= ?2 END";
 constexpr const char* kMoment = "id > ?1 AND id <= ?2";
 
-/// What is not of a moment stays whole: it is small, or it is a sum over the run.
+/// Tables that stay whole: they are small, or have sums over the run.
 constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
                                   "source_line", "diagnostic", "loss",           "interval", "interval_curve",
                                   "key_sum",     "parameter",  "operator_alias", "scan",     "container"};
-
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
 
 class Trim {
  public:
@@ -94,35 +92,10 @@ class Trim {
   }
 
   Status copy_table(const Part& part) {
-    DCMT_ASSIGN_OR_RETURN(const std::vector<StoredColumn> columns, stored_columns(source_, copy_, part.table));
-    if (columns.empty()) return {};
-    std::string names, values;
-    for (const StoredColumn& column : columns) {
-      names += (names.empty() ? "" : ", ") + column.name;
-      values += values.empty() ? "?" : ", ?";
-    }
     // Both are bound, whatever the part asks.
-    DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT " + names + " FROM " + part.table + " WHERE (" +
-                                                         part.where + ") AND ?1 <= ?2"));
-    DCMT_ASSIGN_OR_RETURN(Statement insert,
-                          copy_.prepare("INSERT INTO " + part.table + "(" + names + ") VALUES(" + values + ")"));
-    bind_window(row);
-    for (std::size_t count = 0;; ++count) {
-      if (count % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
-      DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
-      if (!more) return {};
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        const int at = static_cast<int>(i);
-        if (row.is_null(at)) {
-          insert.bind_null(at + 1);
-        } else if (columns[i].is_text) {
-          insert.bind(at + 1, row.text(at));
-        } else {
-          insert.bind(at + 1, row.integer(at));
-        }
-      }
-      DCMT_RETURN_IF_ERROR(insert.run());
-    }
+    const RowCopy how{.where = "(" + part.where + ") AND ?1 <= ?2",
+                      .bind = [this](Statement& rows) { bind_window(rows); }};
+    return copy_rows(source_, copy_, part.table, how, watch_);
   }
 
   Database& source_;

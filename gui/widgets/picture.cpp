@@ -47,4 +47,11 @@ void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& 
   }
 }
 
+void paint_with_focus(QPainter& painter, const scene::Raster& raster, const QWidget& widget) {
+  paint_picture(painter, raster, display_font(widget), widget.devicePixelRatioF());
+  if (!widget.hasFocus()) return;
+  painter.setPen(widget.palette().color(QPalette::Highlight));
+  painter.drawRect(0, 0, raster.width() - 1, raster.height() - 1);
+}
+
 }  // namespace dcmt::gui

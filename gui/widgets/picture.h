@@ -22,5 +22,7 @@ namespace dcmt::gui {
 [[nodiscard]] scene::Look look_of(const QWidget& widget, const QFontMetrics& metrics);
 /// From the top left of what `painter` paints on. @param ratio  pixels of the display for one of the widget
 void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& font, double ratio);
+/// Paints a widget's picture, and a frame around it while the widget has the focus.
+void paint_with_focus(QPainter& painter, const scene::Raster& raster, const QWidget& widget);
 
 }  // namespace dcmt::gui

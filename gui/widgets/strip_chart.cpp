@@ -70,11 +70,7 @@ void StripChart::paintEvent(QPaintEvent* /*event*/) {
   if (strips_ == nullptr) return;
   draw();
   QPainter painter(this);
-  paint_picture(painter, raster_, display_font(*this), devicePixelRatioF());
-  if (hasFocus()) {
-    painter.setPen(palette().color(QPalette::Highlight));
-    painter.drawRect(0, 0, raster_.width() - 1, raster_.height() - 1);
-  }
+  paint_with_focus(painter, raster_, *this);
 }
 
 void StripChart::changeEvent(QEvent* event) {

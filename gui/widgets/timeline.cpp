@@ -272,11 +272,7 @@ void Timeline::paintEvent(QPaintEvent* /*event*/) {
     draw();
   }
   if (!std::exchange(painted_, true)) emit first_painted();
-  paint_picture(painter, raster_, display_font(*this), devicePixelRatioF());
-  if (hasFocus()) {
-    painter.setPen(palette().color(QPalette::Highlight));
-    painter.drawRect(0, 0, look_.width - 1, look_.height - 1);
-  }
+  paint_with_focus(painter, raster_, *this);
 }
 
 void Timeline::resizeEvent(QResizeEvent* event) {

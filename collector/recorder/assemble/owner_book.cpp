@@ -18,7 +18,6 @@ void OwnerBook::begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId
 
 void OwnerBook::storage_ended(RowId storage) {
   said_.erase(storage);
-  missed_.erase(storage);
   for (UnderWay& reading : under_way_) {
     if (reading.reads) reading.ended.emplace(storage, journal_.now.ns);
   }
@@ -158,10 +157,6 @@ Status OwnerBook::end(const MemoryReading& reading) {
       return each.second.last_scan != scan_ && !begun.seen_since.contains(each.first.first);
     });
     read_until_ = begun.from_seq;
-    missed_.clear();
-    for (const auto& [address, row] : begun.alive) {
-      if (!said_.contains(row) && !begun.ended.contains(row)) missed_.insert(row);
-    }
   }
   cancel(reading.scope);
   return journal_.writer.write(scan);

@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,8 +45,9 @@ class OwnerBook {
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
   /// Whether no reading has found a storage that is alive so far.
   [[nodiscard]] bool is_unfound(RowId storage) const { return !said_.contains(storage); }
-  /// Whether, besides, it was alive all through the latest reading of everything.
-  [[nodiscard]] bool was_missed(RowId storage) const { return missed_.contains(storage); }
+  /// Whether, besides, it was alive all through the latest reading of everything: it has the number of the record with
+  /// which it began.
+  [[nodiscard]] bool was_missed(RowId storage) const { return is_unfound(storage) && storage <= read_until_; }
   /// The reading came to nothing.
   void cancel(scan::Scope scope) { under_way(scope) = {}; }
 
@@ -81,7 +81,6 @@ class OwnerBook {
   Journal& journal_;
   std::array<UnderWay, 2> under_way_;  ///< by scope
   std::int64_t read_until_ = 0;
-  std::unordered_set<RowId> missed_;
   RowId scan_ = 0;  ///< of the latest reading
   RowId next_owner_ = 1;
   std::map<std::pair<RowId, RowId>, OwnerRow>

@@ -21,7 +21,7 @@ constexpr double kBetween = 0.05, kBetweenShare = 0.125;
 /// Without growth the next reading of variables comes so much later, seconds and as a share of the run.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
 /// One that is due waits until so much of the peak is allocated, each for the next of these: what a step makes and
-/// drops is there at one of them, and stays until that reading is over. Not every step has a moment for the higher
+/// drops is there at one of them, and stays until that reading is over. Not every step stays at the higher
 /// ones: after so long, seconds and as a share of the run, the lowest will do, and after that time again, anything.
 constexpr std::array kOfPeak = {0.7, 0.97, 0.85};
 constexpr double kPatience = 0.25, kPatienceShare = 0.25;
