@@ -333,7 +333,7 @@ void ProcessRecorder::serve_end() {
 }
 
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
-  reading_began_[static_cast<std::size_t>(scope)] = since_first_record();
+  reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), assembler_->growing()};
   assembler_->reading_begins(scope);
   const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
   const bool searches = scope == scan::Scope::kAll && (has_ended || schedule_.affords_search(since_first_record())) &&
@@ -361,8 +361,8 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
   const MemoryReading& done = **reading;
   // What the program wants is not of the recorder's share.
   if (!requested_ || done.scope == scan::Scope::kVariables) {
-    schedule_.done(done.scope, reading_began_[static_cast<std::size_t>(done.scope)], done.cpu_seconds,
-                   assembler_->growing());
+    const Began& began = reading_began_[static_cast<std::size_t>(done.scope)];
+    schedule_.done(done.scope, began.at, done.cpu_seconds, began.growing);
   }
   return assembler_->reading_ended(done);
 }

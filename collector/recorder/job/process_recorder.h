@@ -136,7 +136,11 @@ class ProcessRecorder {
   ScanSchedule schedule_;
   std::unique_ptr<Past> past_;  ///< none: it is known, or there is none
   std::optional<std::chrono::steady_clock::time_point> first_record_;
-  std::array<double, 2> reading_began_{};  ///< seconds since then, by scope
+  struct Began {
+    double at = 0;         ///< seconds since then
+    GrowingBytes growing;  ///< then: the reading may not see what comes later
+  };
+  std::array<Began, 2> reading_began_{};  ///< by scope
   std::string trace_path_;
   std::chrono::steady_clock::time_point last_commit_;
   bool uncommitted_ = false;

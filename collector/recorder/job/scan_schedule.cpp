@@ -16,13 +16,15 @@ constexpr double kFree = 1, kFreeNear = 0.5;
 constexpr double kSearch = 8;
 /// Growth since the latest reading that is worth another one of everything.
 constexpr double kGrownBy = 1.5;
-/// Time between readings of variables, seconds and as a share of the run, while the memory grows.
+/// Time between readings of variables while the memory grows: seconds, and as a share of the time for which it has.
 constexpr double kBetween = 0.05, kBetweenShare = 0.125;
-/// Without growth the next reading of variables comes so much later, seconds and as a share of the run.
+/// Without growth the next reading of variables comes so much later: seconds, and as a share of the time since the
+/// first.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
 /// One that is due waits until so much of the peak is allocated, each for the next of these: what a step makes and
-/// drops is there at one of them, and stays until that reading is over. Not every step stays at the higher
-/// ones: after so long, seconds and as a share of the run, the lowest will do, and after that time again, anything.
+/// drops is there at one of them, and stays until that reading is over. Not every step stays at the higher ones: after
+/// so long, seconds and as a share of the time since the first reading, the lowest will do, and after that time again,
+/// anything.
 constexpr std::array kOfPeak = {0.7, 0.97, 0.85};
 constexpr double kPatience = 0.25, kPatienceShare = 0.25;
 /// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
@@ -44,7 +46,7 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& gro
   if (near) {
     if (!prepared_) return true;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
-    const double patience = std::max(kPatience, kPatienceShare * now);
+    const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
     const bool in_time = of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
                          (of_peak >= kOfPeak.front() && now >= next_quiet_ + patience) ||
                          now >= next_quiet_ + 2 * patience;
@@ -67,8 +69,14 @@ void ScanSchedule::done(scan::Scope scope, double now, double took, const Growin
   if (scope == scan::Scope::kAll) {
     next_ = std::max(2 * next_, 2 * now);
   } else {
-    next_near_ = now + std::max(kBetween, kBetweenShare * now);
-    next_quiet_ = now + std::max(kQuiet, kQuietShare * now);
+    if (!began_) began_ = now;
+    if (growing.signs < kFollowedBytes) {
+      grows_from_.reset();
+    } else if (!grows_from_) {
+      grows_from_ = now;
+    }
+    next_near_ = now + std::max(kBetween, kBetweenShare * (now - grows_from_.value_or(now)));
+    next_quiet_ = now + std::max(kQuiet, kQuietShare * (now - *began_));
     ++quiet_;
   }
 }

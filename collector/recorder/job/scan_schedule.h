@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/scan/census.h"
@@ -35,10 +36,12 @@ class ScanSchedule {
   /// A reading of variables has found out where things are, which takes longer than the reading: the program may be
   /// over a few steps later.
   bool prepared_ = false;
-  double next_ = 10;       ///< of everything, without growth
-  double next_near_ = 0;   ///< of variables
-  double next_quiet_ = 0;  ///< of variables, without growth
-  std::size_t quiet_ = 0;  ///< readings of variables so far that were not the first
+  std::optional<double> began_;       ///< the first reading of variables after that one: imports can take long
+  std::optional<double> grows_from_;  ///< the first reading since which the memory has grown at each
+  double next_ = 10;                  ///< of everything, without growth
+  double next_near_ = 0;              ///< of variables
+  double next_quiet_ = 0;             ///< of variables, without growth
+  std::size_t quiet_ = 0;             ///< readings of variables so far that were not the first
 };
 
 }  // namespace dcmt::recorder

@@ -71,6 +71,21 @@ TEST(ScanScheduleTest, VariablesAreReadAfterTheFirstStepAndThenEverMoreSeldom) {
   EXPECT_LE(readings, 40) << "of an hour";
 }
 
+TEST(ScanScheduleTest, HowLongImportsTookDelaysNoReading) {
+  ScanSchedule schedule = prepared();
+  schedule.done(Scope::kVariables, 60, 0.02, kNothing);
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 60.5, kNothing, true)) << "half a second after the first";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 60.1, {kMiB, 0}, true));
+  schedule.done(Scope::kVariables, 60.1, 0.02, {kMiB, 0});
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 60.14, {2 * kMiB, 0}, true));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 60.16, {2 * kMiB, 0}, true)) << "it grows since 60.1";
+  schedule.done(Scope::kVariables, 160.1, 0.02, {2 * kMiB, 0});
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 172, {3 * kMiB, 0}, true)) << "an eighth of 100 s later";
+  schedule.done(Scope::kVariables, 173, 0.02, kNothing);
+  schedule.done(Scope::kVariables, 300, 0.02, {kMiB, 0});
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 300.1, {2 * kMiB, 0}, true)) << "it had stopped, and began again";
+}
+
 TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
   ScanSchedule schedule = prepared();
   schedule.done(Scope::kVariables, 0.9, 0.02, {kMiB, kMiB});
@@ -89,6 +104,9 @@ TEST(ScanScheduleTest, WithoutGrowthAReadingWaitsUntilMemoryIsNearItsPeak) {
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 0.4, kNothing, true, 0.6));
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.55, kNothing, true, 0.6)) << "there may be none";
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 0.1, {kMiB, 0}, true, 0.6)) << "growth does not wait for it";
+  schedule.done(Scope::kVariables, 0, 0.02, kNothing);
+  schedule.done(Scope::kVariables, 0.5, 0.02, kNothing);
+  schedule.done(Scope::kVariables, 1, 0.02, kNothing);
   schedule.done(Scope::kVariables, 20, 0.02, kNothing);  // the next is due at 26
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 27, kNothing, true, 0.72)) << "another height than the one before";
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 27, kNothing, true, 0.98));

@@ -87,7 +87,10 @@ class NamedRoots {
       }
     };
     if (own_ != nullptr) {
-      each_module([this](Address module, Address name) { own_->add(module, name, memory_, text_); });
+      // The names of thousands of modules are read once: the next census shall not read them ahead.
+      Mirror once(memory_.source());
+      PythonText once_text(once, types_);
+      each_module([&](Address module, Address name) { own_->add(module, name, once, once_text); });
     }
     each_module([this](Address module, Address name_object) {
       if (own_ != nullptr && !own_->contains(module)) return;

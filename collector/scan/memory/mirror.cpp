@@ -15,7 +15,7 @@ constexpr std::size_t kNone = ~std::size_t{0};
 /// One piece of a read ahead, so that a page that has gone costs little.
 constexpr Address kLargestPiece = Address{1} << 20;
 
-enum PartState : std::uint8_t { kNotRead = 0, kRead = 1, kUnreadable = 2 };
+enum PartState : std::uint8_t { kNotRead = 0, kRead = 1, kUnreadable = 2, kUsed = 3 };
 
 }  // namespace
 
@@ -78,8 +78,9 @@ const std::byte* Mirror::at(Address address, std::size_t size) {
   const std::size_t offset = address - mapped.begin;
   const std::size_t last = (offset + (size == 0 ? 0 : size - 1)) >> kPartBits;
   for (std::size_t part = offset >> kPartBits; part <= last; ++part) {
-    if (copy.parts[part] == kRead) continue;
-    if (copy.parts[part] == kUnreadable || !read_part(region, part)) return nullptr;
+    if (copy.parts[part] == kUsed) continue;
+    if (copy.parts[part] == kUnreadable || (copy.parts[part] == kNotRead && !read_part(region, part))) return nullptr;
+    copy.parts[part] = kUsed;
   }
   return copy.bytes + offset;
 }
@@ -106,12 +107,12 @@ std::string Mirror::text(Address address, std::size_t limit) {
   return result;
 }
 
-std::vector<Range> Mirror::ranges_read() const {
+std::vector<Range> Mirror::ranges_used() const {
   std::vector<Range> ranges;
   const std::vector<Region>& regions = source_.regions();
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     for (std::size_t part = 0; part < copies_[i].parts.size(); ++part) {
-      if (copies_[i].parts[part] != kRead) continue;
+      if (copies_[i].parts[part] != kUsed) continue;
       const Address begin = regions[i].begin + (part << kPartBits);
       const Address end = std::min<Address>(regions[i].end, begin + kPart);
       if (!ranges.empty() && ranges.back().end == begin) {

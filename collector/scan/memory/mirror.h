@@ -47,8 +47,8 @@ class Mirror {
   /// The mapping that holds `address`; nullptr if none does.
   [[nodiscard]] const Region* region_of(Address address);
 
-  /// What has been read so far, in the order of addresses. The next census reads it first, in large calls.
-  [[nodiscard]] std::vector<Range> ranges_read() const;
+  /// What has been asked for so far, in the order of addresses. The next census reads it first, in large calls.
+  [[nodiscard]] std::vector<Range> ranges_used() const;
   void read_ahead(const std::vector<Range>& ranges);
 
   [[nodiscard]] MemorySource& source() const { return source_; }

@@ -72,5 +72,22 @@ TEST(Mirror, WhatIsForgottenIsReadAgainAndNothingElse) {
   mirror.forget({1, 2});
 }
 
+TEST(Mirror, WhatWasReadAheadAndNotAskedForIsNotReadAheadAgain) {
+  Pages pages;
+  Mirror first(pages);
+  for (std::size_t page = 0; page < 4; ++page) EXPECT_EQ(at(first, page), 0);
+  Mirror second(pages);
+  second.read_ahead(first.ranges_used());
+  EXPECT_EQ(second.bytes_read(), 4 * kPage);
+  EXPECT_TRUE(second.ranges_used().empty());
+  EXPECT_EQ(at(second, 1), 0);
+  EXPECT_EQ(at(second, 2), 0);
+  EXPECT_EQ(second.bytes_read(), 4 * kPage) << "they had been read";
+  const std::vector<Range> used = second.ranges_used();
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(used[0].begin, kBase + kPage);
+  EXPECT_EQ(used[0].end, kBase + 3 * kPage);
+}
+
 }  // namespace
 }  // namespace dcmt::scan
