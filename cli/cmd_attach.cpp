@@ -29,21 +29,30 @@ constexpr char kAttachFooter[] =
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
     "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
-    "  dc-memtrace attach --name train.py --all-ranks --steps 3";
+    "  dc-memtrace attach --name train.py --all-ranks --steps 3\n"
+    "  dc-memtrace attach 4711 --when 'allocated > 70GiB'";
 
 constexpr char kDetachFooter[] =
     "Returns when the process has put back what was hooked. Its recorder then finishes the trace.\n\n"
     "Example:\n"
     "  dc-memtrace detach 4711";
 
-int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& choice, bool only_standby) {
+int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& choice) {
   Expected<std::vector<pid_t>> chosen = recorder::choose_targets(choice);
   if (!chosen.ok()) return print_error(chosen.error());
   options.pids = std::move(*chosen);
-  if (!only_standby) options.entry = entry_library().string();
+  if (options.when) {
+    if (options.steps != 0) options.when->after = options.steps;
+    options.retention = recorder::retention_of(*options.when, options.retention);
+  }
+  if (!choice.only_standby) options.entry = entry_library().string();
   set_installed_paths(options);
   const Expected<recorder::AttachResult> result = recorder::attach(options);
   if (!result.ok()) return print_error(result.error());
+  if (options.when && !result->is_met) {
+    fmt::print(stderr, "dc-memtrace: the recording ended before {}; its last steps are in {}\n",
+               recorder::text_of(options.when->condition), options.folder);
+  }
   if (!options.quiet && isatty(STDERR_FILENO) != 0) {
     fmt::print(stderr, "dc-memtrace: {} step{} recorded in {}. Next: dc-memtrace report {}\n", result->steps,
                result->steps == 1 ? "" : "s", options.folder, options.folder);
@@ -51,16 +60,59 @@ int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& c
   return kExitOk;
 }
 
+void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOptions>& options) {
+  CLI::Option* when =
+      attach
+          .add_option_function<std::string>(
+              "--when",
+              [options](const std::string& text) {
+                const Expected<recorder::Condition> condition = recorder::parse_condition(text);
+                if (!condition.ok()) throw CLI::ValidationError("--when", condition.error().message);
+                if (!options->when) options->when.emplace();
+                options->when->condition = *condition;
+              },
+              "Wait until memory passes a size, such as 'allocated > 70GiB'; keep the steps before and after that, and "
+              "end. allocated: torch's blocks, of the device that has most. reserved: by torch's CUDA allocator. rss: "
+              "of "
+              "the process")
+          ->type_name("CONDITION");
+  attach
+      .add_option_function<std::int64_t>(
+          "--before",
+          [options](const std::int64_t& steps) {
+            if (!options->when) options->when.emplace();
+            options->when->before = steps;
+          },
+          "With --when: steps that are kept from before it")
+      ->needs(when)
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->default_str("3");
+  attach
+      .add_option_function<int>(
+          "--near",
+          [options](const int& percent) {
+            if (!options->when) options->when.emplace();
+            options->when->near = percent / 100.0;
+          },
+          "With --when: nothing is hooked while memory is sure to be below so much of the size; 0: recorded at once")
+      ->needs(when)
+      ->check(CLI::Range(0, 100))
+      ->type_name("PERCENT")
+      ->default_str("90");
+}
+
 }  // namespace
 
 void add_attach_command(CLI::App& app, int& exit_code) {
-  CLI::App* attach = app.add_subcommand("attach", "Record a process in standby for a while, without restarting it");
+  CLI::App* attach = app.add_subcommand("attach", "Record a process that runs for a while, without restarting it");
   auto options = std::make_shared<recorder::AttachOptions>();
   auto choice = std::make_shared<recorder::TargetChoice>();
   CLI::Option* pid =
       attach->add_option("pid", choice->pid, "The process")->check(CLI::PositiveNumber)->type_name("PID");
   attach
-      ->add_option("--name", choice->name, "The process in standby that runs this program or script, such as 'train*'")
+      ->add_option("--name", choice->name,
+                   "The process that runs this program, script or module with torch, such as 'train*'")
       ->excludes(pid)
       ->type_name("GLOB");
   attach->add_flag("--all-ranks", choice->all_ranks,
@@ -78,19 +130,22 @@ void add_attach_command(CLI::App& app, int& exit_code) {
             }
             options->duration = std::chrono::milliseconds(static_cast<std::int64_t>(std::stod(value) * 1e3));
           },
-          "Record for so long, such as 60s, 5m or 1h")
+          "Record for so long, such as 60s, 5m or 1h; with --when, after it")
       ->type_name("TIME");
-  attach->add_option("--steps", options->steps, "Record so many whole training steps")
+  attach
+      ->add_option("--steps", options->steps, "Record so many whole training steps; with --when, after it (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
+  attach->add_flag("--wait", options->waits,
+                   "Wait for a process that has not imported torch yet; at most as long as --duration");
+  add_when_options(*attach, options);
   attach->footer(kAttachFooter);
-  auto only_standby = std::make_shared<bool>(false);
-  attach->add_flag("--only-standby", *only_standby, "Put nothing into a process that is not in standby");
-  attach->callback([options, choice, only_standby, &exit_code] {
+  attach->add_flag("--only-standby", choice->only_standby, "Put nothing into a process that is not in standby");
+  attach->callback([options, choice, &exit_code] {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
       throw CLI::RequiredError("a process, --name GLOB or --all-ranks,");
     }
-    exit_code = run_attach(*options, *choice, *only_standby);
+    exit_code = run_attach(*options, *choice);
   });
 }
 

@@ -47,8 +47,10 @@ def test_all_ranks(tmp_path, ranks):
     assert str(pids[1]) in recorded.tool("status").stdout
 
     line = recorded.one_line(recorded.tool("attach", "--name", "attached_train*", "-o", tmp_path / "one"), 4)
-    assert "2 processes in standby are called attached_train*" in line and f"{pids[0]} (rank 0)" in line
+    assert "2 processes with torch are called attached_train*" in line and f"{pids[0]} (rank 0)" in line
     line = recorded.one_line(recorded.tool("attach", "--name", "absent.py", "-o", tmp_path / "one"), 4)
+    assert "there is no process with torch called absent.py" in line
+    line = recorded.one_line(recorded.tool("attach", "--name", "absent.py", "--only-standby", "-o", tmp_path / "one"), 4)
     assert "there is no process in standby called absent.py" in line
 
     attached = ranks[0].attach(tmp_path / "trace", "--all-ranks", "--steps", 2, "-q")

@@ -90,6 +90,7 @@ class Assembler::Impl {
     return journal_.diagnose("note",
                              "the program was attached to; what it had before is not known: " + std::string(why));
   }
+  Status note(std::string_view text) { return journal_.diagnose("note", text); }
   Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged);
   Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
   Status note_lost(std::uint64_t counted);
@@ -100,13 +101,10 @@ class Assembler::Impl {
 
   [[nodiscard]] std::uint64_t last_seq() const { return static_cast<std::uint64_t>(journal_.now.seq); }
   [[nodiscard]] Totals totals() const {
-    return {records_,
-            lost_,
-            phases_.steps(),
-            lifetimes_.allocated(),
-            lifetimes_.peak(),
-            censuses_.count(),
-            out_of_memory_.count()};
+    return {records_,          lost_,
+            phases_.steps(),   lifetimes_.allocated(),
+            lifetimes_.peak(), lifetimes_.reserved_peak(),
+            censuses_.count(), out_of_memory_.count()};
   }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
@@ -669,6 +667,8 @@ Status Assembler::begin_past(const std::vector<PastStorage>& past, std::int64_t 
 }
 
 Status Assembler::past_is_unknown(std::string_view why) { return impl_->past_is_unknown(why); }
+
+Status Assembler::note(std::string_view text) { return impl_->note(text); }
 
 Status Assembler::note_gap(std::uint64_t from, std::uint64_t to, bool damaged) {
   return impl_->note_gap(from, to, damaged);

@@ -41,11 +41,12 @@ struct ClockTriple {
 
 /// Running figures, for a status line.
 struct Totals {
-  std::int64_t records = 0;          ///< applied
-  std::int64_t lost = 0;             ///< records that the agent or the caller declared lost
-  std::int64_t steps = 0;            ///< finished steps
-  std::int64_t allocated_bytes = 0;  ///< of live blocks
-  std::int64_t peak_bytes = 0;
+  std::int64_t records = 0;              ///< applied
+  std::int64_t lost = 0;                 ///< records that the agent or the caller declared lost
+  std::int64_t steps = 0;                ///< finished steps
+  std::int64_t allocated_bytes = 0;      ///< of live blocks
+  std::int64_t peak_bytes = 0;           ///< of the device that had most at once
+  std::int64_t reserved_peak_bytes = 0;  ///< the same of what its allocator reserved; 0: none says it
   std::int64_t censuses = 0;
   std::int64_t out_of_memory = 0;  ///< requests that an allocator gave up
 };
@@ -75,6 +76,9 @@ class Assembler {
 
   /// The same where it could not be found out.
   Status past_is_unknown(std::string_view why);
+
+  /// What the recorder has to say of the recording itself, in one line.
+  Status note(std::string_view text);
 
   /// Takes a reading of the caller's own, while the job runs on this machine: a quiet job reads the clock rarely.
   /// Without effect if the first one does not agree with the job's clock.

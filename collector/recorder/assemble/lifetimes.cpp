@@ -554,6 +554,7 @@ Status Lifetimes::reserved(const wire::ReservedRecord& record) {
     return journal_.bad_record("an allocator's reserve");
   const bool traced = record.traced == 1;
   if (traced) traced_.insert(device->name());
+  reserved_peak_ = std::max(reserved_peak_, as_signed(record.reserved));
   journal_.rows.sums().reserve(*device, static_cast<std::int64_t>(record.reserved), traced, journal_.now);
   return {};
 }

@@ -95,6 +95,8 @@ class Lifetimes {
   [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }
   /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const { return peak_; }
+  /// The most that the allocator of any GPU has reserved since this recorder began.
+  [[nodiscard]] std::int64_t reserved_peak() const { return reserved_peak_; }
   /// Ends of what had not been seen to begin: in detail `full` there is none.
   [[nodiscard]] std::int64_t unseen_births() const { return unseen_births_; }
   /// Births at an address where something lived. The first one is a diagnostic, too.
@@ -157,6 +159,7 @@ class Lifetimes {
   std::int64_t unseen_changes_ = 0;
   std::int64_t lost_deaths_ = 0;
   std::int64_t peak_ = 0;
+  std::int64_t reserved_peak_ = 0;
 };
 
 }  // namespace dcmt::recorder

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/job/armed.h"
 #include "collector/recorder/job/recording_options.h"
 #include "trace/base/status.h"
 
@@ -16,17 +17,21 @@ namespace dcmt::recorder {
 struct AttachOptions : RecordingOptions {
   std::vector<pid_t> pids;  ///< at least one
   std::string entry;        ///< library that puts its process in standby; empty: none is put in
+  bool waits = false;       ///< for processes that have not loaded torch yet, at most as long as `duration`
   std::optional<std::chrono::milliseconds> duration;  ///< none: until something else ends it
   std::int64_t steps = 0;                             ///< whole ones to record; 0: any number
+  std::optional<Armed> when;  ///< begin by itself; `duration` counts from when its condition is met, `steps` do not
 };
 
 struct AttachResult {
   std::vector<std::string> traces;  ///< one per process
+  bool is_met = true;               ///< the condition of `when`, if there was one
   std::int64_t steps = 0;           ///< that were recorded, the first one in part; of several processes the most
 };
 
 /// Records until the duration is over or a signal asks to end; each process also until its steps are over, somebody
-/// detaches from it, or it ends. kCannotRecord with one line if one of them cannot be attached to; all are as they
+/// detaches from it, or it ends. With `when` the first process that meets the condition ends the wait of all.
+/// kCannotRecord with one line if one of them cannot be attached to; all are as they
 /// were, then.
 Expected<AttachResult> attach(const AttachOptions& options);
 

@@ -44,17 +44,18 @@ bool has_name(const TargetProcess& target, const std::string& pattern) {
   return false;
 }
 
-Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& in_standby, const TargetChoice& choice) {
+Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& there, const TargetChoice& choice) {
+  const std::string kind = choice.only_standby ? "in standby" : "with torch";
   std::vector<const TargetProcess*> found;
   std::string launch;
-  for (const TargetProcess& each : in_standby) {
+  for (const TargetProcess& each : there) {
     if (choice.pid == each.pid) launch = each.launch.name;
   }
   if (choice.pid != 0 && launch.empty()) {
     return cannot(fmt::format("{} is no rank of a launch by torchrun, mpirun or srun: leave out --all-ranks",
                               process_text(choice.pid)));
   }
-  for (const TargetProcess& each : in_standby) {
+  for (const TargetProcess& each : there) {
     const bool named = choice.name.empty() || has_name(each, choice.name);
     const bool of_launch = choice.pid == 0 || each.launch.name == launch;
     const bool is_rank = !choice.all_ranks || !choice.name.empty() || each.launch.rank >= 0;
@@ -62,18 +63,20 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& in_s
   }
   if (found.empty()) {
     const std::string what = choice.name.empty() ? "that is a rank of a launch" : "called " + choice.name;
-    return cannot(
-        fmt::format("there is no process in standby {}; dc-memtrace status lists those that there are", what));
+    return cannot(fmt::format("there is no process {} {}; {}", kind, what,
+                              choice.only_standby
+                                  ? "dc-memtrace status lists those that there are"
+                                  : "one that has not imported torch yet is named by its pid, with --wait"));
   }
   if (!choice.all_ranks && found.size() > 1) {
-    return cannot(fmt::format("{} processes in standby are called {}: {}; give one by its pid, or --all-ranks",
-                              found.size(), choice.name, listed(found)));
+    return cannot(fmt::format("{} processes {} are called {}: {}; give one by its pid, or --all-ranks", found.size(),
+                              kind, choice.name, listed(found)));
   }
   std::set<std::string> launches;
   for (const TargetProcess* each : found) launches.insert(each->launch.name);
   if (launches.size() > 1) {
-    return cannot(fmt::format("ranks of {} launches are in standby: {}; give one of them by its pid, with --all-ranks",
-                              launches.size(), listed(found)));
+    return cannot(fmt::format("there are ranks of {} launches {}: {}; give one of them by its pid, with --all-ranks",
+                              launches.size(), kind, listed(found)));
   }
   std::ranges::stable_sort(found, {}, [](const TargetProcess* each) { return each->launch.rank; });
   std::vector<pid_t> pids;
@@ -84,7 +87,7 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& in_s
 Expected<std::vector<pid_t>> choose_targets(const TargetChoice& choice) {
   if (choice.pid != 0 && !choice.all_ranks) return std::vector<pid_t>{choice.pid};
   if (choice.pid != 0) DCMT_RETURN_IF_ERROR(look_at(choice.pid).status());
-  return choose_among(all_in_standby(), choice);
+  return choose_among(choice.only_standby ? all_in_standby() : all_with_torch(), choice);
 }
 
 }  // namespace dcmt::recorder

@@ -53,11 +53,15 @@ std::string refused(const TargetChoice& choice) {
 
 TEST(ChooseTargets, WhatIsNotClearIsSaid) {
   EXPECT_EQ(refused({0, "train.py", false}),
-            "2 processes in standby are called train.py: 9000001 (rank 1), 9000002 (rank 0); give one by its pid, or "
+            "2 processes with torch are called train.py: 9000001 (rank 1), 9000002 (rank 0); give one by its pid, or "
             "--all-ranks");
-  EXPECT_EQ(refused({0, "absent", false}),
+  EXPECT_EQ(
+      refused({0, "absent", false}),
+      "there is no process with torch called absent; one that has not imported torch yet is named by its pid, with "
+      "--wait");
+  EXPECT_EQ(refused({0, "absent", false, true}),
             "there is no process in standby called absent; dc-memtrace status lists those that there are");
-  EXPECT_NE(refused({0, "", true}).find("ranks of 2 launches are in standby"), std::string::npos);
+  EXPECT_NE(refused({0, "", true}).find("there are ranks of 2 launches with torch"), std::string::npos);
   EXPECT_NE(refused({9'000'003, "", true}).find("is no rank of a launch"), std::string::npos);
   EXPECT_FALSE(choose_among({}, {0, "", true}).ok());
 }

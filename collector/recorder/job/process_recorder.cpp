@@ -276,6 +276,7 @@ Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due =
+      (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
       schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0, of_peak());
   // One of everything would take the core that one of variables, which is short, needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
@@ -335,6 +336,7 @@ void ProcessRecorder::serve_end() {
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
   reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), assembler_->growing()};
   assembler_->reading_begins(scope);
+  if (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) extra_reading_ = ExtraReading::kUnderWay;
   const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
   const bool searches = scope == scan::Scope::kAll && (has_ended || schedule_.affords_search(since_first_record())) &&
                         assembler_->wants_cpp_holders(has_ended);
@@ -349,6 +351,7 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
   const std::optional<Expected<MemoryReading>> reading = reader.take(wait);
   if (!reading) return {};
   uncommitted_ = true;
+  if (&reader == memory_.get() && extra_reading_ == ExtraReading::kUnderWay) extra_reading_ = ExtraReading::kOver;
   if (!reading->ok()) {
     // Once for both: what one cannot read, the other cannot.
     if (std::exchange(reading_failed_, true)) return {};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,19 @@ class ProcessRecorder {
 
   /// No reading begins any more: the recorder is to end soon, and would wait for it.
   void begin_no_reading() { begins_readings_ = false; }
+
+  /// Everything is read as soon as possible, whatever the schedule says.
+  void read_once_more() { extra_reading_ = ExtraReading::kWanted; }
+  /// Whether that is over, or cannot be.
+  [[nodiscard]] bool has_read_once_more() const {
+    return extra_reading_ == ExtraReading::kOver || memory_ == nullptr || !memory_->fits();
+  }
+
+  /// A line in the trace.
+  Status note(const std::string& text) {
+    uncommitted_ = true;
+    return assembler_->note(text);
+  }
 
   /// Drains what has been published; commits at least every half second and when the spool fills up. Returns how many
   /// records there were.
@@ -133,6 +147,8 @@ class ProcessRecorder {
   int last_readings_ = 0;             ///< of everything, begun because the program had ended
   bool read_variables_last_ = false;  ///< one of variables was begun for this
   bool requested_ = false;            ///< the reading under way, by the program
+  enum class ExtraReading : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
+  ExtraReading extra_reading_ = ExtraReading::kNone;
   ScanSchedule schedule_;
   std::unique_ptr<Past> past_;  ///< none: it is known, or there is none
   std::optional<std::chrono::steady_clock::time_point> first_record_;

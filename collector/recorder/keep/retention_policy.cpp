@@ -6,7 +6,6 @@ namespace dcmt::recorder {
 namespace {
 
 /// Of the disk bound. The indexes of the finish and the last steps need the rest.
-constexpr double kEverythingUpTo = 0.1;
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
 /// From here on the size is read after fewer rows.
@@ -30,7 +29,7 @@ bool RetentionPolicy::asked_for(std::int64_t step) const {
 
 Kept RetentionPolicy::beforehand(std::int64_t step) const {
   if (everything_) return Kept::kAll;
-  if (options_.steps.empty() && used_less_than(kEverythingUpTo)) return Kept::kAll;
+  if (options_.steps.empty() && used_less_than(options_.everything_up_to)) return Kept::kAll;
   if (asked_for(step) && used_less_than(kWindowsUpTo)) return Kept::kSteps;
   if (options_.every > 0 && step % options_.every == 0 && used_less_than(kRegularUpTo)) return Kept::kEvery;
   return Kept::kNo;

@@ -28,6 +28,7 @@ struct RetentionOptions {
   std::int64_t every = 1000;     ///< 0: none for this reason
   std::int64_t last = 3;         ///< finished steps kept at the end
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
+  double everything_up_to = 0.1;  ///< of max_disk: until then everything is kept, unless steps are named
 };
 
 enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease, kOutOfMemory };

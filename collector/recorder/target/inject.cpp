@@ -127,9 +127,10 @@ Status inject(const TargetProcess& target, const std::string& library) {
   if (!code.ok()) return cannot(target, code.error().message);
   const int how = traced_in_a_child(target.pid, *code, library, memory.regions());
   if (how == kNoThread) {
-    return cannot(target,
-                  "has no thread that is asleep where it can be borrowed: attach again, or start the program by "
-                  "dc-memtrace run --standby");
+    return Error{ErrorCode::kStopped,
+                 fmt::format("{} has no thread that is asleep where it can be borrowed: attach again, or start the "
+                             "program by dc-memtrace run --standby",
+                             process_text(target.pid))};
   }
   if (how == kRefused) return cannot(target, "may not be traced: be root, or see whether somebody else traces it");
   if (how != kLoads) return cannot(target, "could not be entered: a thread of it did not stop. It goes on as it was");

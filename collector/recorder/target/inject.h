@@ -16,7 +16,7 @@ std::optional<Obstacle> injection_obstacle(const TargetProcess& target, const st
 
 /// Has a thread of the process load the library, and waits until it is in standby. The process is stopped for at most
 /// the moment that one of its threads needs to be given a call; it is as it was if this fails. kCannotRecord in one
-/// line.
+/// line, kStopped if no thread of it was asleep for a while.
 Status inject(const TargetProcess& target, const std::string& library);
 
 }  // namespace dcmt::recorder

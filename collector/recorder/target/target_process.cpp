@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <sstream>
 
 #include "collector/recorder/target/process_table.h"
@@ -23,13 +25,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kStandbyThread[] = "dcmt-standby\n";
+constexpr char kTorchLibrary[] = "/libtorch_cpu.so";
 constexpr char kSpoolVariable[] = "DC_MEMTRACE_SPOOL=";
 constexpr unsigned long kExits = 0x4;  // PF_EXITING of the kernel's flags
 constexpr std::size_t kBeginning = 4096;
 
 std::string proc(pid_t pid, const char* name) { return fmt::format("/proc/{}/{}", pid, name); }
 
-/// State and flags, the third and the ninth field.
+/// State, parent and flags, the third, fourth and ninth field.
 void read_stat(TargetProcess& target) {
   const std::string line = read_file(proc(target.pid, "stat")).value_or("");
   const std::size_t name_end = line.rfind(')');
@@ -38,6 +41,7 @@ void read_stat(TargetProcess& target) {
   std::string field;
   for (int index = 3; index <= 9 && fields >> field; ++index) {
     if (index == 3) target.state = field[0];
+    if (index == 4) target.parent = static_cast<pid_t>(std::strtol(field.c_str(), nullptr, 10));
     if (index == 9) target.exits = (std::strtoul(field.c_str(), nullptr, 10) & kExits) != 0;
   }
 }
@@ -64,6 +68,20 @@ bool has_standby_thread(pid_t pid) {
     if (read_file(at->path().string() + "/comm").value_or("") == kStandbyThread) return true;
   }
   return false;
+}
+
+/// Those of this user, or all for root, by pid.
+std::vector<TargetProcess> all_where(const std::function<bool(pid_t)>& wanted) {
+  std::vector<TargetProcess> found;
+  for (const ProcessEntry& entry : all_processes()) {
+    struct stat status {};
+    const bool may = stat(fmt::format("/proc/{}", entry.pid).c_str(), &status) == 0 &&
+                     (status.st_uid == geteuid() || geteuid() == 0);
+    if (!may || !wanted(entry.pid)) continue;
+    if (Expected<TargetProcess> target = look_at(entry.pid); target.ok()) found.push_back(std::move(*target));
+  }
+  std::ranges::sort(found, {}, &TargetProcess::pid);
+  return found;
 }
 
 bool has_variable(pid_t pid, const char* name) {
@@ -114,7 +132,7 @@ Expected<TargetProcess> look_at(pid_t pid) {
   target.tracer = tracer_of(pid);
   target.executable = executable_of(beginning_of(proc(pid, "exe")));
   const std::string maps = read_file(proc(pid, "maps")).value_or("");
-  target.has_torch = maps.find("/libtorch_cpu.so") != std::string::npos;
+  target.has_torch = maps.find(kTorchLibrary) != std::string::npos;
   target.in_standby = has_standby_thread(pid);
   target.has_agent = maps.find("/libdcmt_agent.so") != std::string::npos;
   target.recorded_run = !target.in_standby && target.has_torch && target.has_agent && has_variable(pid, kSpoolVariable);
@@ -123,15 +141,21 @@ Expected<TargetProcess> look_at(pid_t pid) {
 }
 
 std::vector<TargetProcess> all_in_standby() {
-  std::vector<TargetProcess> found;
-  for (const ProcessEntry& entry : all_processes()) {
-    struct stat status {};
-    const bool may = stat(fmt::format("/proc/{}", entry.pid).c_str(), &status) == 0 &&
-                     (status.st_uid == geteuid() || geteuid() == 0);
-    if (!may || !has_standby_thread(entry.pid)) continue;
-    if (Expected<TargetProcess> target = look_at(entry.pid); target.ok()) found.push_back(std::move(*target));
-  }
-  std::ranges::sort(found, {}, &TargetProcess::pid);
+  return all_where([](pid_t pid) { return has_standby_thread(pid); });
+}
+
+std::vector<TargetProcess> all_with_torch() {
+  std::vector<TargetProcess> found = all_where([](pid_t pid) {
+    return has_standby_thread(pid) ||
+           read_file(proc(pid, "maps")).value_or("").find(kTorchLibrary) != std::string::npos;
+  });
+  std::map<pid_t, std::vector<std::string>> commands;
+  for (const TargetProcess& each : found) commands[each.pid] = each.command;
+  std::erase_if(found, [&](const TargetProcess& each) {
+    const auto parent = commands.find(each.parent);
+    const bool is_forked = parent != commands.end() && parent->second == each.command;
+    return !each.in_standby && (each.has_agent || is_forked);
+  });
   return found;
 }
 

@@ -25,6 +25,7 @@ Executable executable_of(const std::string& beginning);
 
 struct TargetProcess {
   pid_t pid = 0;
+  pid_t parent = 0;
   uid_t user = 0;
   std::string name;                  ///< as the kernel has it, 15 characters
   std::vector<std::string> command;  ///< empty where it cannot be read
@@ -47,6 +48,9 @@ Expected<TargetProcess> look_at(pid_t pid);
 
 /// All that are in standby and may be attached to by this user, by pid.
 std::vector<TargetProcess> all_in_standby();
+/// The same with those that have torch and nothing of ours. Of a process and its forked children, which run the same
+/// command, it is the first one.
+std::vector<TargetProcess> all_with_torch();
 
 /// Something that stands in the way of an attach, and what to do about it.
 struct Obstacle {

@@ -1,0 +1,83 @@
+#include "collector/recorder/job/armed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "collector/recorder/console/human_text.h"
+#include "collector/recorder/target/kernel_memory.h"
+
+namespace dcmt::recorder {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPause = std::chrono::milliseconds(100);
+/// Looks at all mappings of a process are fewer.
+constexpr std::int64_t kLooksPerMappings = 10;
+/// That it was met is noticed up to so many steps later.
+constexpr std::int64_t kNoticedLate = 8;
+
+bool may_be_near(const Armed& armed, const KernelMemory& memory, bool has_gpu) {
+  const double near = armed.near * static_cast<double>(armed.condition.bytes);
+  switch (armed.condition.what) {
+    case Counted::kAllocated:
+      return has_gpu || static_cast<double>(memory.data) >= near;
+    case Counted::kResident:
+      return static_cast<double>(memory.resident) >= near;
+    case Counted::kReserved:
+      break;
+  }
+  return true;
+}
+
+}  // namespace
+
+Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& pids,
+                                  const std::function<bool(const Watched&)>& goes_on) {
+  const auto began = Clock::now();
+  Watched watched;
+  if (armed.near <= 0) return watched;
+  const bool asks_for_gpu = armed.condition.what == Counted::kAllocated;
+  bool has_gpu = false;
+  for (;; std::this_thread::sleep_for(kPause)) {
+    bool any_lives = false;
+    for (const pid_t pid : pids) {
+      const auto memory = kernel_memory(pid);
+      if (!memory) continue;
+      any_lives = true;
+      if (asks_for_gpu && watched.looks % kLooksPerMappings == 0) has_gpu = has_gpu || uses_gpu(pid);
+      watched.highest_resident = std::max(watched.highest_resident, memory->resident);
+      watched.time = Clock::now() - began;
+      if (may_be_near(armed, *memory, has_gpu)) return watched;
+    }
+    ++watched.looks;
+    if (!any_lives || !goes_on(watched)) {
+      return Error{ErrorCode::kCannotRecord,
+                   fmt::format("nothing was recorded: {} before {}; its highest rss was {}",
+                               any_lives ? "the wait was ended" : "the process ended", text_of(armed.condition),
+                               human_bytes(watched.highest_resident))};
+    }
+  }
+}
+
+RetentionOptions retention_of(const Armed& armed, RetentionOptions retention) {
+  retention.everything_up_to = 0;
+  retention.every = 0;
+  retention.last = armed.before + 1 + armed.after + kNoticedLate;
+  return retention;
+}
+
+std::string note_of(const Armed& armed, const Watched& watched, std::int64_t steps) {
+  const double seconds = std::chrono::duration<double>(watched.time).count();
+  std::string text = fmt::format("{} was met in step {}", text_of(armed.condition), steps);
+  if (watched.looks > 0) {
+    text += fmt::format("; for {:.1f} s before the recording the process was only watched, its rss was {} at most",
+                        seconds, human_bytes(watched.highest_resident));
+  }
+  if (steps == 0) text += "; it came too fast for a step before it to be recorded";
+  return text;
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,73 @@
+#include "collector/recorder/job/enter.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "collector/recorder/target/inject.h"
+#include "collector/recorder/target/target_process.h"
+
+namespace dcmt::recorder {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPause = std::chrono::milliseconds(50);
+/// From the first library of torch on: until a program in standby has its socket, or another one a thread that sleeps.
+constexpr auto kMostUntilReady = std::chrono::seconds(30);
+
+bool may_enter(const TargetProcess& target, const std::string& entry) {
+  return !entry.empty() && target.has_torch && !target.has_agent;
+}
+
+/// A program that may come to have torch, and somebody who can be asked.
+bool may_come_to_it(const TargetProcess& target) {
+  return !target.has_torch && !target.recorded_run && target.executable != Executable::kStatic &&
+         target.executable != Executable::kOtherArchitecture;
+}
+
+}  // namespace
+
+Status wait_for_torch(pid_t pid, const Entering& entering) {
+  for (;; std::this_thread::sleep_for(kPause)) {
+    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+    if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
+    if (target.has_torch) return {};
+    if (!may_come_to_it(target)) return refusal(why_not_in_standby(target));
+    if (!entering.goes_on()) {
+      return Error{ErrorCode::kCannotRecord,
+                   fmt::format("{} has not imported torch so far: attach when it has", process_text(pid))};
+    }
+  }
+}
+
+Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
+  const auto until = Clock::now() + kMostUntilReady;
+  for (;; std::this_thread::sleep_for(kPause)) {
+    const bool again = entering.waits && Clock::now() < until && entering.goes_on();
+    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+    Expected<StandbyConnection> connection = StandbyConnection::open(pid);
+    if (connection.ok() || obstacle_of(target)) return connection;
+    if (may_enter(target, entering.entry)) {
+      const Status entered = inject(target, entering.entry);
+      if (entered.ok()) return StandbyConnection::open(pid);
+      // While it imports, it may have no thread that is asleep.
+      if (!again || entered.error().code != ErrorCode::kStopped) {
+        return Error{ErrorCode::kCannotRecord, entered.error().message};
+      }
+    } else if (!again || target.in_standby) {
+      return connection;
+    }
+  }
+}
+
+Status check_can_attach(pid_t pid, const std::string& entry) {
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  const Expected<StandbyConnection> connection = StandbyConnection::open(pid);
+  if (connection.ok() || obstacle_of(target) || !may_enter(target, entry)) return connection.status();
+  const auto obstacle = injection_obstacle(target, entry);
+  return obstacle ? Status(refusal(*obstacle)) : Status{};
+}
+
+}  // namespace dcmt::recorder
