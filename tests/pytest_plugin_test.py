@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -127,3 +128,32 @@ def test_without_dc_memtrace(tmp_path):
     result = recorded.python(*command, env=recorded.environment(PATH="/usr/bin"))
     assert "neither installed with this Python nor on PATH" in result.stdout
     assert "1 failed, 1 passed" in result.stdout
+
+
+BASELINE = """
+import os, pytest, torch
+
+@pytest.mark.peak_memory
+def test_peak():
+    torch.ones(1 << 18)
+
+@pytest.mark.peak_memory(tolerance="1 KiB")
+def test_grown():
+    torch.ones((1 << 18) + int(os.environ.get("MORE", "0")))
+"""
+
+
+def test_peaks_in_a_file(tmp_path):
+    (tmp_path / "test_peaks.py").write_text(BASELINE)
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "dc_memtrace.pytest_plugin", f"--rootdir={tmp_path}")
+    environment = recorded.environment(PATH=by_import()["PATH"])
+    result = recorded.python(*command, tmp_path, env=environment)
+    assert "memory_baseline.json has no peak of this test: run pytest --update-memory-baseline" in result.stdout
+    assert "2 failed" in result.stdout
+    result = recorded.python(*command, "--update-memory-baseline", tmp_path, env=environment)
+    assert result.returncode == 0 and f"2 peaks written to {tmp_path}/memory_baseline.json" in result.stdout, result.stdout
+    peaks = json.loads((tmp_path / "memory_baseline.json").read_text())
+    assert peaks == {f"test_peaks.py::{name}": {"cpu": 1 << 20} for name in ("test_peak", "test_grown")}
+    result = recorded.python(*command, tmp_path, env={**environment, "MORE": "1024"})
+    assert "1 failed, 1 passed" in result.stdout
+    assert "3.00 KiB more than memory_baseline.json has for it" in result.stdout, result.stdout

@@ -1,6 +1,7 @@
 """The pytest plugin: memory of torch as something that a test can check.
 
     @pytest.mark.peak_memory("24 MiB")          the test makes at most so many bytes that are alive at once
+    @pytest.mark.peak_memory                     the same, by a file that --update-memory-baseline writes
     @pytest.mark.no_growth                       called again and again, it does not leave more each time
     @pytest.mark.no_residual_references          what it made and that is still alive is held by nothing but fixtures
     memory_ledger                                a fixture: allocated, freed, net, peak and survivors of phases
@@ -23,13 +24,14 @@ from typing import Any
 import pytest
 
 import dc_memtrace
-from dc_memtrace import _installation
+from dc_memtrace import _baseline, _installation
 from dc_memtrace._errors import line_of
 from dc_memtrace._ledger import MemoryLedger
 from dc_memtrace._released import is_pytests, storages_of
 
 _MARKERS = {
-    "peak_memory": "peak_memory(limit, device=None): the test makes at most so many bytes (\"24 MiB\") that are alive at once",
+    "peak_memory": "peak_memory(limit=None, device=None, tolerance=0): the test makes at most so many bytes (\"24 MiB\") that are alive at once;"
+    " without a limit, as many as memory_baseline.json says, and `tolerance` more",
     "no_growth": "no_growth(rounds=8): called so often, the test does not leave more bytes each time",
     "no_residual_references": "no_residual_references(smallest=1024, allow=()): storages that the test made, of so many bytes or"
     " more, are held by fixtures alone when it has ended, or by paths that match one of `allow`",
@@ -39,7 +41,12 @@ _MOST_LINES = 10
 _UNITS = {"": 1, "B": 1, **{unit + suffix: base**power for power, unit in enumerate("KMGT", 1) for suffix, base in (("iB", 1024), ("B", 1000))}}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    _baseline.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _baseline.registered(config)
     for text in _MARKERS.values():
         config.addinivalue_line("markers", text)
 
@@ -83,7 +90,7 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
         return (yield)
     if "memory_ledger" in item.fixturenames:
         raise pytest.UsageError(f"{item.name}: memory_ledger records the test, and so do its marks; use one of them")
-    limit, device = _limit_of(item, peak) if peak is not None else (0, None)
+    limits = _Limits(item, peak) if peak is not None else None
     rounds = _rounds_of(item, growth) if growth is not None else 1
     folder = item.session.config._tmp_path_factory.mktemp("memory") / "trace"  # type: ignore[attr-defined]
     gc.collect()
@@ -100,21 +107,22 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
                 dc_memtrace.step()
         if growth is not None:
             dc_memtrace.find_holders()
-    if peak is not None:
-        _check_peak(recording, limit, device)
+    if limits is not None:
+        _check_peak(recording, limits)
     if growth is not None:
         _check_growth(recording)
     return result
 
 
-def _check_peak(recording: dc_memtrace.record, limit: int, device: str | None) -> None:
+def _check_peak(recording: dc_memtrace.record, limits: _Limits) -> None:
     for name, reached in sorted(recording.peak_bytes.items()):
-        if reached <= limit or (device is not None and name != device):
+        limit = limits.on(name, reached)
+        if limit is None or reached <= limit:
             continue
         (shown,) = _json("show", "peak", "--device", name, recording.folder)
         lines = [f"  {_bytes(each['bytes']):>12}  {each['name']}" for each in shown["peak"]["by_site"]]
         pytest.fail(
-            f"the test has {_bytes(reached)} alive at once on {name}, {_bytes(reached - limit)} more than peak_memory allows"
+            f"the test has {_bytes(reached)} alive at once on {name}, {_bytes(reached - limit)} more than {limits.source}"
             f" ({_bytes(limit)}). Made by:\n" + _first(lines) + f"\nThe trace: {recording.trace}",
             pytrace=False,
         )
@@ -153,12 +161,31 @@ def _without_residuals(item: pytest.Function, marks: dict[str, pytest.Mark | Non
     return result
 
 
-def _limit_of(item: pytest.Function, mark: pytest.Mark) -> tuple[int, str | None]:
-    try:
-        limit, device = (lambda limit, device=None: (limit, device))(*mark.args, **mark.kwargs)
-        return _parsed(limit), device
-    except (TypeError, ValueError) as error:
-        raise pytest.UsageError(f"{item.name}: peak_memory wants a size like \"24 MiB\", and a device if it likes: {error}") from None
+class _Limits:
+    """What a test's peak_memory allows on each device."""
+
+    def __init__(self, item: pytest.Function, mark: pytest.Mark) -> None:
+        try:
+            limit, self._device, tolerance = (lambda limit=None, device=None, tolerance=0: (limit, device, tolerance))(
+                *mark.args, **mark.kwargs
+            )
+            self._limit, self._tolerance = None if limit is None else _parsed(limit), _parsed(tolerance)
+        except (TypeError, ValueError) as error:
+            raise pytest.UsageError(f"{item.name}: peak_memory wants a size like \"24 MiB\", and a device if it likes: {error}") from None
+        self._item = item
+        self._baseline = _baseline.of(item.config)
+        self.source = "peak_memory allows" if limit is not None else f"{self._baseline.path.name} has for it"
+        if self._limit is None and not self._baseline.updates:
+            self._limits = self._baseline.limits(item.nodeid)
+
+    def on(self, device: str, reached: int) -> int | None:
+        """Bytes; None: any number."""
+        if self._device is not None and device != self._device:
+            return None
+        if self._limit is not None:
+            return self._limit
+        self._baseline.note(self._item, device, reached)
+        return None if self._baseline.updates else self._limits.get(device, 0) + self._tolerance
 
 
 def _rounds_of(item: pytest.Function, mark: pytest.Mark) -> int:
