@@ -30,7 +30,7 @@ constexpr char kAttachFooter[] =
     "  dc-memtrace attach 4711 --steps 3\n"
     "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
     "  dc-memtrace attach --name train.py --all-ranks --steps 3\n"
-    "  dc-memtrace attach 4711 --when 'allocated > 70GiB'";
+    "  dc-memtrace attach 4711 --when 'reserved > 70GiB'";
 
 constexpr char kDetachFooter[] =
     "Returns when the process has put back what was hooked. Its recorder then finishes the trace.\n\n"
@@ -46,6 +46,7 @@ int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& c
     options.retention = recorder::retention_of(*options.when, options.retention);
   }
   if (!choice.only_standby) options.entry = entry_library().string();
+  options.providers = entry_library().parent_path().string();
   set_installed_paths(options);
   const Expected<recorder::AttachResult> result = recorder::attach(options);
   if (!result.ok()) return print_error(result.error());
@@ -71,7 +72,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
                 if (!options->when) options->when.emplace();
                 options->when->condition = *condition;
               },
-              "Wait until memory passes a size, such as 'allocated > 70GiB'; keep the steps before and after that, and "
+              "Wait until memory passes a size, such as 'reserved > 70GiB'; keep the steps before and after that, and "
               "end. allocated: torch's blocks, of the device that has most. reserved: by torch's CUDA allocator. rss: "
               "of "
               "the process")
@@ -105,7 +106,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
 }  // namespace
 
 void add_attach_command(CLI::App& app, int& exit_code) {
-  CLI::App* attach = app.add_subcommand("attach", "Record a process that runs for a while, without restarting it");
+  CLI::App* attach = app.add_subcommand("attach", "Record, for a while, a process that runs");
   auto options = std::make_shared<recorder::AttachOptions>();
   auto choice = std::make_shared<recorder::TargetChoice>();
   CLI::Option* pid =

@@ -53,7 +53,7 @@ int diagnosed(const Options& options) {
 
 #ifdef DCMT_HAVE_RUN
 int diagnosed_process(const Options& options) {
-  const ProcessDiagnosis diagnosis = diagnose_process(options.pid, entry_library().string());
+  const ProcessDiagnosis diagnosis = diagnose_process(options.pid);
   if (options.json) {
     std::cout << JsonDocument("doctor process").with(diagnosis);
   } else {

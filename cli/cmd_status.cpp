@@ -34,7 +34,9 @@ StandbyProcess described(const recorder::TargetProcess& target) {
 
 std::string list_text(const StandbyList& list, const Style& style) {
   if (list.processes.empty()) {
-    return "No process is in standby. dc-memtrace run --standby -- COMMAND starts one that is.\n";
+    return "No process is in standby. dc-memtrace run --standby -- COMMAND starts one that is; dc-memtrace attach "
+           "finds "
+           "others, too.\n";
   }
   Table table({"pid", "rank", "state", "recordings", "command"}, {true, true, false, true, false});
   for (const StandbyProcess& each : list.processes) {

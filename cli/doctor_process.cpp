@@ -67,9 +67,13 @@ Check check_standby(const recorder::TargetProcess& target) {
 }
 
 /// Of a process that is not in standby: whether it can be put there.
-Check check_entry(const recorder::TargetProcess& target, const std::string& entry) {
-  if (!target.has_torch || target.has_agent) return failed("entry", recorder::why_not_in_standby(target));
-  if (const auto obstacle = recorder::injection_obstacle(target, entry)) return failed("entry", *obstacle);
+Check check_entry(const recorder::TargetProcess& target) {
+  if (!target.has_torch) {
+    return failed("entry", {"attach puts the agent only into a process that has imported torch",
+                            fmt::format("dc-memtrace attach {} --wait", target.pid)});
+  }
+  if (target.has_agent) return failed("entry", recorder::why_not_in_standby(target));
+  if (const auto obstacle = recorder::injection_obstacle(target)) return failed("entry", *obstacle);
   const std::size_t threads = recorder::threads_to_borrow(target.pid).size();
   if (threads == 0) {
     return failed("entry", {"no thread of it is asleep where it can be borrowed, at the moment",
@@ -85,7 +89,7 @@ bool ProcessDiagnosis::can_attach() const {
   return std::ranges::all_of(checks, [](const Check& check) { return check.ok || !check.needed; });
 }
 
-ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry) {
+ProcessDiagnosis diagnose_process(pid_t pid) {
   ProcessDiagnosis diagnosis;
   diagnosis.pid = pid;
   const Expected<recorder::TargetProcess> target = recorder::look_at(pid);
@@ -106,11 +110,12 @@ ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry) {
   if (!target->in_standby && !target->recorded_run) {
     // One of the two ways is enough.
     diagnosis.checks.back().needed = false;
-    diagnosis.checks.push_back(check_entry(*target, entry));
+    diagnosis.checks.push_back(check_entry(*target));
   }
   diagnosis.checks.push_back(
-      target->has_torch ? passed("torch", "its libraries are loaded")
-                        : failed("torch", {"its libraries are not loaded", "attach when it has imported torch"}));
+      target->has_torch
+          ? passed("torch", "its libraries are loaded")
+          : failed("torch", {"its libraries are not loaded", "attach when it has imported torch, or with --wait"}));
   diagnosis.checks.push_back(check_reading(pid));
   return diagnosis;
 }

@@ -28,8 +28,7 @@ struct ProcessDiagnosis {
 
 #ifdef DCMT_HAVE_RUN
 /// Inspects the process from outside; asks it whether it is recorded, and nothing else.
-/// @param entry  path of the library that puts a process in standby
-[[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid, const std::string& entry);
+[[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid);
 #endif
 
 }  // namespace dcmt::cli

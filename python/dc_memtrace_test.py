@@ -41,6 +41,11 @@ static void release_begin(int64_t graph, int64_t key, int32_t users) {
 }
 static void release_end(int64_t graph, int64_t key) { LOG("release_end %" PRId64 " %" PRId64 "\n", graph, key); }
 static void census(void* tensor, void* object) { LOG("census %d %" PRIuPTR "\n", tensor != NULL, (uintptr_t)object); }
+static int cpu_memory(dcmt_cpu_memory* memory, uint64_t timeout_ns, int begins_anew) {
+  LOG("cpu_memory %" PRIu64 " %d\n", timeout_ns, begins_anew);
+  *memory = (dcmt_cpu_memory){300, 500, 400, 1};
+  return 1;
+}
 static int find_holders(uint64_t timeout_ns) { LOG("find_holders %" PRIu64 "\n", timeout_ns); return 1; }
 
 #ifndef TABLE_BYTES
@@ -48,7 +53,7 @@ static int find_holders(uint64_t timeout_ns) { LOG("find_holders %" PRIu64 "\n",
 #endif
 static const dcmt_marks table = {TABLE_BYTES, DCMT_MARKS_VERSION, recording, mark, phase_begin, phase_end, step,
                                  gather, wait_, persist, release_begin, release_end, census,
-                                 find_holders};
+                                 find_holders, cpu_memory};
 __attribute__((visibility("default"))) const dcmt_marks* dcmt_get_marks(uint32_t version);
 const dcmt_marks* dcmt_get_marks(uint32_t version) { return version == 1 ? &table : NULL; }
 """
@@ -148,6 +153,15 @@ def test_the_wait_for_holders_has_its_time_in_nanoseconds(recorded):
     """)
     assert calls == ["find_holders 10000000000", "find_holders 500000000", "find_holders 0"]
     assert printed == ["True True True"]
+
+
+def test_what_the_recorder_counts_of_the_cpu(recorded):
+    calls, printed = recorded("""
+        counted = dc_memtrace.peak()
+        print(counted["cpu/allocated_bytes"], counted["cpu/peak_allocated_bytes"])
+    """)
+    assert calls == ["cpu_memory 0 0"]
+    assert printed == ["300 500"]
 
 
 def test_release_around_and_plain(recorded):

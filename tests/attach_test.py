@@ -104,9 +104,10 @@ def test_refusals(tmp_path, lasting):
     assert f"process {gone.pid} does not exist" in recorded.one_line(recorded.tool("attach", gone.pid), 4)
     plain = subprocess.Popen(["sleep", "60"])
     try:
-        for verb in ("attach", "detach"):
-            line = recorded.one_line(recorded.tool(verb, plain.pid), 4)
-            assert f"process {plain.pid} (sleep) is not in standby" in line
+        line = recorded.one_line(recorded.tool("attach", plain.pid), 4)
+        assert f"process {plain.pid} (sleep) is not in standby, and has not imported torch: attach with --wait" in line
+        line = recorded.one_line(recorded.tool("detach", plain.pid), 4)
+        assert f"process {plain.pid} (sleep) is not recorded by attach: there is nothing to end" in line
     finally:
         plain.kill()
         plain.wait()
@@ -190,3 +191,46 @@ def test_while_torch_is_imported(tmp_path):
         assert recorded.tool("detach", program.pid).returncode == 0
         done(attached)
         program.end()
+
+
+WAITING = """
+import pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+print("begins", flush=True)
+while not (folder / "import").exists():
+    time.sleep(0.01)
+import torch
+while not (folder / "end").exists():
+    torch.zeros(100_000)
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("start", [("run", "--standby", "--"), ()])
+def test_that_waits_for_the_import(tmp_path, start):
+    """Of a program in standby, and of one that has nothing of ours."""
+    command = [*([recorded.TOOL, *start] if start else []), sys.executable, "-c", WAITING, tmp_path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=recorded.environment())
+    try:
+        assert process.stdout.readline() == "begins\n"
+        line = recorded.one_line(recorded.tool("attach", process.pid, "--wait", "--duration", "200ms", "-o", tmp_path / "none"), 4)
+        assert "has not imported torch so far: attach when it has" in line
+        attached = subprocess.Popen(
+            [recorded.TOOL, "attach", str(process.pid), "--wait", "-o", tmp_path / "trace"], stderr=subprocess.PIPE, text=True,
+            env=recorded.environment(),
+        )  # fmt: skip
+        with pytest.raises(subprocess.TimeoutExpired):
+            attached.wait(timeout=0.3)
+        (tmp_path / "import").touch()
+        until(lambda: recorded.traces(tmp_path / "trace") or attached.poll() is not None)
+        until(lambda: attached.poll() is not None or recorded.tool("detach", process.pid).returncode == 0)
+        done(attached)
+        (trace,) = recorded.traces(tmp_path / "trace")
+        assert recorded.meta(trace)["lost_deaths"] == 0
+        (tmp_path / "end").touch()
+        assert process.wait(timeout=60) == 0
+        line = recorded.one_line(recorded.tool("attach", process.pid, "--wait"), 4)
+        assert "does not exist" in line or "has ended" in line
+    finally:
+        process.kill()
+        process.wait()

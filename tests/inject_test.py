@@ -6,9 +6,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
+
+import pytest
 
 import recorded
 from attached import done, hooks_in, training, until, untouched
@@ -82,8 +85,11 @@ def test_a_program_that_never_waits(tmp_path):
 
 
 def test_who_is_refused(tmp_path):
-    """Another user's process, and one that somebody traces."""
-    plain = subprocess.Popen([sys.executable, "-c", "import torch, sys; print('runs', flush=True); sys.stdin.read()"],
+    """Another user's process, one under a sanitizer (by the name of its library), and one that somebody traces."""
+    sanitizer = tmp_path / "libasan.so.8"
+    shutil.copy("/lib/x86_64-linux-gnu/libBrokenLocale.so.1", sanitizer)
+    script = "import ctypes, torch, sys; print('runs', flush=True); sys.stdin.readline(); ctypes.CDLL(sys.argv[1]); print('watched', flush=True); sys.stdin.read()"
+    plain = subprocess.Popen([sys.executable, "-c", script, sanitizer],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
     try:
         assert plain.stdout.readline() == "runs\n"
@@ -105,6 +111,11 @@ def test_who_is_refused(tmp_path):
             assert re.search(rf"is traced by process {tracer.pid} \(python.*\): end that first", line)
         finally:
             tracer.communicate("")
+        plain.stdin.write("\n")
+        plain.stdin.flush()
+        assert plain.stdout.readline() == "watched\n"
+        line = recorded.one_line(recorded.tool("attach", plain.pid, "-o", tmp_path / "out"), 4)
+        assert "runs under a sanitizer" in line
         assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
         assert "libdcmt" not in pathlib.Path(f"/proc/{plain.pid}/maps").read_text()
         plain.communicate("", timeout=30)
@@ -112,3 +123,24 @@ def test_who_is_refused(tmp_path):
     finally:
         plain.kill()
         plain.wait()
+
+
+ONE_LONG_CALL = """
+import re, torch
+print("runs", flush=True)
+re.match(r"(a+)+$", "a" * 64 + "b")
+"""
+
+
+@pytest.mark.skipif(not recorded.ALL, reason="it waits for a minute: for scripts/soak")
+def test_a_long_call_with_the_lock_of_python(tmp_path):
+    """It is waited for, and then said."""
+    process = subprocess.Popen([sys.executable, "-c", ONE_LONG_CALL], stdout=subprocess.PIPE, text=True, env=recorded.environment())
+    try:
+        assert process.stdout.readline() == "runs\n"
+        line = recorded.one_line(recorded.tool("attach", process.pid, "-o", tmp_path / "out"), 4)
+        assert "has not answered yet: it is stopped, or busy in one long call" in line
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()

@@ -46,6 +46,7 @@ def test_a_block(program):
     assert (meta["state"], meta["exit"], meta["lost_deaths"]) == ("finished", "still running", 0)
     # 1,200,000 B were there; 800,000 B came, they went, and 400,000 B came and went.
     assert said["whole"]["peak"] == {"cpu": 2_000_000} == {"cpu": recorded.peak_of(trace)}
+    assert said["counted inside"] == {"cpu/allocated_bytes": 800_000, "cpu/peak_allocated_bytes": 2_000_000}
     rows = "SELECT bytes, id < (SELECT value FROM meta WHERE key = 'first_seq'), to_seq IS NOT NULL FROM block ORDER BY id"
     assert recorded.query(trace, rows) == [(1_200_000, 1, 1), (800_000, 0, 0), (400_000, 0, 1)]
     assert recorded.query(trace, "SELECT s.text FROM mark m JOIN string s ON s.id = m.name WHERE m.name IS NOT NULL")[0] == ("work",)

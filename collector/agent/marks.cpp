@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "collector/agent/asked_readings.h"
+#include "collector/agent/cpu_memory.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/spool_writer.h"
 #include "dcmt/marks.h"
@@ -64,6 +65,13 @@ void census(void* tensor, void* object) {
 
 int find_holders(std::uint64_t timeout_ns) { return await_reading(timeout_ns) ? 1 : 0; }
 
+int cpu_memory(dcmt_cpu_memory* memory, std::uint64_t timeout_ns, int begins_anew) {
+  CpuMemoryNow now;
+  if (!ask_cpu_memory(now, timeout_ns, begins_anew != 0)) return 0;
+  *memory = {now.allocated, now.peak, now.highest, now.complete ? std::uint64_t{1} : 0};
+  return 1;
+}
+
 constinit const dcmt_marks g_marks = {sizeof(dcmt_marks),
                                       DCMT_MARKS_VERSION,
                                       is_recording,
@@ -77,7 +85,8 @@ constinit const dcmt_marks g_marks = {sizeof(dcmt_marks),
                                       release_begin,
                                       release_end,
                                       census,
-                                      find_holders};
+                                      find_holders,
+                                      cpu_memory};
 
 }  // namespace
 

@@ -12,16 +12,18 @@ namespace dcmt::agent {
 inline constexpr char kStandby[] = "standby";
 
 /// Changes with any change of this file.
-inline constexpr uint32_t kStandbyProtocol = 2;
+inline constexpr uint32_t kStandbyProtocol = 3;
 inline constexpr char kStandbyMagic[8] = {'D', 'C', 'M', 'T', 'S', 'B', 'Y', '1'};
 
 enum class Ask : uint32_t {
   kStatus = 0,
-  kAttach = 1,     ///< with two descriptors: the spool's memory, and the table of operators. The connection is the
-                   ///< session: whoever closes it ends that
+  kAttach = 1,     ///< with descriptors (AttachDescriptor). The connection is the session: whoever closes it ends that
   kPastKnown = 3,  ///< on the session's connection: the recorder has read what was there before. Not answered
   kDetach = 2,     ///< ends the session, whoever began it; answered when that is done
 };
+
+/// What is passed with kAttach, in this order; the last two only to a process that does not see these folders.
+enum AttachDescriptor : size_t { kSpool, kOperators, kProviders, kPrepared, kAttachDescriptors };
 
 struct StandbyRequest {
   char magic[8];

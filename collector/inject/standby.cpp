@@ -26,11 +26,6 @@
 namespace dcmt::agent {
 namespace {
 
-// What is passed with a request for a recording.
-constexpr std::size_t kSpool = 0;
-constexpr std::size_t kOperators = 1;
-constexpr std::size_t kDescriptors = 2;
-
 // Torch's operators run on this thread while a session starts; of the stack, what is never touched costs nothing.
 constexpr std::size_t kStack = std::size_t{1} << 20;
 constexpr int kBacklog = 4;
@@ -99,6 +94,13 @@ bool own_folder(char (&out)[4096]) noexcept {
   return true;
 }
 
+/// Of a file or folder that was handed over, wherever it lies. False: it was not.
+template <std::size_t kSize>
+bool path_of(int descriptor, char (&out)[kSize]) noexcept {
+  if (descriptor >= 0) snprintf(out, kSize, "/proc/self/fd/%d", descriptor);
+  return descriptor >= 0;
+}
+
 void send_reply(int to, Answer answer, const char* message) noexcept {
   StandbyReply reply{};
   memcpy(reply.magic, kStandbyMagic, sizeof reply.magic);
@@ -116,7 +118,7 @@ void refuse_request(int to, const char* why) noexcept { send_reply(to, Answer::k
 /// What came with the request; -1 where nothing did.
 struct Received {
   StandbyRequest request;
-  int descriptors[kDescriptors] = {-1, -1};
+  int descriptors[kAttachDescriptors] = {-1, -1, -1, -1};
   bool whole = false;
 
   ~Received() {
@@ -138,7 +140,8 @@ void receive(int from, Received& received) noexcept {
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (each->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    memcpy(received.descriptors, CMSG_DATA(each), (count < kDescriptors ? count : kDescriptors) * sizeof(int));
+    memcpy(received.descriptors, CMSG_DATA(each),
+           (count < kAttachDescriptors ? count : kAttachDescriptors) * sizeof(int));
   }
   received.whole = bytes == static_cast<ssize_t>(sizeof received.request) &&
                    memcmp(received.request.magic, kStandbyMagic, sizeof kStandbyMagic) == 0;
@@ -170,9 +173,13 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
   static char libraries[4096];
   static char operators[64];
   static char prepared[sizeof request.prepared];
-  if (!own_folder(libraries)) return "the agent does not find the folder of its providers";
-  snprintf(operators, sizeof operators, "/proc/self/fd/%d", received.descriptors[kOperators]);
-  snprintf(prepared, sizeof prepared, "%.*s", static_cast<int>(sizeof prepared - 1), request.prepared);
+  if (!path_of(received.descriptors[kProviders], libraries) && !own_folder(libraries)) {
+    return "the agent does not find the folder of its providers";
+  }
+  path_of(received.descriptors[kOperators], operators);
+  if (!path_of(received.descriptors[kPrepared], prepared)) {
+    snprintf(prepared, sizeof prepared, "%.*s", static_cast<int>(sizeof prepared - 1), request.prepared);
+  }
   if (request.may_trace != 0) prctl(PR_SET_PTRACER, static_cast<unsigned long>(recorder), 0, 0, 0);
   return begin_session({received.descriptors[kSpool], chunks, static_cast<Detail>(request.detail), request.exit_wait,
                         operators, libraries, prepared});

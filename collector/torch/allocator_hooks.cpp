@@ -261,14 +261,19 @@ void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcep
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 
+/// This recording began in a program that ran: its devices can have blocks from before.
+constinit bool g_began_late = false;
+
 /// Whether what is reported of a device's blocks is what this provider takes it for: torch's own counter is one of the
-/// arguments, and after the first block it is that block's bytes. Asked at the first report, and at each one after a
-/// "no".
-bool counts_as_torch(std::size_t device, std::int64_t bytes, std::uint64_t allocated) noexcept {
+/// arguments, and after the first block it is that block's bytes; with others before it, it has them, too, and all lie
+/// in what is reserved. Asked at the first report, and at each one after a "no".
+bool counts_as_torch(std::size_t device, std::int64_t bytes, std::uint64_t allocated, std::uint64_t reserved) noexcept {
   Reserved& of_device = g_reserved[device];
   const Counting counting = of_device.counting.load(std::memory_order_relaxed);
   if (counting != Counting::kUnknown) return counting == Counting::kAsTorch;
-  const bool same = bytes > 0 && static_cast<std::uint64_t>(bytes) == allocated;
+  const bool has_it = bytes < 0 || static_cast<std::uint64_t>(bytes) <= allocated;
+  const bool same =
+      g_began_late ? has_it && allocated <= reserved : bytes > 0 && static_cast<std::uint64_t>(bytes) == allocated;
   of_device.counting.store(same ? Counting::kAsTorch : Counting::kOtherwise, std::memory_order_relaxed);
   if (same) return true;
   agent::diagnose(wire::DiagnosticCode::kProviderOff,
@@ -286,7 +291,7 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
     const Reserved& told = g_reserved[index];
     if (told.bytes.load(std::memory_order_relaxed) != reserved ||
         told.traced.load(std::memory_order_relaxed) != is_traced()) {
-      if (!counts_as_torch(index, bytes, allocated))
+      if (!counts_as_torch(index, bytes, allocated, reserved))
         return g_report_memory(address, bytes, allocated, reserved, device);
       write_reserved(index, reserved);
     }
@@ -366,6 +371,11 @@ const ImportPatch kImports[] = {
 }  // namespace
 
 bool find_allocators(void* c10) noexcept {
+  g_began_late = agent::g_hot.every_block.load(std::memory_order_relaxed);
+  for (Reserved& each : g_reserved) {
+    each.bytes.store(0, std::memory_order_relaxed);
+    each.counting.store(Counting::kUnknown, std::memory_order_relaxed);
+  }
   return find(c10, kAllocCpu, g_alloc_cpu) && find(c10, kFreeCpu, g_free_cpu) &&
          find(c10, kReportMemory, g_report_memory) && find(c10, kReportOutOfMemory, g_report_out_of_memory) &&
          find(c10, kCpuOutOfMemory, g_cpu_out_of_memory);

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
+
+from dc_memtrace import _table
 
 _STATISTICS = {
     "allocated_bytes": "allocated_bytes.all.current",
@@ -23,7 +26,9 @@ def peak() -> dict[str, int]:
         GPU that the process has used, by torch's allocator, peaks since the process began or since
         torch.cuda.reset_peak_memory_stats().
 
-    Torch has no counter for the CPU: `record` gives the peak of a block there (`record.peak_bytes`).
+    "cpu/allocated_bytes", "cpu/peak_allocated_bytes": while this process is recorded, by the recorder's latest look, a hundredth of a
+        second ago as a rule; the peak since the recording began. Torch has no counter for the CPU, so they are missing
+        otherwise, and where it is not known what there was before the recording.
     """
     found = {}
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
@@ -31,6 +36,9 @@ def peak() -> dict[str, int]:
             name, _, value = line.partition(":")
             if name in ("VmRSS", "VmHWM"):
                 found["process/resident_bytes" if name == "VmRSS" else "process/peak_resident_bytes"] = int(value.split()[0]) * 1024
+    table, memory = _table.table(), _table.CpuMemory()
+    if table is not None and table.cpu_memory(ctypes.byref(memory), 0, 0) and memory.complete:
+        found.update({"cpu/allocated_bytes": memory.allocated, "cpu/peak_allocated_bytes": memory.peak})
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and cuda.is_initialized():

@@ -17,6 +17,12 @@ _PTR = ctypes.c_void_p
 _STR = ctypes.c_char_p
 
 
+class CpuMemory(ctypes.Structure):
+    """`dcmt_cpu_memory`."""
+
+    _fields_ = [("allocated", _U64), ("peak", _U64), ("highest", _U64), ("complete", _U64)]
+
+
 class Table(ctypes.Structure):
     """`dcmt_marks`, version 1."""
 
@@ -35,6 +41,7 @@ class Table(ctypes.Structure):
         ("release_end", ctypes.PYFUNCTYPE(None, _I64, _I64)),
         ("census", ctypes.PYFUNCTYPE(None, _PTR, _PTR)),
         ("find_holders", ctypes.PYFUNCTYPE(_INT, _U64)),
+        ("cpu_memory", ctypes.PYFUNCTYPE(_INT, ctypes.POINTER(CpuMemory), _U64, _INT)),
     ]
 
 

@@ -1,7 +1,7 @@
 """A seeded CPU training loop that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
 
 With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
-its JSON object, and reads again.
+its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state.
 
 gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. gpt2_wide: one whose time goes into its
 kernels, as in a job that keeps its device busy. mlp: layers so small that the step is all
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import sys
@@ -75,10 +76,20 @@ def main() -> None:
             seconds.append(time.perf_counter() - start)
         return seconds, loss.item().hex()
 
+    def digest() -> str:
+        sha = hashlib.sha256()
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                state = [each for each in optimizer.state[parameter].values() if isinstance(each, torch.Tensor)]
+                for each in (parameter.detach(), *state):
+                    sha.update(each.numpy().tobytes())
+        return sha.hexdigest()
+
     if arguments.turns:
         for line in sys.stdin:
-            seconds, loss = train(int(line))
-            print(json.dumps({"seconds": seconds, "loss": loss}), flush=True)
+            steps, *how = line.split()
+            seconds, loss = train(int(steps))
+            print(json.dumps({"seconds": seconds, "loss": loss, **({"state": digest()} if how else {})}), flush=True)
         return
     with profiler:
         seconds, loss = train(arguments.warm_up + arguments.steps)

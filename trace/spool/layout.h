@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/spool/cpu_memory.h"
 #include "trace/spool/small_sizes.h"
 
 namespace dcmt::spool {
@@ -57,7 +58,7 @@ struct Header {
   std::uint32_t detail;              ///< dcmt::Detail
   char torch_version[32];
   char python_version[32];
-  char message[512];                                ///< one line for a person when state is kRefused
+  char message[512];  ///< one line for a person when state is kRefused
   /// The first sequence that is handed out; 0: 1. Those before are for what the process had when a recorder attached.
   std::uint64_t first_seq;
   alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
@@ -70,6 +71,7 @@ struct Header {
   std::atomic<std::uint32_t> taken_over;     ///< 1 once a recorder has opened the spool to drain it
   std::atomic<std::uint32_t> asked_reading;  ///< AskedReading
   SmallSizes small_sizes;
+  CpuMemory cpu_memory;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 

@@ -145,6 +145,23 @@ void SpoolReader::follow_size_class(std::size_t size_class) {
   sizes.version.fetch_add(1, std::memory_order_release);
 }
 
+SpoolReader::CpuQuestion SpoolReader::cpu_question() const {
+  const CpuMemory& memory = header().cpu_memory;
+  const std::uint64_t asked = memory.asked.load(std::memory_order_acquire);
+  if (asked == memory.answered.load(std::memory_order_relaxed)) return {};
+  return {asked, memory.new_peaks.load(std::memory_order_relaxed)};
+}
+
+void SpoolReader::tell_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
+                                  std::uint64_t answered) {
+  CpuMemory& memory = header().cpu_memory;
+  memory.allocated.store(allocated, std::memory_order_relaxed);
+  memory.peak.store(peak, std::memory_order_relaxed);
+  memory.highest.store(highest, std::memory_order_relaxed);
+  memory.known.store(complete ? 1 : 2, std::memory_order_release);
+  if (answered != 0) memory.answered.store(answered, std::memory_order_release);
+}
+
 std::uint32_t SpoolReader::forked_children() const { return header().forked_children.load(std::memory_order_relaxed); }
 std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
 

@@ -76,6 +76,15 @@ class SpoolReader {
   [[nodiscard]] SmallBlockTables small_block_tables() const;
   /// Asks the process to follow a class of sizes from now on (trace/base/followed_bytes.h); below kSizeClasses.
   void follow_size_class(std::size_t size_class);
+  /// A question of what torch's allocator of the CPU has: the sequence before which every record is to be counted; 0
+  /// if none is open. And how often the process has wanted a peak begun anew.
+  struct CpuQuestion {
+    std::uint64_t before = 0, new_peaks = 0;
+  };
+  [[nodiscard]] CpuQuestion cpu_question() const;
+  /// What it has. `answered`: the question that this is the answer to, 0 if it is none's.
+  void tell_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
+                       std::uint64_t answered);
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
   /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().

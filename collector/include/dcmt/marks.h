@@ -4,7 +4,8 @@
  *   if (marks) marks->step(7);
  *
  * The table grows at its end only: check `size` before using a field newer than the version you need. Every function
- * may be called from any thread; none throws or keeps a pointer it is given, and only find_holders waits. */
+ * may be called from any thread; none throws or keeps a pointer it is given, and only find_holders and cpu_memory wait.
+ */
 /* This is C. NOLINTBEGIN(modernize-*) */
 #ifndef DCMT_MARKS_H
 #define DCMT_MARKS_H
@@ -18,6 +19,14 @@ extern "C" {
 #endif
 
 #define DCMT_MARKS_VERSION 1u
+
+/* Bytes that torch's allocator of the CPU has handed out, blocks of every size. */
+typedef struct dcmt_cpu_memory {
+  uint64_t allocated; /* now */
+  uint64_t peak;      /* at the highest since the recording began */
+  uint64_t highest;   /* the same since it was begun anew */
+  uint64_t complete;  /* 1: with what there was before the recording; 0: without, and without the frees of that */
+} dcmt_cpu_memory;
 
 typedef struct dcmt_marks {
   uint32_t size;    /* bytes of this table */
@@ -46,6 +55,11 @@ typedef struct dcmt_marks {
    * nanoseconds at most and not beyond the next signal. 1 if it has. Objects that other threads change meanwhile may be
    * missed: in CPython, call it with the GIL held. */
   int (*find_holders)(uint64_t timeout_ns);
+
+  /* What the recorder counts: with a timeout, of everything before this call, which waits a hundredth of a second or
+   * two for that; with 0, as of its latest look. `begins_anew`: `highest` counts from here on (with a timeout only). 0
+   * if this process is not recorded, what it had before is still being read, or there was no answer in time. */
+  int (*cpu_memory)(dcmt_cpu_memory* memory, uint64_t timeout_ns, int begins_anew);
 } dcmt_marks;
 
 /* Exported by the agent. */

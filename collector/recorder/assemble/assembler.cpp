@@ -106,6 +106,8 @@ class Assembler::Impl {
             lifetimes_.peak(), lifetimes_.reserved_peak(),
             censuses_.count(), out_of_memory_.count()};
   }
+  [[nodiscard]] CpuBytes cpu_bytes() const { return lifetimes_.cpu_bytes(); }
+  void begin_cpu_peak() { lifetimes_.begin_cpu_peak(); }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
   [[nodiscard]] SmallBlocksThen small_blocks() const { return small_blocks_; }
@@ -701,6 +703,8 @@ Status Assembler::finish() { return impl_->finish(); }
 std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
 
 Totals Assembler::totals() const { return impl_->totals(); }
+CpuBytes Assembler::cpu_bytes() const { return impl_->cpu_bytes(); }
+void Assembler::begin_cpu_peak() { impl_->begin_cpu_peak(); }
 
 std::vector<OomFacts> Assembler::take_out_of_memory() { return impl_->take_out_of_memory(); }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/recorder/assemble/cpu_bytes.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/past.h"
@@ -129,6 +130,9 @@ class Assembler {
 
   [[nodiscard]] std::uint64_t last_seq() const;
   [[nodiscard]] Totals totals() const;
+  [[nodiscard]] CpuBytes cpu_bytes() const;
+  /// Its `highest` counts from here on.
+  void begin_cpu_peak();
   /// What was alive at the out-of-memory errors that were applied since the last call. Only the first few of a process
   /// are looked at.
   std::vector<OomFacts> take_out_of_memory();

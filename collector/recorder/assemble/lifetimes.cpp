@@ -447,8 +447,19 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
   if (row.gpu) gpu_blocks_[record.address] = row.bytes;
-  peak_ = std::max(peak_, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
+  see_height(*device, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
+}
+
+void Lifetimes::see_height(Device device, std::int64_t allocated) {
+  peak_ = std::max(peak_, allocated);
+  if (device.gpu()) return;
+  cpu_peak_ = std::max(cpu_peak_, allocated);
+  cpu_highest_ = std::max(cpu_highest_, allocated);
+}
+
+CpuBytes Lifetimes::cpu_bytes() const {
+  return {journal_.rows.sums().allocated(*Device::from_wire(wire::kCpuDevice)), cpu_peak_, cpu_highest_};
 }
 
 Status Lifetimes::past_block(std::uint64_t address, std::uint64_t bytes) {
@@ -459,7 +470,8 @@ Status Lifetimes::past_block(std::uint64_t address, std::uint64_t bytes) {
   row.bytes = as_signed(bytes);
   row.span.from = journal_.now;
   blocks_.begin(address, row);
-  peak_ = std::max(peak_, journal_.rows.sums().alloc(*Device::from_wire(wire::kCpuDevice), row.bytes, journal_.now));
+  const Device cpu = *Device::from_wire(wire::kCpuDevice);
+  see_height(cpu, journal_.rows.sums().alloc(cpu, row.bytes, journal_.now));
   return {};
 }
 
@@ -503,7 +515,7 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
     blocks_.begin(key, row);
   }
   small_bytes_ += more;
-  peak_ = std::max(peak_, journal_.rows.sums().change(*device, more, journal_.now));
+  see_height(*device, journal_.rows.sums().change(*device, more, journal_.now));
   return more > 0;
 }
 

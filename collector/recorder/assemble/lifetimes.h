@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/cpu_bytes.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/live_table.h"
 #include "collector/recorder/assemble/operators.h"
@@ -95,6 +96,9 @@ class Lifetimes {
   [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }
   /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const { return peak_; }
+  /// Of the CPU: what is allocated, the most that was, and the most since begin_cpu_peak().
+  [[nodiscard]] CpuBytes cpu_bytes() const;
+  void begin_cpu_peak() { cpu_highest_ = cpu_bytes().allocated; }
   /// The most that the allocator of any GPU has reserved since this recorder began.
   [[nodiscard]] std::int64_t reserved_peak() const { return reserved_peak_; }
   /// Ends of what had not been seen to begin: in detail `full` there is none.
@@ -113,6 +117,8 @@ class Lifetimes {
   }
 
  private:
+  /// After a sum has risen.
+  void see_height(Device device, std::int64_t allocated);
   Status lost_death(const char* what, std::uint64_t address);
   Status end_tensor(std::uint64_t address);
   Status end_storage(std::uint64_t address);
@@ -160,6 +166,8 @@ class Lifetimes {
   std::int64_t lost_deaths_ = 0;
   std::int64_t peak_ = 0;
   std::int64_t reserved_peak_ = 0;
+  std::int64_t cpu_peak_ = 0;
+  std::int64_t cpu_highest_ = 0;
 };
 
 }  // namespace dcmt::recorder

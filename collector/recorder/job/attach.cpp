@@ -294,6 +294,10 @@ Expected<StandbyState> standby_state(pid_t pid) {
 }
 
 Status detach(pid_t pid) {
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  if (!target.in_standby && !target.recorded_run) {
+    return Error{ErrorCode::kCannotRecord, process_text(pid) + " is not recorded by attach: there is nothing to end"};
+  }
   DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, StandbyConnection::open(pid));
   DCMT_RETURN_IF_ERROR(connection.send(standby_request(agent::Ask::kDetach)));
   const auto until = Clock::now() + kMostUntilEnd;

@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "collector/recorder/job/trace_names.h"
 #include "collector/recorder/target/kernel_memory.h"
@@ -59,6 +59,10 @@ Expected<Descriptor> make_operators(const std::string& text) {
   return memory;
 }
 
+Descriptor open_folder(const std::string& path) {
+  return Descriptor(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
 /// Under Yama's scope 1 a process is read by who started it, or by whom it names.
 bool needs_permission() { return read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0").starts_with('1'); }
 
@@ -74,7 +78,16 @@ Status Attached::ask(const OperatorTables& operators) {
   request.exit_wait = options_.exit_wait;
   request.may_trace = options_.owners && needs_permission() ? 1 : 0;
   options_.prepared.copy(request.prepared, sizeof request.prepared - 1);
-  const std::array<int, 2> descriptors{memory_.get(), table.get()};
+  std::vector<int> descriptors{memory_.get(), table.get()};
+  Descriptor providers;
+  Descriptor prepared;
+  if (target_.has_agents_memory) {
+    providers = open_folder(options_.providers);
+    prepared = open_folder(options_.prepared);
+    descriptors.push_back(providers.get());
+    // Without one, the agent finds the other folder empty.
+    descriptors.push_back(prepared.get() >= 0 ? prepared.get() : providers.get());
+  }
   return connection_.send(request, descriptors);
 }
 

@@ -66,7 +66,7 @@ Status check_can_attach(pid_t pid, const std::string& entry) {
   DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
   const Expected<StandbyConnection> connection = StandbyConnection::open(pid);
   if (connection.ok() || obstacle_of(target) || !may_enter(target, entry)) return connection.status();
-  const auto obstacle = injection_obstacle(target, entry);
+  const auto obstacle = injection_obstacle(target);
   return obstacle ? Status(refusal(*obstacle)) : Status{};
 }
 

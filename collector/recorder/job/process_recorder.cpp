@@ -177,6 +177,7 @@ Status ProcessRecorder::apply_held() {
 }
 
 Status ProcessRecorder::give_up_past(const std::string& why) {
+  counts_all_ = false;
   DCMT_RETURN_IF_ERROR(assembler_->past_is_unknown(why));
   return apply_held();
 }
@@ -379,6 +380,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   }
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
+  tell_cpu_memory();
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
   DCMT_RETURN_IF_ERROR(read_memory());
   follow_small_growth();
@@ -388,6 +390,16 @@ Expected<std::size_t> ProcessRecorder::poll() {
     DCMT_RETURN_IF_ERROR(commit());
   }
   return taken;
+}
+
+void ProcessRecorder::tell_cpu_memory() {
+  const spool::SpoolReader::CpuQuestion question = reader_.cpu_question();
+  // One that came after the records were taken is answered next time.
+  const bool answers = question.before != 0 && reader_.next_sequence() >= question.before;
+  if (answers && std::exchange(new_peaks_, question.new_peaks) != question.new_peaks) assembler_->begin_cpu_peak();
+  const CpuBytes bytes = assembler_->cpu_bytes();
+  reader_.tell_cpu_memory(static_cast<std::uint64_t>(bytes.allocated), static_cast<std::uint64_t>(bytes.peak),
+                          static_cast<std::uint64_t>(bytes.highest), counts_all_, answers ? question.before : 0);
 }
 
 Status ProcessRecorder::note_damage() {

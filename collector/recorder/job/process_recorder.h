@@ -134,6 +134,8 @@ class ProcessRecorder {
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
+  /// Tells the process what its CPU's allocator has, and answers if it has asked.
+  void tell_cpu_memory();
 
   spool::SpoolReader reader_;
   TraceWriter writer_;
@@ -146,6 +148,8 @@ class ProcessRecorder {
   double highest_ = 0;                ///< bytes allocated at a poll
   int last_readings_ = 0;             ///< of everything, begun because the program had ended
   bool read_variables_last_ = false;  ///< one of variables was begun for this
+  bool counts_all_ = true;            ///< what was there before is counted, too
+  std::uint64_t new_peaks_ = 0;       ///< that the process has wanted so far
   bool requested_ = false;            ///< the reading under way, by the program
   enum class ExtraReading : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   ExtraReading extra_reading_ = ExtraReading::kNone;

@@ -28,6 +28,11 @@ std::int64_t IntervalSums::allocated() const {
   return bytes;
 }
 
+std::int64_t IntervalSums::allocated(Device device) const {
+  const auto known = std::ranges::find(curves, device.name(), &IntervalCurveRow::device);
+  return known != curves.end() ? known->end_bytes : 0;
+}
+
 IntervalCurveRow& IntervalSums::curve(std::string_view device, const Moment& at) {
   for (IntervalCurveRow& known : curves) {
     if (known.device == device) return known;

@@ -21,6 +21,9 @@ struct IntervalSums {
   /// Allocated bytes of all devices now.
   [[nodiscard]] std::int64_t allocated() const;
 
+  /// Of one device.
+  [[nodiscard]] std::int64_t allocated(Device device) const;
+
   /// @return what the device has allocated after it
   std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
   /// @param waits  other streams still use the block: it stays active

@@ -1,10 +1,11 @@
 #include "collector/recorder/target/borrow_thread.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -32,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kRedZone = 128;
 constexpr std::size_t kMostState = 16384;     // of vector registers; with AMX they are 11 KiB
 constexpr std::size_t kStackRoom = 96 << 10;  // what the loader may want of the thread's stack
-constexpr int kMostWaits = 200;               // for the stop, 100 µs each
+constexpr timespec kMostUntilStop{0, 20'000'000};
 // Of the image of vector registers in a signal's frame (asm/sigcontext.h).
 constexpr std::size_t kSoftwareBytes = 464;
 constexpr std::uint32_t kMagic1 = 0x46505853;
@@ -62,6 +64,19 @@ bool waits_with_limit(const Call& call) {
          call.number == SYS_ppoll;
 }
 
+sigset_t stop_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  return signals;
+}
+
+struct Written {
+  std::uint64_t to;
+  const void* bytes;
+  std::size_t size;
+};
+
 /// A thread that is traced by this process, until it is let go.
 class Traced {
  public:
@@ -77,23 +92,18 @@ class Traced {
   /// Stopped by us, and by nothing else.
   bool stop() {
     if (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return false;
-    constexpr timespec kMoment{0, 100'000};
-    for (int i = 0; i < kMostWaits; ++i) {
-      int status = 0;
-      const pid_t came = waitpid(thread_, &status, __WALL | WNOHANG);
-      if (came == thread_ && !WIFSTOPPED(status)) {  // it has ended
-        seized_ = false;
-        return false;
-      }
-      if (came == thread_) {
-        const bool by_us = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
-        if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // on its way to the program, which gets it
-        return by_us;
-      }
-      nanosleep(&kMoment, nullptr);
+    int status = 0;
+    const sigset_t stops = stop_signal();
+    while (waitpid(thread_, &status, __WALL | WNOHANG) != thread_) {
+      // Not to be had: it cannot be let go either before it stops. Our end lets it go.
+      if (sigtimedwait(&stops, nullptr, &kMostUntilStop) < 0 && errno == EAGAIN) _exit(EXIT_FAILURE);
     }
-    // Not to be had: it cannot be let go either before it stops. Our end lets it go.
-    _exit(EXIT_FAILURE);
+    if (!WIFSTOPPED(status)) {  // it has ended
+      seized_ = false;
+      return false;
+    }
+    if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // on its way to the program, which gets it
+    return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
   }
 
   bool get(user_regs_struct& registers) { return ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) == 0; }
@@ -107,10 +117,18 @@ class Traced {
     return ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &into) == 0 ? into.iov_len : 0;
   }
 
-  [[nodiscard]] bool write(std::uint64_t to, const void* bytes, std::size_t size) const {
-    const iovec from{const_cast<void*>(bytes), size};
-    const iovec there{reinterpret_cast<void*>(to), size};  // NOLINT(performance-no-int-to-ptr)
-    return process_vm_writev(pid_, &from, 1, &there, 1, 0) == static_cast<ssize_t>(size);
+  /// All of them at once.
+  template <std::size_t kCount>
+  [[nodiscard]] bool write(const std::array<Written, kCount>& all) const {
+    std::array<iovec, kCount> from{};
+    std::array<iovec, kCount> there{};
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      from[i] = {const_cast<void*>(all[i].bytes), all[i].size};
+      there[i] = {reinterpret_cast<void*>(all[i].to), all[i].size};  // NOLINT(performance-no-int-to-ptr)
+      size += all[i].size;
+    }
+    return process_vm_writev(pid_, from.data(), kCount, there.data(), kCount, 0) == static_cast<ssize_t>(size);
   }
 
  private:
@@ -194,7 +212,14 @@ std::vector<pid_t> threads_to_borrow(pid_t pid) {
   return best;
 }
 
-Borrowed load_by(pid_t pid, pid_t thread, const EntryCode& code, const std::string& library,
+void get_ready_to_borrow() {
+  const sigset_t stops = stop_signal();
+  sigprocmask(SIG_BLOCK, &stops, nullptr);
+  const sched_param lowest{sched_get_priority_min(SCHED_RR)};
+  if (sched_setscheduler(0, SCHED_RR, &lowest) != 0) setpriority(PRIO_PROCESS, 0, -20);
+}
+
+Borrowed call_by(pid_t pid, pid_t thread, std::uint64_t restore, const ThreadCall& call,
                  const std::vector<scan::Region>& regions) {
   Traced traced(pid, thread);
   if (!traced.seize()) return Borrowed::kRefused;
@@ -210,31 +235,32 @@ Borrowed load_by(pid_t pid, pid_t thread, const EntryCode& code, const std::stri
       !has_room(registers.rsp, regions)) {
     return Borrowed::kNotAsleep;
   }
-  // From the top: the red zone, vector registers, the path, the frame, and below it the address that dlopen returns to.
+  // From the top: the red zone, vector registers, the text, the frame, and below it the address that the function
+  // returns to.
   const std::uint64_t vectors = (registers.rsp - kRedZone - size - sizeof kMagic2) & ~std::uint64_t{63};
-  const std::uint64_t path = vectors - (library.size() + 1);
-  const std::uint64_t frame = (path - sizeof(ucontext_t)) & ~std::uint64_t{15};
-  const std::uint64_t top = frame - sizeof code.restore;
+  const std::uint64_t text = vectors - (call.text.size() + 1);
+  const std::uint64_t frame = (text - sizeof(ucontext_t)) & ~std::uint64_t{15};
+  const std::uint64_t top = frame - sizeof restore;
   const ucontext_t context = context_of(registers, mask, vectors);
   mark_state(state, size);
-  if (!traced.write(vectors, state.data(), size + sizeof kMagic2) ||
-      !traced.write(path, library.c_str(), library.size() + 1) || !traced.write(frame, &context, sizeof context) ||
-      !traced.write(top, &code.restore, sizeof code.restore)) {
-    return Borrowed::kNotAsleep;
-  }
-  user_regs_struct call = registers;
+  const std::array<Written, 4> parts{{{vectors, state.data(), size + sizeof kMagic2},
+                                      {text, call.text.c_str(), call.text.size() + 1},
+                                      {frame, &context, sizeof context},
+                                      {top, &restore, sizeof restore}}};
+  if (!traced.write(parts)) return Borrowed::kNotAsleep;
+  user_regs_struct entry = registers;
   constexpr unsigned long kDirection = 0x400;
-  call.rip = code.dlopen;
-  call.rdi = path;
-  call.rsi = RTLD_NOW | RTLD_GLOBAL;
-  call.rsp = top;
-  call.rax = 0;
-  call.orig_rax = ~0UL;  // no call to begin again
-  call.eflags &= ~kDirection;
-  if (!traced.set(call)) return Borrowed::kNotAsleep;
+  entry.rip = call.function;
+  entry.rdi = call.text.empty() ? call.first : text;
+  entry.rsi = call.second;
+  entry.rsp = top;
+  entry.rax = 0;
+  entry.orig_rax = ~0UL;  // no call to begin again
+  entry.eflags &= ~kDirection;
+  if (!traced.set(entry)) return Borrowed::kNotAsleep;
   // After the registers: should we end here, the frame puts back the mask that it was written with.
   traced.set_mask(~std::uint64_t{0});
-  return Borrowed::kLoads;
+  return Borrowed::kCalls;
 }
 
 }  // namespace dcmt::recorder

@@ -1,19 +1,19 @@
-// One thread of another process loads a library, as if a signal's handler did it.
+// One thread of another process calls a function, as if a signal's handler did it.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/memory_source.h"
 
 namespace dcmt::recorder {
 
 /// How it went with one thread.
 enum class Borrowed {
-  kLoads,      ///< the thread is on its way into dlopen, and nobody traces it any more
+  kCalls,      ///< the thread is on its way into the function, and nobody traces it any more
   kNotAsleep,  ///< it is not asleep where it can be borrowed, or no longer
   kRefused,    ///< the kernel does not let us trace it
 };
@@ -26,14 +26,27 @@ bool can_be_borrowed(const std::string& line, bool with_time_limit);
 /// Threads of the process that are asleep so, the best ones first.
 std::vector<pid_t> threads_to_borrow(pid_t pid);
 
-/// Stops the thread, lays out the call of dlopen(library, RTLD_NOW | RTLD_GLOBAL) on its stack, and lets it go. The
-/// thread comes back to its wait by itself.
+/// A function of that process, and what it is given: a text or a number, and another number.
+struct ThreadCall {
+  std::uint64_t function = 0;
+  std::string text;  ///< its address is the first argument; empty: `first` is
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+};
+
+/// Before the first call_by() of a process that does nothing else: it is told at once when a thread stops, and is not
+/// kept from its work while one is stopped, as far as its user may have that.
+void get_ready_to_borrow();
+
+/// Stops the thread, lays out the call on its stack, and lets it go. The thread comes back to its wait by itself; what
+/// the function returned is lost.
 ///
 /// It is stopped for less than a millisecond, as a rule, and never longer than the caller lives: whatever ends the
 /// calling process lets it go on, with the call or without. To be called in a process of its own, which does nothing
 /// else.
+/// @param restore  as in EntryCode
 /// @param regions  of the process, for the room on the thread's stack
-Borrowed load_by(pid_t pid, pid_t thread, const EntryCode& code, const std::string& library,
+Borrowed call_by(pid_t pid, pid_t thread, std::uint64_t restore, const ThreadCall& call,
                  const std::vector<scan::Region>& regions);
 
 }  // namespace dcmt::recorder

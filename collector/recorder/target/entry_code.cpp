@@ -37,7 +37,8 @@ Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
   if (!load) load = scan::symbol_address(memory, "/libdl.so.2", "dlopen");
   const auto restore = find_restore(memory);
   if (!load || !restore) return Error{ErrorCode::kCannotRecord, "has no C library of GNU that can load libraries"};
-  return EntryCode{*load, *restore};
+  return EntryCode{*load, scan::symbol_address(memory, "/libc.so.6", "memfd_create").value_or(0),
+                   scan::symbol_address(memory, "/libc.so.6", "close").value_or(0), *restore};
 }
 
 }  // namespace dcmt::recorder

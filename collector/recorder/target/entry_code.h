@@ -10,6 +10,8 @@ namespace dcmt::recorder {
 
 struct EntryCode {
   std::uint64_t dlopen = 0;
+  std::uint64_t memfd_create = 0;  ///< 0: its C library is older than 2.27
+  std::uint64_t close = 0;
   /// The C library's return from a signal's handler (rt_sigreturn).
   std::uint64_t restore = 0;
 };

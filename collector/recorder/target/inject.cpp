@@ -1,14 +1,25 @@
 #include "collector/recorder/target/inject.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <new>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -16,18 +27,27 @@
 #include "collector/recorder/target/borrow_thread.h"
 #include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/process/elf_file.h"
+#include "trace/base/descriptor.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+constexpr char kAgentLibrary[] = "libdcmt_agent.so";
+constexpr char kAgentMemory[] = "/memfd:libdcmt_agent.so";  ///< as the kernel names it
+constexpr char kStandbyFunction[] = "dcmt_standby";
+constexpr std::array<const char*, 4> kSanitizers{"/libasan.so", "/libtsan.so", "/libclang_rt.asan",
+                                                 "/libclang_rt.tsan"};
 
 constexpr auto kPause = std::chrono::milliseconds(1);
 constexpr auto kMostLooking = std::chrono::seconds(5);   ///< for a thread that is asleep
 constexpr auto kMostLoading = std::chrono::seconds(10);  ///< it can wait for the program's own loading
 // How the child that traces ends.
-constexpr int kLoads = 0;
+constexpr int kCalls = 0;
 constexpr int kNoThread = 2;
 constexpr int kRefused = 3;
 
@@ -50,15 +70,19 @@ bool sees(pid_t pid, const std::string& path) {
          ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/// Until a thread loads the library, or the time is over. In a process of its own, whose end lets all go.
-[[noreturn]] void trace(pid_t pid, const EntryCode& code, const std::string& library,
-                        const std::vector<scan::Region>& regions) {
+/// Until a thread makes the call, or the time is over. In a process of its own, whose end lets all go.
+/// @param borrowed  shared with the caller: the only thread that may be, unless it is 0; which one it was
+[[noreturn]] void trace(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+                        const std::vector<scan::Region>& regions, pid_t& borrowed) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  get_ready_to_borrow();
   for (const auto until = Clock::now() + kMostLooking; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
     for (const pid_t thread : threads_to_borrow(pid)) {
-      switch (load_by(pid, thread, code, library, regions)) {
-        case Borrowed::kLoads:
-          _exit(kLoads);
+      if (borrowed != 0 && thread != borrowed) continue;
+      switch (call_by(pid, thread, restore, call, regions)) {
+        case Borrowed::kCalls:
+          borrowed = thread;
+          _exit(kCalls);
         case Borrowed::kRefused:
           _exit(kRefused);
         case Borrowed::kNotAsleep:
@@ -70,10 +94,10 @@ bool sees(pid_t pid, const std::string& path) {
 }
 
 /// How the child ended: one of the above, or -1.
-int traced_in_a_child(pid_t pid, const EntryCode& code, const std::string& library,
-                      const std::vector<scan::Region>& regions) {
+int traced_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+                      const std::vector<scan::Region>& regions, pid_t& borrowed) {
   const pid_t child = fork();
-  if (child == 0) trace(pid, code, library, regions);
+  if (child == 0) trace(pid, restore, call, regions, borrowed);
   if (child < 0) return -1;
   int status = 0;
   const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
@@ -94,7 +118,7 @@ Error cannot(const TargetProcess& target, const std::string& why) {
 
 }  // namespace
 
-std::optional<Obstacle> injection_obstacle(const TargetProcess& target, const std::string& library) {
+std::optional<Obstacle> injection_obstacle(const TargetProcess& target) {
   const std::string who = process_text(target.pid);
   if (target.tracer != 0) {
     return Obstacle{fmt::format("{} is traced by {}", who, process_text(target.tracer)), "end that first"};
@@ -106,6 +130,12 @@ std::optional<Obstacle> injection_obstacle(const TargetProcess& target, const st
     return Obstacle{who + " has a shadow stack, which a call from outside would break",
                     "start it by dc-memtrace run --standby"};
   }
+  const std::string maps = read_file(fmt::format("/proc/{}/maps", target.pid)).value_or("");
+  const auto is_loaded = [&](const char* name) { return maps.find(name) != std::string::npos; };
+  if (std::ranges::any_of(kSanitizers, is_loaded)) {
+    return Obstacle{who + " runs under a sanitizer, which watches the calls that would be hooked",
+                    "attach to one that was built without"};
+  }
   // The same right is needed to read what a thread waits in.
   if (!read_file(fmt::format("/proc/{}/syscall", target.pid))) {
     const bool yama = read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0") != "0\n";
@@ -113,35 +143,135 @@ std::optional<Obstacle> injection_obstacle(const TargetProcess& target, const st
                     yama ? "be root, or start the program by dc-memtrace run --standby (kernel.yama.ptrace_scope)"
                          : "be root, or start the program by dc-memtrace run --standby"};
   }
-  if (!sees(target.pid, library)) {
-    return Obstacle{who + " sees other files than dc-memtrace, as in a container of its own",
-                    "use a dc-memtrace that is installed there, or start the program by its run --standby"};
-  }
   return std::nullopt;
 }
 
+namespace {
+
+/// One process that is entered: what a thread of it is made to call, one after the other. It is always the same one: it
+/// is back in its wait when what it was made to call is over.
+class Entered {
+ public:
+  Entered(const TargetProcess& target, scan::ProcessMemory memory, const EntryCode& code)
+      : target_(target), memory_(std::move(memory)), code_(code) {
+    void* shared = mmap(nullptr, sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared != MAP_FAILED) borrowed_ = new (shared) pid_t(0);
+  }
+  ~Entered() {
+    if (borrowed_ != nullptr) munmap(borrowed_, sizeof(pid_t));
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+  /// The library, and what it needs, lie at the same paths there.
+  Status load_by_path(const std::string& library) {
+    DCMT_RETURN_IF_ERROR(call({code_.dlopen, library, 0, RTLD_NOW | RTLD_GLOBAL}));
+    return wait_for_standby();
+  }
+
+  /// They do not, as in a container: the agent goes there as memory, by a descriptor that is closed again.
+  Status load_by_memory(const std::string& agent) {
+    if (code_.memfd_create == 0 || code_.close == 0) return cannot(target_, "has a C library that is too old for this");
+    const scan::ElfFile file(agent);
+    const auto standby = file.exported(kStandbyFunction);
+    if (!standby) return cannot(target_, "cannot be entered: " + agent + " is not to be read");
+    DCMT_RETURN_IF_ERROR(call({code_.memfd_create, kAgentLibrary, 0, MFD_CLOEXEC}));
+    DCMT_ASSIGN_OR_RETURN(const int descriptor, wait_for<int>([&] { return descriptor_of(kAgentMemory); }));
+    DCMT_RETURN_IF_ERROR(fill(descriptor, agent));
+    DCMT_RETURN_IF_ERROR(call({code_.dlopen, fmt::format("/proc/self/fd/{}", descriptor), 0, RTLD_NOW | RTLD_GLOBAL}));
+    DCMT_ASSIGN_OR_RETURN(const std::uint64_t base, wait_for<std::uint64_t>([&] { return mapped(kAgentMemory); }));
+    DCMT_RETURN_IF_ERROR(call({base - file.first_page() + *standby, "", 0, 0}));
+    DCMT_RETURN_IF_ERROR(wait_for_standby());
+    // It is of no use any more. Should it stay, it does no harm.
+    (void)call({code_.close, "", static_cast<std::uint64_t>(descriptor), 0}).ok();
+    return {};
+  }
+
+ private:
+  Status call(const ThreadCall& call) {
+    if (borrowed_ == nullptr) return cannot(target_, "could not be entered: there is no memory");
+    const int how = traced_in_a_child(target_.pid, code_.restore, call, memory_.regions(), *borrowed_);
+    if (how == kCalls) return {};
+    if (how == kNoThread) {
+      return Error{ErrorCode::kStopped,
+                   fmt::format("{} has no thread that is asleep where it can be borrowed: attach again, or start the "
+                               "program by dc-memtrace run --standby",
+                               process_text(target_.pid))};
+    }
+    return how == kRefused ? cannot(target_, "may not be traced: be root, or see whether somebody else traces it")
+                           : cannot(target_, "could not be entered: a thread of it did not stop. It goes on as it was");
+  }
+
+  /// Until `look` finds something.
+  template <class T>
+  Expected<T> wait_for(const std::function<std::optional<T>()>& look) {
+    for (const auto until = Clock::now() + kMostLoading; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
+      if (const std::optional<T> found = look()) return *found;
+      if (const Expected<TargetProcess> now = look_at(target_.pid); !now.ok()) return now.error();
+    }
+    return cannot(target_,
+                  "has not loaded dc-memtrace's library within 10 s: it is loading others, or has no room for it "
+                  "(thread-local storage: GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096 at its next start)");
+  }
+
+  Status wait_for_standby() {
+    return wait_for<bool>([&]() -> std::optional<bool> {
+             const Expected<TargetProcess> now = look_at(target_.pid);
+             return now.ok() && now->in_standby ? std::optional(true) : std::nullopt;
+           })
+        .status();
+  }
+
+  [[nodiscard]] std::optional<int> descriptor_of(const std::string& file) const {
+    std::error_code error;
+    for (fs::directory_iterator at(fmt::format("/proc/{}/fd", target_.pid), error), end; !error && at != end;
+         at.increment(error)) {
+      std::error_code gone;
+      if (fs::read_symlink(at->path(), gone).string().starts_with(file)) {
+        return static_cast<int>(std::strtol(at->path().filename().c_str(), nullptr, 10));
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Where the file's beginning is mapped once its code is.
+  [[nodiscard]] std::optional<std::uint64_t> mapped(const std::string& file) const {
+    auto memory = scan::ProcessMemory::open(target_.pid);
+    if (!memory.ok()) return std::nullopt;
+    std::optional<std::uint64_t> begin;
+    bool has_code = false;
+    for (const scan::Region& region : memory->regions()) {
+      if (!region.path.starts_with(file)) continue;
+      if (region.file_offset == 0 && !begin) begin = region.begin;
+      has_code = has_code || region.executable;
+    }
+    return has_code ? begin : std::nullopt;
+  }
+
+  Status fill(int descriptor, const std::string& file) const {
+    const std::string bytes = read_file(file).value_or("");
+    const std::string there = fmt::format("/proc/{}/fd/{}", target_.pid, descriptor);
+    const Descriptor to(open(there.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!bytes.empty() && to.get() >= 0 && write(to.get(), bytes.data(), bytes.size()) == std::ssize(bytes)) return {};
+    return cannot(target_, fmt::format("cannot be given dc-memtrace's library: {}", std::strerror(errno)));
+  }
+
+  const TargetProcess& target_;
+  scan::ProcessMemory memory_;
+  const EntryCode code_;
+  pid_t* borrowed_ = nullptr;
+};
+
+}  // namespace
+
 Status inject(const TargetProcess& target, const std::string& library) {
-  if (const auto obstacle = injection_obstacle(target, library)) return refusal(*obstacle);
+  if (const auto obstacle = injection_obstacle(target)) return refusal(*obstacle);
   DCMT_ASSIGN_OR_RETURN(scan::ProcessMemory memory, scan::ProcessMemory::open(target.pid));
   const Expected<EntryCode> code = find_entry_code(memory);
   if (!code.ok()) return cannot(target, code.error().message);
-  const int how = traced_in_a_child(target.pid, *code, library, memory.regions());
-  if (how == kNoThread) {
-    return Error{ErrorCode::kStopped,
-                 fmt::format("{} has no thread that is asleep where it can be borrowed: attach again, or start the "
-                             "program by dc-memtrace run --standby",
-                             process_text(target.pid))};
-  }
-  if (how == kRefused) return cannot(target, "may not be traced: be root, or see whether somebody else traces it");
-  if (how != kLoads) return cannot(target, "could not be entered: a thread of it did not stop. It goes on as it was");
-  for (const auto until = Clock::now() + kMostLoading; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
-    const Expected<TargetProcess> now = look_at(target.pid);
-    if (!now.ok()) return now.error();
-    if (now->in_standby) return {};
-  }
-  return cannot(target,
-                "has not loaded dc-memtrace's library within 10 s: it is loading others, or has no room for it "
-                "(thread-local storage: GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096 at its next start)");
+  Entered entered(target, std::move(memory), *code);
+  if (sees(target.pid, library)) return entered.load_by_path(library);
+  return entered.load_by_memory(fs::path(library).parent_path() / kAgentLibrary);
 }
 
 }  // namespace dcmt::recorder

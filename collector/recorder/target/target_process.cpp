@@ -134,7 +134,8 @@ Expected<TargetProcess> look_at(pid_t pid) {
   const std::string maps = read_file(proc(pid, "maps")).value_or("");
   target.has_torch = maps.find(kTorchLibrary) != std::string::npos;
   target.in_standby = has_standby_thread(pid);
-  target.has_agent = maps.find("/libdcmt_agent.so") != std::string::npos;
+  target.has_agent = maps.find("libdcmt_agent.so") != std::string::npos;
+  target.has_agents_memory = maps.find("/memfd:libdcmt_agent.so") != std::string::npos;
   target.recorded_run = !target.in_standby && target.has_torch && target.has_agent && has_variable(pid, kSpoolVariable);
   target.launch = launch_of_process(pid);
   return target;
@@ -193,7 +194,11 @@ Obstacle why_not_in_standby(const TargetProcess& target) {
     return {who + " has dc-memtrace's agent, but does not wait for requests",
             "if it is a forked child, attach to its parent; else it could not make its socket (XDG_RUNTIME_DIR, /tmp)"};
   }
-  return {fmt::format("{} is not in standby{}", who, target.has_torch ? "" : ", and has not imported torch"),
+  if (!target.has_torch) {
+    return {who + " is not in standby, and has not imported torch",
+            "attach with --wait, or start it by dc-memtrace run --standby -- COMMAND"};
+  }
+  return {who + " is not in standby",
           "start it by dc-memtrace run --standby -- COMMAND, or have it import dc_memtrace.standby"};
 }
 

@@ -33,11 +33,12 @@ struct TargetProcess {
   bool exits = false;                ///< on its way out
   pid_t tracer = 0;                  ///< 0: nobody
   Executable executable = Executable::kUnreadable;
-  bool has_torch = false;     ///< its libraries are loaded
-  bool in_standby = false;    ///< it has a thread that waits for requests
-  bool has_agent = false;     ///< ours is loaded, though it may have nobody to ask
-  bool recorded_run = false;  ///< `dc-memtrace run` has begun to record it at its start
-  Launch launch;              ///< by the environment that it was started with
+  bool has_torch = false;          ///< its libraries are loaded
+  bool in_standby = false;         ///< it has a thread that waits for requests
+  bool has_agent = false;          ///< ours is loaded, though it may have nobody to ask
+  bool has_agents_memory = false;  ///< loaded from memory, since it does not see our files
+  bool recorded_run = false;       ///< `dc-memtrace run` has begun to record it at its start
+  Launch launch;                   ///< by the environment that it was started with
 };
 
 /// "process 41" in a message, with its command's name where that can be read.

@@ -1,0 +1,101 @@
+"""Attaches to a training again and again, beside an untouched twin, and detaches: equal losses and state, flat memory, threads,
+descriptors and mappings, and the time of a step after a detach. Exits with 1 if one of the two differs or grows.
+
+    attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--model gpt2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from statistics_of_pairs import median_interval
+from turns import Training
+
+STEPS = 10
+# As in tests/attach_test.py: what an allocator keeps for the next time.
+MAY_GROW = {"threads": 0, "descriptors": 0, "mappings": 8, "resident KiB": 8192}
+
+
+def figures(pid: int) -> dict[str, int]:
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return {
+        "threads": int(re.search(r"Threads:\s*(\d+)", status)[1]),
+        "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        "mappings": pathlib.Path(f"/proc/{pid}/maps").read_text().count("\n"),
+        "resident KiB": int(re.search(r"VmRSS:\s*(\d+)", status)[1]),
+    }
+
+
+def cycle(tool: str, training: Training, folder: pathlib.Path, flags: list[str]) -> float:
+    """One attach while the training goes on, and the detach. How long that took, in seconds."""
+    pid = training.process.pid
+    shutil.rmtree(folder, ignore_errors=True)
+    attach = subprocess.Popen([tool, "attach", str(pid), "-q", "-o", folder, *flags], stderr=subprocess.PIPE, text=True)
+    while not list(folder.glob("*.dcmt")):
+        if attach.poll() is not None:
+            raise SystemExit(f"attach ended: {attach.stderr.read()}")
+        training.turn(1)
+    training.turn(STEPS)
+    began = time.monotonic()
+    detach = subprocess.run([tool, "detach", str(pid)], capture_output=True, text=True)
+    took = time.monotonic() - began
+    _, said = attach.communicate(timeout=120)
+    if detach.returncode != 0 or attach.returncode != 0:
+        raise SystemExit(f"detach: {detach.stderr} attach: {said}")
+    return took
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--cycles", type=int, default=0)
+    parser.add_argument("--model", default="gpt2")
+    arguments = parser.parse_args()
+
+    program = [sys.executable, pathlib.Path(__file__).with_name("training_step.py"), arguments.model, "--turns"]
+    attached, twin = Training(program), Training(program)
+    # The agent comes to stay with the first attach; what it costs afterwards is the same for all.
+    arguments.folder.mkdir(exist_ok=True)
+    until = time.monotonic() + arguments.minutes * 60
+    ratios, detaches, after = [], [], []
+    while len(detaches) < arguments.cycles or time.monotonic() < until:
+        # Readings of what was there before are the larger part of a recording, and seldom what differs.
+        flags = ["--no-owners"] if len(detaches) % 4 else ["--detail", "full"]
+        detaches.append(cycle(arguments.tool, attached, arguments.folder / "trace", flags))
+        after.append(figures(attached.process.pid))
+        twin.ask(attached.steps - twin.steps)
+        first = len(detaches) % 2 == 0
+        for training in (attached, twin) if first else (twin, attached):
+            seconds = training.turn(STEPS)
+            if training is attached:
+                mine = seconds
+            else:
+                others = seconds
+        ratios.append(mine / others)
+    state, other = attached.ask(1, "state"), twin.ask(1, "state")
+    equal = attached.agrees(twin) and state["state"] == other["state"]
+    attached.end()
+    twin.end()
+    settled = after[min(10, len(after) - 1) :]
+    grown = {name: settled[-1][name] - settled[0][name] for name in MAY_GROW}
+    flat = all(grown[name] <= most for name, most in MAY_GROW.items())
+    print(json.dumps({
+        "cycles": len(detaches), "steps": attached.steps, "equal": equal, "flat": flat, "grown": grown,
+        "detach_s": {"median": sorted(detaches)[len(detaches) // 2], "most": max(detaches)},
+        "step_ratio": median_interval(ratios),
+    }))  # fmt: skip
+    return 0 if equal and flat else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

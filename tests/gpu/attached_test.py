@@ -1,0 +1,100 @@
+"""Attaching to a training on a GPU: what is recorded from then on, and that it trains as if nobody had come."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import recorded
+from attached import NOTES, done, hooks_in, until
+
+pytestmark = pytest.mark.gpu
+PROGRAM = recorded.PROGRAMS / "attached_cuda.py"
+CYCLES = int(os.environ.get("DCMT_ATTACH_CYCLES", "10"))
+ENVIRONMENT = recorded.environment(CUBLAS_WORKSPACE_CONFIG=":4096:8")
+
+
+@contextlib.contextmanager
+def training(folder, *start):
+    folder.mkdir()
+    process = subprocess.Popen([*start, sys.executable, PROGRAM, folder], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    try:
+        until(lambda: (folder / "stats").exists() or process.poll() is not None)
+        assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def end(folder, process) -> dict:
+    (folder / "end").touch()
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+def attach(process, *arguments):
+    result = recorded.tool("attach", process.pid, "-q", *arguments)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("start", [("run", "--standby", "--"), ()], ids=["standby", "entered"])
+def test_steps_in_the_middle(tmp_path, start):
+    folder = tmp_path / "program"
+    with training(folder, *((recorded.TOOL, *start) if start else ())) as process:
+        attach(process, "--steps", 3, "-o", tmp_path / "trace", "--detail", "full")
+        assert hooks_in(process.pid) == []
+        (trace,) = recorded.traces(tmp_path / "trace")
+        meta = recorded.meta(trace)
+        assert (meta["state"], meta["exit"], meta["lost_deaths"]) == ("finished", "still running", 0)
+        assert "torch's own counter differs" not in str(recorded.query(trace, NOTES))
+        blocks = recorded.query(trace, "SELECT count(*), count(stack) FROM block WHERE device = 'cuda:0'")
+        assert blocks[0][0] > 0 and blocks[0][1] > 0
+        # What the allocator has reserved is its own figure, with what was there before.
+        stats = json.loads((folder / "stats").read_text())
+        reserved = recorded.query(trace, "SELECT max(reserved_peak_bytes) FROM interval_curve WHERE device = 'cuda:0'")
+        assert reserved == [(stats["reserved"],)]
+        end(folder, process)
+
+
+def test_when_reserved_memory_passes_a_size(tmp_path):
+    folder = tmp_path / "program"
+    with training(folder) as process:
+        limit = json.loads((folder / "stats").read_text())["reserved"] + (256 << 20)
+        attached = subprocess.Popen(
+            [recorded.TOOL, "attach", str(process.pid), "-q", "-o", tmp_path / "trace", "--when", f"reserved > {limit}"],
+            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        )  # fmt: skip
+        until(lambda: recorded.traces(tmp_path / "trace") or attached.poll() is not None)
+        (folder / "grow").touch()
+        done(attached)
+        (trace,) = recorded.traces(tmp_path / "trace")
+        assert "was met in step" in str(recorded.query(trace, NOTES))
+        curve = recorded.query(
+            trace,
+            "SELECT reserved_end_bytes FROM interval i JOIN interval_curve c ON c.interval = i.id"
+            " WHERE c.device = 'cuda:0' AND i.step IS NOT NULL AND reserved_end_bytes IS NOT NULL ORDER BY i.step",
+        )
+        reserved = [value for (value,) in curve]
+        assert sum(each <= limit for each in reserved) >= 3 and sum(each > limit for each in reserved) >= 3, reserved
+        end(folder, process)
+
+
+def test_it_is_as_if_nobody_had_come(tmp_path):
+    folder = tmp_path / "program"
+    with training(folder) as process:
+        for number in range(CYCLES):
+            detail = ("full", "lifetimes")[number % 2]
+            attach(process, "--steps", 2, "-o", tmp_path / f"trace{number}", "--detail", detail, *(["--no-owners"] if number % 4 else []))
+            assert hooks_in(process.pid) == []
+        result = end(folder, process)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    untouched = recorded.python(PROGRAM, plain, len(result["losses"]), env=ENVIRONMENT)
+    assert untouched.returncode == 0, untouched.stderr
+    assert json.loads(untouched.stdout) == result
