@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 namespace dcmt::cli {
 namespace {
@@ -64,13 +65,15 @@ std::string table(const Verdict& verdict) {
   return text;
 }
 
-/// The fact that the headline is about: of those that failed, the one that changed most.
+/// The fact that the headline is about: of those that failed, the one that changed most; of several, the highest.
 const CheckedFact* worst(const Verdict& verdict) {
   const CheckedFact* worst = nullptr;
   for (const CheckedFact& fact : verdict.facts) {
     if (!fact.failed) continue;
-    const bool more = worst == nullptr || (fact.unit == Unit::kBytes && worst->unit == Unit::kCount) ||
-                      (fact.unit == worst->unit && std::abs(fact.change()) > std::abs(worst->change()));
+    const auto weight = [](const CheckedFact& each) {
+      return std::tuple(each.unit == Unit::kBytes, std::abs(each.change()), each.now);
+    };
+    const bool more = worst == nullptr || weight(fact) > weight(*worst);
     if (more) worst = &fact;
   }
   return worst;

@@ -16,6 +16,7 @@
 #include "cli/recording_options.h"
 #include "collector/recorder/job/attach.h"
 #include "collector/recorder/job/choose_targets.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -56,7 +57,7 @@ int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& c
   }
   if (!options.quiet && isatty(STDERR_FILENO) != 0) {
     fmt::print(stderr, "dc-memtrace: {} step{} recorded in {}. Next: dc-memtrace report {}\n", result->steps,
-               result->steps == 1 ? "" : "s", options.folder, options.folder);
+               result->steps == 1 ? "" : "s", options.folder, shell_word(options.folder));
   }
   return kExitOk;
 }

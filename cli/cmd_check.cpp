@@ -29,6 +29,7 @@
 #include "cli/json_writer.h"
 #include "cli/new_file.h"
 #include "trace/base/printable.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -89,25 +90,15 @@ bool is_main_branch() {
   return !branch.empty() && branch == variable("CI_DEFAULT_BRANCH");
 }
 
-/// As a person would type it.
-std::string typed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string::npos;
-    text += (text.empty() ? "" : " ") + (plain ? word : in_quotes(word));
-  }
-  return text;
-}
-
 Expected<Baseline> read_baseline(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file && errno != ENOENT) {
     return Error{ErrorCode::kBadInput, path + ": cannot be read: " + std::strerror(errno) + "."};
   }
   if (!file) {
-    return Error{
-        ErrorCode::kBadInput,
-        path + ": there is no such baseline. Make it: dc-memtrace check --update --baseline " + path + " -- <command>"};
+    return Error{ErrorCode::kBadInput,
+                 path + ": there is no such baseline. Make it: dc-memtrace check --update --baseline " +
+                     shell_word(path) + " -- <command>"};
   }
   std::ostringstream text;
   text << file.rdbuf();
@@ -221,12 +212,12 @@ class Gate {
     if (!options_.workload.empty()) add("--workload", {options_.workload});
     add("--operators", options_.operator_tables);
     add("--require", options_.require);
-    const std::string what = command_.empty() ? typed(options_.paths) : "-- " + typed(command_);
+    const std::string what = command_.empty() ? shell_words(options_.paths) : "-- " + shell_words(command_);
     CheckAdvice advice;
-    advice.redo = printable("dc-memtrace check " + typed(words) + (options_.strict ? " --strict " : " ") + what);
+    advice.redo = printable("dc-memtrace check " + shell_words(words) + (options_.strict ? " --strict " : " ") + what);
     // With --update each of several paths would be a recording of its own.
     if (!command_.empty() || options_.paths.size() == 1) {
-      advice.update = printable("dc-memtrace check --update " + typed(words) + " " + what);
+      advice.update = printable("dc-memtrace check --update " + shell_words(words) + " " + what);
     }
     advice.exit_code = code;
     return advice;
@@ -289,7 +280,7 @@ class Gate {
       }
       if (recorded->job_exit != 0) {
         print_note(fmt::format("{}: the command failed (exit {}), so nothing was compared: {}", path_,
-                               recorded->job_exit, recorded->why.empty() ? typed(command_) : recorded->why));
+                               recorded->job_exit, recorded->why.empty() ? shell_words(command_) : recorded->why));
         return kExitCommandFailed;
       }
       if (!last && !recorded->recording.unfit.empty()) {

@@ -16,6 +16,7 @@
 #include "cli/recording_options.h"
 #include "collector/recorder/job/run.h"
 #include "trace/base/printable.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -85,7 +86,7 @@ int run_command(recorder::RunOptions& options) {
     std::fputs(fmt::format("dc-memtrace: {}\n", printable(note)).c_str(), stderr);
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
-               result->traces.size() == 1 ? "" : "s", options.folder, options.folder);
+               result->traces.size() == 1 ? "" : "s", options.folder, shell_word(options.folder));
   }
   return result->job_exit;
 }

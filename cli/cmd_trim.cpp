@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/model/views.h"
+#include "analyzer/time/named_moment.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
@@ -30,12 +30,8 @@ struct Options {
 /// The sequence number that `name` names, or `otherwise` where it is empty.
 Expected<Sequence> sequence_of(const LoadedTrace& trace, const std::string& name, Sequence otherwise) {
   if (name.empty()) return otherwise;
-  const auto seq = analyzer::find_moment(*trace.data, name, trace.analysis.main().what_if.measured.seq);
-  if (seq) return *seq;
-  return Error{ErrorCode::kUsage, trace.path + ": no moment '" + printable(name) +
-                                      "'. A window is given by sequence numbers up to " +
-                                      std::to_string(analyzer::last_sequence(*trace.data).value) +
-                                      ", peak, end, step:N, oom or names of marks."};
+  return analyzer::named_moment(*trace.data, trace.path, name, trace.analysis.main().what_if.measured.seq,
+                                "--from and --to take");
 }
 
 /// The only trace that the path names, and where its rows are.

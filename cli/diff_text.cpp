@@ -24,12 +24,12 @@ using analyzer::StepDifference;
 std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + exact_bytes(bytes); }
 
 std::string runs_table(const std::vector<RunRow>& runs, const Style& style) {
-  Table table({"run", "device", "steps", "max allocated", "max reserved", "to the first"},
-              {false, false, true, true, true, true});
+  Table table({"run", "device", "steps", "a step", "max allocated", "max reserved", "to the first"},
+              {false, false, true, true, true, true, true});
   for (const RunRow& row : runs) {
     const std::string device = row.device + (row.rank >= 0 ? fmt::format(", rank {}", row.rank) : "");
-    table.add({row.label, device, grouped(row.steps), exact_bytes(row.peak.value),
-               row.reserved ? exact_bytes(row.reserved->value) : "-",
+    table.add({row.label, device, grouped(row.steps), row.step_time ? duration(row.step_time->value) : "-",
+               exact_bytes(row.peak.value), row.reserved ? exact_bytes(row.reserved->value) : "-",
                row.change != 0 ? signed_bytes(row.change) : "-"});
   }
   return table.text(style, "");
@@ -78,8 +78,9 @@ std::string numbers_text(const std::vector<NumberDifference>& numbers) {
   for (const NumberDifference& number : numbers) {
     const bool growth = number.name == "growth.step";
     const bool share = number.before.value_or(0) > 0;
-    text += fmt::format("  {}  {} → {}  {}{}\n", left(number.name, names), right(value(number.before), widest),
-                        right(value(number.after), widest), (number.change() > 0 ? "+" : "") + grouped(number.change()),
+    text += fmt::format("  {}  {} → {}{}  {}{}\n", left(number.name, names), right(value(number.before), widest),
+                        right(value(number.after), widest), number.unit == NumberDifference::kBytes ? " B" : "",
+                        (number.change() > 0 ? "+" : "") + grouped(number.change()),
                         share ? fmt::format(" ({:+.1f} %)", 100.0 * static_cast<double>(number.change()) /
                                                                 static_cast<double>(*number.before))
                               : "");
@@ -128,7 +129,8 @@ std::string headline(const Difference& difference) {
   if (difference.equal_runs()) return "no difference";
   if (difference.numbers.empty()) return "the same peaks and counts";
   const NumberDifference& most = difference.numbers.front();
-  std::string text = fmt::format("{} {}{}", most.name, most.change() > 0 ? "+" : "", grouped(most.change()));
+  std::string text = fmt::format("{} {}{}{}", most.name, most.change() > 0 ? "+" : "", grouped(most.change()),
+                                 most.unit == NumberDifference::kBytes ? " B" : "");
   if (most.lines.empty()) return text;
   return text + fmt::format(", {} of it from {}", percent(most.lines.front().share, 0), place(most.lines.front()));
 }

@@ -11,6 +11,7 @@
 #include "cli/oom_text.h"
 #include "cli/streams_text.h"
 #include "trace/base/code_path.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -276,9 +277,10 @@ std::string finding_text(const std::string& path, const Finding& finding, const 
   if (finding.rule == "never_released") text += lines_of_never(finding, style);
   text += origin_line(finding, style);
   text += labelled("fix", finding.fix, style);
-  text += labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", path, finding.number), style);
+  text +=
+      labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", shell_word(path), finding.number), style);
   const std::int64_t storage = finding.items.front().storage().value_or(StorageId()).value;
-  return text + labelled("", fmt::format("dc-memtrace show storage {} {}", path, storage), style);
+  return text + labelled("", fmt::format("dc-memtrace show storage {} {}", shell_word(path), storage), style);
 }
 
 }  // namespace dcmt::cli

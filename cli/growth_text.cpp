@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/holder_text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -102,7 +103,7 @@ std::string growth_text(const std::string& path, const Finding& finding, const S
   text += labelled("because", finding.why, style);
   text += labelled("fix", finding.fix, style);
   const std::int64_t storage = growth.example.value_or(StorageId()).value;
-  return text + labelled("next", fmt::format("dc-memtrace show storage {} {}", path, storage), style);
+  return text + labelled("next", fmt::format("dc-memtrace show storage {} {}", shell_word(path), storage), style);
 }
 
 }  // namespace dcmt::cli

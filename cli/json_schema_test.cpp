@@ -298,6 +298,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   difference.steps = {{}};
   difference.findings = {{}};
   analyzer::RunRow row;
+  row.step_time = TimeNs(1);
   row.reserved = Bytes(8);
   const analyzer::RunsDifference runs{{row}, {difference}, {{"a", "b", {1}}}, {"worker.dcmt"}};
   schema.check(Json::parse(JsonDocument("diff").with(runs)), "diff", "diff");

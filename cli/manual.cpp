@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {

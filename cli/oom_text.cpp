@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/holder_text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -84,7 +85,7 @@ std::string out_of_memory_text(const std::string& path, const Finding& finding, 
                finding.memory_ran_out->all_went_on ? "the program went on" : "nothing more ran on that thread", style);
   text += labelled("fix", finding.fix, style);
   const std::string which = error.index > 1 ? fmt::format("#{}", error.index) : "";
-  return text + labelled("next", fmt::format("dc-memtrace show live {} --at oom{}", path, which), style);
+  return text + labelled("next", fmt::format("dc-memtrace show live {} --at oom{}", shell_word(path), which), style);
 }
 
 }  // namespace dcmt::cli

@@ -63,6 +63,7 @@ std::string peak_lines(const DevicePeak& peak, const Style& style) {
 }
 
 std::string composition_line(const model::Peak& peak) {
+  if (peak.sums_only) return {};  // what was alive then is not in the trace
   std::vector<std::string> parts;
   for (const model::Group& group : peak.live.composition()) {
     parts.push_back(fmt::format("{} {}", group.name, rounded_bytes(group.bytes.value)));

@@ -89,11 +89,11 @@ std::string clean_line(const Report& report) {
   std::string text =
       fmt::format("No finding. Peak {} ({})", exact_bytes(peak.bytes.value), rounded_bytes(peak.bytes.value));
   if (peak.at) text += " on " + where_of_peak(peak);
-  text += releases.total == 0 && persistent > 0
-              ? fmt::format("; all {} of persistent parameters", counted(persistent, "release"))
-          : releases.total == 0
-              ? "; no parameter was released in this trace"
-              : fmt::format("; {} of {} freed at once", grouped(releases.freed), counted(releases.total, "release"));
+  if (releases.total > 0) {
+    text += fmt::format("; {} of {} freed at once", grouped(releases.freed), counted(releases.total, "release"));
+  } else if (persistent > 0) {
+    text += fmt::format("; all {} of persistent parameters", counted(persistent, "release"));
+  }
   if (releases.recycled > 0) text += fmt::format(", {} into a pool", grouped(releases.recycled));
   if (releases.not_known > 0) text += fmt::format(", {} not known", grouped(releases.not_known));
   return text + ".";

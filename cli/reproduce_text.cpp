@@ -6,6 +6,8 @@
 #include <cctype>
 #include <vector>
 
+#include "trace/base/shell_words.h"
+
 namespace dcmt::cli {
 namespace {
 
@@ -67,8 +69,9 @@ std::string outcome(const std::string& path, const ReplayView& view, const Style
   text += labelled("", "recorded " + difference.recorded, style);
   text += labelled("", "replayed " + difference.replayed, style);
   if (!view.differing_storage) return text;
-  return text +
-         labelled("next", fmt::format("dc-memtrace show storage {} {}", path, view.differing_storage->value), style);
+  return text + labelled("next",
+                         fmt::format("dc-memtrace show storage {} {}", shell_word(path), view.differing_storage->value),
+                         style);
 }
 
 std::string with_switches(const ReplayView& view, const Style& style) {

@@ -6,6 +6,7 @@
 
 #include "cli/groups_text.h"
 #include "cli/peak_text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -111,7 +112,7 @@ std::string releases_text(const model::ReleasesView& view, const Style& style) {
                                      "dc-memtrace show storage "
                                      "{} ID\n",
                                      counted(static_cast<std::int64_t>(view.cycles.size()), "gather"),
-                                     view.persistent_cycles, view.open_cycles, view.path);
+                                     view.persistent_cycles, view.open_cycles, shell_word(view.path));
 }
 
 }  // namespace dcmt::cli

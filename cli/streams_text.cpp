@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "trace/base/shell_words.h"
+
 namespace dcmt::cli {
 namespace {
 
@@ -88,7 +90,8 @@ std::string waits_text(const std::string& path, const Finding& finding, const St
                : ""),
       style);
   text += labelled("fix", finding.fix, style);
-  return text + labelled("next", fmt::format("dc-memtrace show live {} --at {}", path, waits.at.seq.value), style);
+  return text +
+         labelled("next", fmt::format("dc-memtrace show live {} --at {}", shell_word(path), waits.at.seq.value), style);
 }
 
 std::string pools_text(const std::string& path, const Finding& finding, const Style& style) {
@@ -116,7 +119,7 @@ std::string pools_text(const std::string& path, const Finding& finding, const St
                                pools.only_steps_kept ? ", of the steps kept: by streams it may be more" : ""),
                    style);
   text += labelled("fix", finding.fix, style);
-  return text + labelled("next", fmt::format("dc-memtrace show peak {}", path), style);
+  return text + labelled("next", fmt::format("dc-memtrace show peak {}", shell_word(path)), style);
 }
 
 }  // namespace dcmt::cli

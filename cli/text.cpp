@@ -61,12 +61,6 @@ std::string ranges(std::vector<std::int64_t> numbers) {
   return fmt::format("{} and {} more up to {}", fmt::join(parts, ", "), numbers.size() - told, numbers.back());
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
   return fmt::format("{}", fmt::join(parts, separator));
 }

@@ -31,8 +31,6 @@ inline constexpr std::size_t kKernelName = 88;
 /// "0 to 11", "0, 2, 5", "0 to 3, 7"; of a long list the beginning, how many more and the last.
 [[nodiscard]] std::string ranges(std::vector<std::int64_t> numbers);
 
-/// In single quotes of a shell.
-[[nodiscard]] std::string in_quotes(std::string_view text);
 /// "a, b, c".
 [[nodiscard]] std::string joined(const std::vector<std::string>& parts, std::string_view separator);
 /// "finding 1", "findings 1, 3".

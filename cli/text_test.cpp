@@ -50,12 +50,6 @@ TEST(Text, ColourOnlyWhereAsked) {
   EXPECT_EQ(Style{true}.bad("x"), "\x1b[1;31mx\x1b[0m");
 }
 
-TEST(Text, AShellReadsQuotesAsTheyAre) {
-  EXPECT_EQ(in_quotes("a b"), "'a b'");
-  EXPECT_EQ(in_quotes("it's"), "'it'\\''s'");
-  EXPECT_EQ(in_quotes(""), "''");
-}
-
 TEST(Commands, TheClosestIsSuggested) {
   EXPECT_EQ(closest_command("reprot"), "report");
   EXPECT_EQ(closest_command("shwo"), "show");

@@ -28,7 +28,7 @@ def test_what_differs_most_is_said_first_and_its_line_once(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     before, after = training(tmp_path / "a.dcmt"), training(tmp_path / "b.dcmt", PLANTED)
     text = diff(f"before={before}", f"after={after}")
-    assert "\nbefore → after: peak.first_step +1,048,576, 100 % of it from train.py:15 forward\n" in text
+    assert "\nbefore → after: peak.first_step +1,048,576 B, 100 % of it from train.py:15 forward\n" in text
     assert text.count("train.py:15 forward") == 2  # the headline, and the first number that it explains
     assert text.count("+1,048,576 (+14.3 %)") >= 3
     assert "no difference" in diff(before, before)
@@ -44,11 +44,11 @@ def test_ranks_that_differ_alike_are_shown_once(tmp_path):
         of_rank(tmp_path / "a", rank)
         of_rank(tmp_path / "b", rank, PLANTED)
     text = diff(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
-    assert "a → b, rank 0: peak.first_step +1,048,576" in text
+    assert "a → b, rank 0: peak.first_step +1,048,576 B" in text
     assert text.endswith("a → b, rank 1: the same as rank 0\n")
     (tmp_path / "b" / "rank1.dcmt").unlink()
     of_rank(tmp_path / "b", 1, (*PLANTED, (17, MIB)))
-    assert "a → b, rank 1: peak.first_step +2,097,152" in diff(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
+    assert "a → b, rank 1: peak.first_step +2,097,152 B" in diff(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
     nothing = recorded.tool("diff", f"c={training(tmp_path / 'c.dcmt')}", f"b={tmp_path / 'b'}")
     line = recorded.one_line(nothing, 5)
     assert line.endswith("no rank in common: the process without a rank of c, ranks 0, 1 of b."), line

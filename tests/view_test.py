@@ -343,6 +343,7 @@ def test_a_window_is_a_trace_of_its_own(run: pathlib.Path, folder: pathlib.Path)
     facts = view(window)
     assert max(column["highest_bytes"] for column in facts["timeline"]["columns"]) == whole["devices"][0]["bytes"]
     assert "sums only" in json.dumps(facts["timeline"]["texts"])
+    assert "3 asked for" in recorded.tool("report", window).stdout
     recorded.one_line(recorded.tool("trim", window, "--from", "step:20", "--to", "step:21", "-o", folder / "none.dcmt"), 2)
 
 

@@ -30,6 +30,30 @@ const Frame* caller_of(const TraceData& data, StackId stack, FrameId site) {
   return nullptr;
 }
 
+/// Who holds how much of what a line made.
+class LineHolders {
+ public:
+  /// @param name  empty: not known
+  void add(const std::string& name, Bytes bytes) {
+    Holder& holder = by_name_[name.substr(0, name.find(kAsOthers))];
+    holder.bytes += bytes.value;
+    if (holder.name.empty() || name.size() < holder.name.size()) holder.name = name;
+  }
+
+  /// Of several that hold as much, the first by name.
+  [[nodiscard]] std::string of_most() const {
+    const auto most = std::ranges::max_element(by_name_, {}, [](const auto& each) { return each.second.bytes; });
+    return most != by_name_.end() && most->first != kNotRead ? most->second.name : std::string();
+  }
+
+ private:
+  struct Holder {
+    std::int64_t bytes = 0;
+    std::string name;  ///< as of a storage of which a reading says it, if there is one
+  };
+  std::map<std::string, Holder> by_name_;
+};
+
 }  // namespace
 
 AllocationLine AllocationLines::at(StackId stack) const {
@@ -50,7 +74,7 @@ AllocationLine AllocationLines::at(StackId stack) const {
 std::vector<AllocationLine> AllocationLines::of(const std::vector<const Block*>& blocks) const {
   struct Lines {
     AllocationLine line;
-    const Block* largest = nullptr;
+    LineHolders holders;
   };
   std::map<std::tuple<std::string, std::string, std::int64_t>, Lines> lines;
   std::map<StackId, AllocationLine> known;
@@ -64,17 +88,14 @@ std::vector<AllocationLine> AllocationLines::of(const std::vector<const Block*>&
       where = at->second;
     }
     Lines& same = lines[{where.function, where.file, where.line}];
-    if (same.largest == nullptr) same.line = where;
+    if (same.line.blocks == 0) same.line = where;
     same.line.bytes.value += block->bytes.value;
     ++same.line.blocks;
-    if (same.largest == nullptr || block->bytes > same.largest->bytes) same.largest = block;
+    same.holders.add(block->storage.valid() ? holders_.of(block->storage) : std::string(), block->bytes);
   }
   std::vector<AllocationLine> result;
   for (auto& [key, same] : lines) {
-    if (same.largest->storage.valid()) {
-      const std::string holder = holders_.of(same.largest->storage);
-      if (holder != "not read") same.line.holder = holder;
-    }
+    same.line.holder = same.holders.of_most();
     result.push_back(std::move(same.line));
   }
   return result;

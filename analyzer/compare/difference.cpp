@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/compare/line_changes.h"
@@ -40,7 +41,8 @@ std::vector<LineDifference> lines_of(const std::vector<AllocationLine>& before,
 
 class Numbers {
  public:
-  explicit Numbers(Difference& difference) : difference_(difference) {}
+  explicit Numbers(Difference& difference, std::string_view unit = NumberDifference::kBytes)
+      : difference_(difference), unit_(unit) {}
 
   void add(const std::string& name, std::optional<std::int64_t> before, std::optional<std::int64_t> after,
            const std::vector<AllocationLine>& lines_before = {}, const std::vector<AllocationLine>& lines_after = {}) {
@@ -48,7 +50,7 @@ class Numbers {
       difference_.equal += before ? 1 : 0;
       return;
     }
-    NumberDifference number{name, before, after, {}};
+    NumberDifference number{name, before, after, {}, unit_};
     if (!lines_before.empty() || !lines_after.empty()) {
       number.lines = lines_of(lines_before, lines_after, number.change());
     }
@@ -57,6 +59,7 @@ class Numbers {
 
  private:
   Difference& difference_;
+  std::string_view unit_;
 };
 
 std::optional<std::int64_t> value_of(const std::optional<Bytes>& bytes) {
@@ -90,7 +93,8 @@ void compare_main(const DeviceFacts* before, const DeviceFacts& after, Differenc
   Numbers numbers(difference);
   compare_peaks(was.peaks, after.peaks, numbers);
   std::ranges::stable_sort(difference.numbers, [](const NumberDifference& a, const NumberDifference& b) {
-    return std::abs(a.change()) > std::abs(b.change());
+    return std::tuple(std::abs(a.change()), a.after.value_or(0)) >
+           std::tuple(std::abs(b.change()), b.after.value_or(0));
   });
   numbers.add("peak", before != nullptr ? std::optional(before->peak.value) : std::nullopt, after.peak.value);
   numbers.add("reserved", value_of(was.reserved), value_of(after.reserved));
@@ -184,7 +188,7 @@ std::vector<RunRow> rows_of(const LabelledRun& run) {
       const auto [at, fresh] = rows.try_emplace(kind_of(device.device));
       RunRow& row = at->second;
       if (!fresh && device.peak <= row.peak) continue;
-      row = {run.label, kind_of(device.device), rank.rank, rank.steps, device.peak, device.reserved, 0};
+      row = {run.label, kind_of(device.device), rank.rank, rank.steps, device.peak, device.reserved, rank.step_time, 0};
     }
   }
   std::vector<RunRow> result;
@@ -223,7 +227,8 @@ Difference difference_of(const MemoryFacts& before, const MemoryFacts& after) {
     const auto found = facts.counts.find(name);
     return found != facts.counts.end() ? found->second : 0;
   };
-  for (const auto& [name, ignored] : names) numbers.add(name, count_in(before, name), count_in(after, name));
+  Numbers counts(difference, NumberDifference::kCount);
+  for (const auto& [name, ignored] : names) counts.add(name, count_in(before, name), count_in(after, name));
   difference.findings = compare_findings(before.findings, after.findings);
   return difference;
 }

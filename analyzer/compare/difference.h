@@ -35,6 +35,9 @@ struct NumberDifference {
   std::string name;  ///< "peak.forward"
   std::optional<std::int64_t> before, after;
   std::vector<LineDifference> lines;  ///< of a peak, what explains most of it first
+  std::string_view unit = kBytes;
+
+  static constexpr std::string_view kBytes = "bytes", kCount = "count";
 
   [[nodiscard]] std::int64_t change() const { return after.value_or(0) - before.value_or(0); }
 
@@ -46,6 +49,7 @@ struct NumberDifference {
     field("before", &NumberDifference::before, "null: the run does not have it");
     field("after", &NumberDifference::after, "");
     field("change", &NumberDifference::change, "");
+    field("unit", &NumberDifference::unit, "\"bytes\", \"count\"");
     field("lines", &NumberDifference::lines, "of a peak, what explains most of the change first");
   }
 };
@@ -145,6 +149,7 @@ struct RunRow {
   std::int64_t rank = -1, steps = 0;
   Bytes peak;
   std::optional<Bytes> reserved;
+  std::optional<TimeNs> step_time;
   std::int64_t change = 0;  ///< of the peak, to the first run
 
   static constexpr std::string_view kShape = "run_row";
@@ -155,6 +160,7 @@ struct RunRow {
     field("steps", &RunRow::steps, "");
     field("peak_bytes", &RunRow::peak, "");
     field("reserved_bytes", &RunRow::reserved, "null: not known");
+    field("step_ns", &RunRow::step_time, "the median of the steps after the first, recorded; null: there are none");
     field("change", &RunRow::change, "of the peak, to the first run, bytes");
   }
 };

@@ -232,6 +232,18 @@ std::vector<std::string> unfit(const RunFacts& facts) {
   return why;
 }
 
+std::optional<TimeNs> step_time_of(const std::vector<Step>& steps) {
+  std::vector<std::int64_t> lasted;
+  for (const Step& step : steps) {
+    const bool first = &step == &steps.front();
+    if (!first && step.to.valid() && step.count == 1) lasted.push_back(step.to_ns.value - step.from_ns.value);
+  }
+  if (lasted.empty()) return std::nullopt;
+  const auto middle = lasted.begin() + static_cast<std::ptrdiff_t>(lasted.size() / 2);
+  std::ranges::nth_element(lasted, middle);
+  return TimeNs(*middle);
+}
+
 void add_sizes(const TraceData& data, const Steady& steady, MemoryFacts& facts) {
   constexpr std::size_t kMost = 6;
   if (!steady.from.valid()) return;
@@ -293,6 +305,7 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   facts.torch = minor_version(analysis.facts.torch);
   facts.arguments = arguments_of(analysis.facts);
   facts.steps = steady.steps;
+  facts.step_time = step_time_of(analysis.releases.steps);
   facts.world_size = std::max<std::int64_t>(1, analysis.facts.world_size);
   facts.unfit = unfit(analysis.facts);
   facts.counts = counts_of(analysis, facts.residual);

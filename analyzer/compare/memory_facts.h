@@ -19,7 +19,7 @@ struct AllocationLine {
   std::string file;      ///< as the trace has it; empty: no Python frame
   std::int64_t line = 0;
   std::string caller;  ///< "train.py:30 main", the user's frame around it; empty: none
-  std::string holder;  ///< of its largest storage: "main: kept"; empty: not read
+  std::string holder;  ///< of most of the bytes: "main: kept"; empty: not read
   std::int64_t blocks = 0;
   Bytes bytes;
 };
@@ -71,7 +71,8 @@ struct MemoryFacts {
   std::string torch;      ///< "2.11", its major and minor version
   std::string arguments;  ///< of the program, without its own name
   std::int64_t steps = 0, world_size = 1;
-  std::vector<std::string> unfit;  ///< why nothing can be concluded from this trace; empty: it can
+  std::optional<TimeNs> step_time;  ///< the median of those after the first; nullopt: there are none
+  std::vector<std::string> unfit;   ///< why nothing can be concluded from this trace; empty: it can
   /// "gathers", "gathers.<origin>", "releases.final", "releases.persistent", "releases.unmatched".
   std::map<std::string, std::int64_t> counts;
   Bytes residual;                       ///< left by final releases, over the whole run

@@ -195,8 +195,8 @@ std::int64_t expected_bytes(const Baseline& baseline, const Recording& recording
 void add_sentences(const Section& section, const Recording& recording, Verdict& verdict) {
   if (recording.operators > 0) {
     const std::string now = counted(recording.operators, "operator") + " recorded in the last step";
-    verdict.order = section.order == recording.order ? "their order is that of the baseline (" + now + ")"
-                                                     : "the operators of a step are others than in the baseline (" +
+    verdict.order = section.order == recording.order ? "the order of operators is that of the baseline (" + now + ")"
+                                                     : "the operators of a step differ from those of the baseline (" +
                                                            now + ", " + std::to_string(section.operators) + " there)";
   }
   const auto count = [&](const char* name) {

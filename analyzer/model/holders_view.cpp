@@ -9,6 +9,7 @@
 
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/without_numbers.h"
+#include "trace/base/shell_words.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::model {
@@ -184,7 +185,7 @@ Expected<HoldersView> holders_view(const std::string& path, const Analysis& anal
   const std::optional<Asked> found = asked_for(analysis, asked);
   if (!found) {
     return Error{ErrorCode::kUsage, path + ": no finding, storage or place '" + asked +
-                                        "'. Take a finding's number from: dc-memtrace report " + path +
+                                        "'. Take a finding's number from: dc-memtrace report " + shell_word(path) +
                                         ", a storage's id, or a line as train.py:17."};
   }
   HoldersView view;

@@ -2,6 +2,7 @@
 
 #include "analyzer/model/views.h"
 #include "analyzer/storages/parameters.h"
+#include "trace/base/shell_words.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::model {
@@ -84,7 +85,8 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
   const auto story = analyzer::storage_story(data, analysis.releases, id);
   if (!story) {
     return Error{ErrorCode::kUsage, path + ": no storage " + std::to_string(id.value) +
-                                        ". Ids are in the last column of: dc-memtrace show releases " + path};
+                                        ". Ids are in the last column of: dc-memtrace show releases " +
+                                        shell_word(path)};
   }
   const analyzer::Storage& storage = *story->storage;
   StorageView view;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/time/named_moment.h"
 #include "trace/sql/kept.h"
 
 namespace dcmt::model {
@@ -47,18 +48,14 @@ PeakView peak_view(const std::string& path, const Analysis& analysis) {
 
 Expected<Sequence> moment_named(const std::string& path, const Analysis& analysis, const std::string& at) {
   const TraceData& data = *analysis.data;
-  const auto seq = analyzer::find_moment(data, at, analysis.main().what_if.measured.seq);
-  if (!seq) {
-    return Error{ErrorCode::kUsage, path + ": no moment '" + at + "'. --at takes a sequence number up to " +
-                                        std::to_string(analyzer::last_sequence(data).value) +
-                                        ", peak, end, step:N, oom or the name of a mark."};
-  }
-  if (const analyzer::Interval* interval = data.sums_only_at(*seq); interval != nullptr) {
+  DCMT_ASSIGN_OR_RETURN(const Sequence seq,
+                        analyzer::named_moment(data, path, at, analysis.main().what_if.measured.seq, "--at takes"));
+  if (const analyzer::Interval* interval = data.sums_only_at(seq); interval != nullptr) {
     return Error{ErrorCode::kUsage, path + ": what was alive at '" + at +
                                         "' was not kept, only sums of that part of the run." +
                                         nearest_windows(data, *interval)};
   }
-  return *seq;
+  return seq;
 }
 
 Expected<LiveView> live_view(const std::string& path, const Analysis& analysis, const std::string& at,

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include "trace/base/shell_words.h"
+
 namespace dcmt::analyzer {
 
 void RanksOfRun::add(const Analysis& analysis) {
@@ -40,7 +42,7 @@ std::string RanksOfRun::folders() const {
   for (const RankFacts& rank : ranks_) folders.insert(std::filesystem::path(rank.path).parent_path().string());
   folders.erase("");
   std::string text;
-  for (const std::string& folder : folders) text += (text.empty() ? "" : " ") + folder;
+  for (const std::string& folder : folders) text += (text.empty() ? "" : " ") + shell_word(folder);
   return text.empty() ? "." : text;
 }
 

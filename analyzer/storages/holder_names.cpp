@@ -148,7 +148,7 @@ std::optional<std::string> HolderNames::by_life(StorageId storage) const {
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
   const std::optional<std::string> most = as_others(holders_, storage);
-  return most ? *most + ", as others made there" : "not read";
+  return most ? *most + std::string(kAsOthers) : std::string(kNotRead);
 }
 
 std::optional<std::string> HolderNames::variable_of(StorageId storage) const {

@@ -31,6 +31,10 @@ inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 /// Whether a category says what memory is for: "not attributed" does not.
 [[nodiscard]] bool is_purpose(std::string_view category);
 
+/// What HolderNames::of ends with where others made there say it, and what it is where nothing does.
+inline constexpr std::string_view kAsOthers = ", as others made there";
+inline constexpr std::string_view kNotRead = "not read";
+
 /// Belongs to one TraceData, which must outlive it.
 class HolderNames {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/time/curve.h"
+#include "analyzer/time/named_moment.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -31,8 +32,7 @@ Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup
     found = ends;
   }
   if (found) return *found;
-  return Error{ErrorCode::kUsage, database.path() + ": no moment '" + std::string(name) +
-                                      "'. --from and --to take a sequence number or step:N."};
+  return no_moment(database.path(), name, "--from and --to take a sequence number or step:N");
 }
 
 Expected<DeviceCurve> device_of(Database& database, const std::vector<DeviceCurve>& devices, const std::string& name) {

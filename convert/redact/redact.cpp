@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ constexpr const char* kTables[] = {"thread",  "frame",       "stack",     "opera
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",
                                         "SELECT model_text FROM edge WHERE model_text IS NOT NULL",
                                         "SELECT model_text FROM source_line WHERE model_text IS NOT NULL",
-                                        "SELECT stack_text FROM source_line", "SELECT text FROM diagnostic"};
+                                        "SELECT stack_text FROM source_line"};
 
 constexpr std::string_view kNumbersOfMeta[] = {
     meta::kRank,          meta::kWorldSize,     meta::kStartNs, meta::kEndNs,        meta::kClockErrorNs,
@@ -122,6 +123,12 @@ class Redaction {
     for (const char* sql : kSourceLines) {
       DCMT_RETURN_IF_ERROR(each_row(source_, sql, [&](const Statement& row) { lines.insert(row.integer(0)); }));
     }
+    // What a diagnostic says may name anything; its code is a word of ours.
+    std::unordered_map<std::int64_t, std::string> diagnostics;
+    DCMT_RETURN_IF_ERROR(each_row(source_, "SELECT text, code FROM diagnostic", [&](const Statement& row) {
+      const std::string_view code = is_word_of_traces(row.text(1)) ? row.text(1) : std::string_view("other");
+      diagnostics.emplace(row.integer(0), "left out of the copy: " + std::string(code));
+    }));
     DCMT_ASSIGN_OR_RETURN(Statement row, source_.prepare("SELECT id, text FROM string ORDER BY id"));
     DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT INTO string(id, text) VALUES(?, ?)"));
     while (true) {
@@ -129,8 +136,11 @@ class Redaction {
       if (!more) return {};
       const std::int64_t id = row.integer(0);
       const std::string text(row.text(1));
+      const auto diagnostic = diagnostics.find(id);
       insert.bind(1, id);
-      insert.bind(2, std::string_view(lines.contains(id) ? names_.replaced(text) : names_.without_names(text)));
+      insert.bind(2, std::string_view(diagnostic != diagnostics.end() ? diagnostic->second
+                                      : lines.contains(id)            ? names_.replaced(text)
+                                                                      : names_.without_names(text)));
       DCMT_RETURN_IF_ERROR(insert.run());
     }
   }

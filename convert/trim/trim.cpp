@@ -7,6 +7,7 @@
 
 #include "analyzer/load/row_cursor.h"
 #include "convert/copy/copy_rows.h"
+#include "trace/base/shell_words.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::convert {
@@ -63,10 +64,12 @@ class Trim {
       DCMT_RETURN_IF_ERROR(copy_table(parts[i]));
       watch_.done(static_cast<double>(i + 1) / static_cast<double>(parts.size()));
     }
-    DCMT_ASSIGN_OR_RETURN(Statement outside,
-                          copy_.prepare("UPDATE interval SET kept = NULL WHERE to_seq <= ?1 OR from_seq >= ?2"));
-    bind_window(outside);
-    DCMT_RETURN_IF_ERROR(outside.run());
+    // What the window keeps was asked for, whatever the recording could keep.
+    DCMT_ASSIGN_OR_RETURN(Statement kept,
+                          copy_.prepare("UPDATE interval SET kept = CASE WHEN to_seq <= ?1 OR from_seq >= ?2 THEN NULL"
+                                        " WHEN kept = 'all' THEN 'steps' ELSE kept END"));
+    bind_window(kept);
+    DCMT_RETURN_IF_ERROR(kept.run());
     return copy_.execute("COMMIT");
   }
 
@@ -128,7 +131,7 @@ Expected<TrimWindow> trim_window(const analyzer::TraceData& data, Sequence from,
     return Error{ErrorCode::kUsage, data.path +
                                         ": of that window there are only sums. Choose another; what was kept: "
                                         "dc-memtrace report " +
-                                        data.path};
+                                        shell_word(data.path)};
   }
   return window;
 }

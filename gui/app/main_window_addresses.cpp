@@ -27,10 +27,11 @@ void MainWindow::put_addresses(const Expected<std::shared_ptr<load::ByAddress>>&
   if (!read.ok()) {
     status_->setText(QString::fromStdString(read.error().message));
     more_->addresses_read(status_->text());
+    show_grouping();  // may have waited
     return;
   }
   device()->set_by_address(*read);
-  show_grouping();  // may have waited
+  show_grouping();
   status_->setText({});
   if (arrange) put_arrangement(load::Arrangement::kAddress);
   more_->addresses_read({});

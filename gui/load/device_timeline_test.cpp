@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "analyzer/storages/group_names.h"
 #include "analyzer/storages/live_set.h"
@@ -150,6 +151,28 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
     }
   }
   EXPECT_GT(findings, 20U) << "the programs have nothing to find";
+}
+
+// For the thread sanitizer: a window stacks the area anew while a thread looks what would be without a finding.
+TEST(DeviceTimeline, WhatWouldBeIsFoundWhileTheAreaIsStackedAnew) {
+  TestTrace trace;
+  std::mt19937 random(1);
+  random_program(trace, random);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  ASSERT_FALSE(analysis.findings.empty());
+  for (const std::unique_ptr<DeviceTimeline>& timeline : timelines_of(analysis)) {
+    const auto before = timeline->without({1});
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        for (int times = 0; times < 20; ++times) EXPECT_EQ(timeline->without({1})->peak, before->peak);
+      });
+    }
+    for (int times = 0; times < 20; ++times) {
+      timeline->stack_by(times % 2 == 0 ? analyzer::GroupBy::kPhase : analyzer::GroupBy::kSite);
+    }
+  }
 }
 
 TEST(DeviceTimeline, FindsBarsByOperatorAndSite) {

@@ -20,6 +20,8 @@ void add(CurveColumn& column, const CurveColumn& next) {
 
 }  // namespace
 
+Curve::Curve(const Recording& recording) : Curve(recording, {}) { find_groups(); }
+
 Curve::Curve(const Recording& recording, std::vector<LeftOut> left_out)
     : recording_(&recording), left_out_(std::move(left_out)) {
   std::int64_t sum = 0;
@@ -32,7 +34,7 @@ Curve::Curve(const Recording& recording, std::vector<LeftOut> left_out)
   std::int64_t bytes = 0;
   auto next = left_out_.begin();
   for (Unit unit = 0; unit < units; ++unit) {
-    bytes += recording.change(unit).delta;
+    bytes += recording.delta(unit);
     for (; next != left_out_.end() && next->unit <= unit; ++next) bytes += next->delta;
     if (unit % kLeaf == 0) leaves.push_back(kNothing);
     add(leaves.back(), {bytes, bytes, unit});
@@ -44,11 +46,9 @@ Curve::Curve(const Recording& recording, std::vector<LeftOut> left_out)
     nodes_.push_back(std::move(level));
   }
   peak_ = nodes_.back().front();
-  find_groups();
 }
 
 void Curve::find_groups() {
-  if (!left_out_.empty()) return;  // nobody asks
   groups_.assign(nodes_.front().size(), {});
   GroupBytes now{};
   for (Unit unit = 0; unit < recording_->units(); ++unit) {
@@ -60,7 +60,7 @@ void Curve::find_groups() {
 }
 
 std::int64_t Curve::change(Unit unit) const {
-  std::int64_t delta = recording_->change(unit).delta;
+  std::int64_t delta = recording_->delta(unit);
   if (left_out_.empty()) return delta;
   auto next = std::lower_bound(left_out_.begin(), left_out_.end(), unit,
                                [](const LeftOut& each, Unit u) { return each.unit < u; });

@@ -28,11 +28,13 @@ struct LeftOut {
 /// construction.
 class Curve {
  public:
-  /// @param left_out  ascending by unit; empty: the curve as it was
-  explicit Curve(const Recording& recording, std::vector<LeftOut> left_out = {});
+  explicit Curve(const Recording& recording);
+  /// Without its groups, so that those of the recording may change meanwhile.
+  /// @param left_out  ascending by unit
+  Curve(const Recording& recording, std::vector<LeftOut> left_out);
 
   [[nodiscard]] CurveColumn column(Unit from, Unit to) const;
-  /// Bytes of each group in one unit. Without what is left out.
+  /// Bytes of each group in one unit. Not of a curve that leaves something out.
   [[nodiscard]] GroupBytes groups_at(Unit unit) const;
   [[nodiscard]] std::int64_t at(Unit unit) const { return column(unit, unit + 1).highest; }
   /// Bytes that are left out in one unit; 0 or more.

@@ -44,15 +44,29 @@ Recording::Change Recording::change(Unit unit) const {
   const Event of = event(unit);
   switch (of.kind) {
     case Kind::kBegin:
-      return {lifetimes_[of.index].bytes, lifetimes_[of.index].group};
     case Kind::kEnd:
-      return {-lifetimes_[of.index].bytes, lifetimes_[of.index].group};
+      return {delta(unit), lifetimes_[of.index].group};
     case Kind::kLevel:
-      return {levels_[of.index].delta, levels_[of.index].group};
+      return {delta(unit), levels_[of.index].group};
     case Kind::kMoment:
       break;
   }
   return {};
+}
+
+std::int64_t Recording::delta(Unit unit) const {
+  const Event of = event(unit);
+  switch (of.kind) {
+    case Kind::kBegin:
+      return lifetimes_[of.index].bytes;
+    case Kind::kEnd:
+      return -lifetimes_[of.index].bytes;
+    case Kind::kLevel:
+      return levels_[of.index].delta;
+    case Kind::kMoment:
+      break;
+  }
+  return 0;
 }
 
 /// `first`: of a range in order, the first that is wanted.

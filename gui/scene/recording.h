@@ -2,7 +2,7 @@
 //
 // Every change is an event; events are numbered from 0. The unit `u` of the timeline lasts from event u to event u + 1,
 // so between any two neighbouring events nothing happens, and a lifetime is a stretch [from, to) of units.
-// Thread-safety: const once it is filled, so any number of threads may read.
+// Thread-safety: const once it is filled, so any number of threads may read; beside set_groups all but the groups.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,8 @@ class Recording {
   };
   /// Of the bytes, at the event at which the unit begins.
   [[nodiscard]] Change change(Unit unit) const;
+  /// Its bytes alone, which stay as they are while set_groups runs.
+  [[nodiscard]] std::int64_t delta(Unit unit) const;
 
   /// The first unit that begins at `ns` or later; units() if there is none.
   [[nodiscard]] Unit first_at(std::int64_t ns) const;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The wheel in a Debian 12, or another system, that has nothing but Python, as a user without rights: installed by pip, a job recorded and
-# reported without a compiler; a torch without a provider, with g++; `pip install --user`; a site-packages that cannot be
-# written to; a Python with its libraries in a prefix that it was not built for, as conda has them; everything removed
-# again. The last line says how long the two ways took; exit 1 at the first surprise.
+# reported without a compiler; a block of a program, and a program in standby; a torch without a provider, with g++; `pip install
+# --user`; a site-packages that cannot be written to; a Python with its libraries in a prefix that it was not built for, as conda
+# has them; everything removed again. The last line says how long the two ways took; exit 1 at the first surprise.
 #
 # Torch is not downloaded: the site-packages folder that is given (of the system's CPython, with torch) is lent to the
 # environments, as if pip had installed it there. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
@@ -76,6 +76,28 @@ recorded promised
 without_compiler=$((SECONDS - start))
 as_user dc-memtrace doctor --python "$venv/bin/python" >"$folder/doctor.txt" || fail "doctor: $(cat "$folder/doctor.txt")"
 as_user python3 -c 'import dc_memtrace; dc_memtrace.step()'
+as_user python3 - <<'PYTHON' || fail "pytest would not find its plugin"
+from importlib.metadata import entry_points
+assert [each.value for each in entry_points(group="pytest11")] == ["dc_memtrace.pytest_plugin"]
+PYTHON
+as_user sh -c "cd && python3 -" <<'PYTHON' || fail "a block is not recorded"
+import torch, dc_memtrace
+with dc_memtrace.record("block") as recording:
+    torch.ones(1 << 20)
+assert recording.peak_bytes["cpu"] >= 4 << 20, recording.peak_bytes
+PYTHON
+cat >"$root/home/user/loop.py" <<'PYTHON'
+import time, torch
+kept = []
+while len(kept) < 1000:
+    kept.append(torch.ones(1 << 16))
+    time.sleep(0.05)
+PYTHON
+as_user sh -c 'cd && { dc-memtrace run --standby -- python3 loop.py & } && trap "kill $!" EXIT &&
+  until dc-memtrace status | grep -q loop.py; do sleep 0.2; done && dc-memtrace attach --name loop.py --duration 3s -o attached' ||
+  fail "a program in standby cannot be recorded"
+as_user dc-memtrace report /home/user/attached >"$folder/attached.txt" || fail "report attached"
+grep -q "main.kept" "$folder/attached.txt" || fail "the report of an attached program does not name main.kept"
 [[ -e $root$venv/share/man/man1/dc-memtrace-run.1 ]] || fail "no manual page"
 
 # A torch for which the wheel has no provider.

@@ -6,6 +6,7 @@
 
 #include "collector/recorder/console/human_text.h"
 #include "trace/base/printable.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -90,7 +91,7 @@ std::string oom_lines(const OomFacts& facts, const std::string& who, const std::
   } else if (facts.has_releases) {
     lines.emplace_back("nothing of it was released and is still held, as far as is known");
   }
-  lines.push_back(fmt::format("next dc-memtrace show live {} --at oom{}", folder,
+  lines.push_back(fmt::format("next dc-memtrace show live {} --at oom{}", shell_word(folder),
                               facts.number > 1 ? fmt::format("#{}", facts.number) : ""));
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "dc-memtrace: " : "  ") + printable(lines[i]) + "\n";

@@ -30,6 +30,7 @@
 #include "collector/recorder/job/signal_queue.h"
 #include "collector/recorder/target/launch.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/shell_words.h"
 #include "trace/spool/layout.h"
 
 namespace dcmt::recorder {
@@ -184,7 +185,7 @@ Expected<RunResult> run(const RunOptions& options) {
     state.notes = {
         fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers what "
                     "was recorded before.",
-                    error.what(), options.folder)};
+                    error.what(), shell_word(options.folder))};
     (void)save_run(options.folder, state);
     return RunResult{shell_exit_code(*job.wait_status), {}, state.notes};
   }

@@ -16,6 +16,7 @@
 #include "collector/recorder/job/trace_names.h"
 #include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
+#include "trace/base/shell_words.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
@@ -96,8 +97,8 @@ std::vector<std::string> Session::notes() const {
   std::vector<std::string> notes = notes_;
   for (std::string& each : unseen_.notes()) notes.push_back(std::move(each));
   if (out_of_memory_ > told_) {
-    notes.push_back(
-        fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_, folder_));
+    notes.push_back(fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_,
+                                shell_word(folder_)));
   }
   return notes;
 }

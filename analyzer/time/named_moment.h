@@ -1,0 +1,20 @@
+// Moments by their names, with the error for whoever typed a name that nothing has.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/load/trace_data.h"
+
+namespace dcmt::analyzer {
+
+/// What find_moment finds. kUsage if there is no such moment.
+/// @param options  who asks: "--at takes", "--from and --to take"
+[[nodiscard]] Expected<Sequence> named_moment(const TraceData& data, const std::string& path, std::string_view name,
+                                              Sequence peak, const std::string& options);
+
+/// What is said of a name that nothing has.
+/// @param takes  "--at takes a sequence number or step:N"
+[[nodiscard]] Error no_moment(const std::string& path, std::string_view name, const std::string& takes);
+
+}  // namespace dcmt::analyzer
