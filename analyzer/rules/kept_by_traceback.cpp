@@ -21,11 +21,10 @@ constexpr std::size_t kStepsMore = 1;
 std::string_view traceback_of(std::string_view path) { return path.substr(0, path.find(".tb_")); }
 
 /// The frames that hold a storage, none if anything else does, or may.
-std::vector<const Container*> only_frames(const TraceData& data, StorageId storage) {
-  const Held* held = data.owners.of(storage);
-  if (held == nullptr || held->otherwise) return {};
+std::vector<const Container*> only_frames(const TraceData& data, const Held& held) {
+  if (held.otherwise) return {};
   std::vector<const Container*> frames;
-  for (const ContainerId id : held->containers) {
+  for (const ContainerId id : held.containers) {
     frames.push_back(data.owners.container(id));
     if (data.text(frames.back()->type) != "finished frame") return {};
   }
@@ -86,20 +85,22 @@ Finding finding_of(const TraceData& data, const Kept& kept) {
 namespace rules {
 
 std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
+  if (data.owners.held.empty()) return {};
   const Rounds rounds(data);
   std::map<std::string_view, Kept> by_traceback;
-  for (const Storage& storage : data.storages) {
-    const std::size_t round = rounds.at(storage.span.from_seq);
+  for (const Held& held : data.owners.held) {
+    const std::vector<const Container*> frames = only_frames(data, held);
+    const Storage* storage = frames.empty() ? nullptr : data.storages.find(held.storage);
+    if (storage == nullptr) continue;
+    const std::size_t round = rounds.at(storage->span.from_seq);
     // What the first round makes, a program may keep for good.
-    if (round == 0 || round + kStepsMore >= rounds.size() || is_gathered(data, storage.id)) continue;
+    if (round == 0 || round + kStepsMore >= rounds.size() || is_gathered(data, storage->id)) continue;
     const Sequence last = rounds.end(rounds.size() - 1);
-    if (!storage.span.covers(last)) continue;
-    const std::vector<const Container*> frames = only_frames(data, storage.id);
-    if (frames.empty()) continue;
-    const Bytes now = bytes_at(data, storage, last);
+    if (!storage->span.covers(last)) continue;
+    const Bytes now = bytes_at(data, *storage, last);
     if (now.value == 0) continue;
     Kept& kept = by_traceback[traceback_of(data.text(frames.front()->path))];
-    kept.items.push_back({&storage, now, rounds.end(round)});
+    kept.items.push_back({storage, now, rounds.end(round)});
     for (const Container* frame : frames) kept.frames[frame] += now.value;
   }
   std::vector<Finding> findings;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "analyzer/storages/sample.h"
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
@@ -56,14 +55,15 @@ std::optional<std::string> HolderNames::Counts::most_of(Names names) {
   return alike ? std::optional(most->first) : std::nullopt;
 }
 
-std::optional<std::string> HolderNames::Counts::most(const Storage& storage, double of_size) const {
+std::optional<std::string> HolderNames::Counts::most(const Storage& storage, const HolderNames& names) const {
   const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
   if (alike != by_size_.end()) return most_of(alike->second);
   const auto there = by_stack_.find(storage.birth.stack);
   if (there == by_stack_.end()) return std::nullopt;
   std::int64_t found = 0;
   for (const auto& [name, count] : there->second) found += count;
-  return static_cast<double>(found) * of_size < kMissed ? most_of(there->second) : std::nullopt;
+  const double of_its_size = static_cast<double>(found) * names.share_of_size(storage);
+  return of_its_size < kMissed ? most_of(there->second) : std::nullopt;
 }
 
 bool HolderNames::Counts::has_alike(const Storage& storage) const {
@@ -71,10 +71,8 @@ bool HolderNames::Counts::has_alike(const Storage& storage) const {
 }
 
 HolderNames::SizesOfPlaces::SizesOfPlaces(const TraceData& data) {
-  each_of_sample(data, [this](const Storage& storage) {
-    ++by_stack_[storage.birth.stack];
-    ++by_size_[{storage.birth.stack, storage.bytes}];
-  });
+  each_of_sample(data, [this](const Storage& storage) { ++by_size_[{storage.birth.stack, storage.bytes}]; });
+  for (const auto& [of, count] : by_size_) by_stack_[of.first] += count;
 }
 
 double HolderNames::SizesOfPlaces::share_of(StackId stack, Bytes bytes) const {
@@ -95,9 +93,7 @@ std::string_view variable_at_root(std::string_view path) {
 
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
-HolderNames::HolderNames(const TraceData& data) : data_(data), sizes_(data) {
-  // Without a reading nothing says what the rest of the memory is for.
-  if (!data.owners.scans.empty()) lives_.emplace(data);
+HolderNames::HolderNames(const TraceData& data) : data_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
@@ -133,14 +129,21 @@ std::optional<std::string> HolderNames::seen_category(StorageId storage) const {
   return seen(storage) ? std::optional<std::string>(kVariable) : std::nullopt;
 }
 
+double HolderNames::share_of_size(const Storage& storage) const {
+  if (!sizes_) sizes_.emplace(data_);
+  return sizes_->share_of(storage.birth.stack, storage.bytes);
+}
+
 std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
-  return row != nullptr ? counts.most(*row, sizes_.share_of(row->birth.stack, row->bytes)) : std::nullopt;
+  return row != nullptr ? counts.most(*row, *this) : std::nullopt;
 }
 
 std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
-  if (row == nullptr || !lives_ || categories_.has_alike(*row)) return std::nullopt;
+  // Without a reading nothing says what the rest of the memory is for.
+  if (row == nullptr || data_.owners.scans.empty() || categories_.has_alike(*row)) return std::nullopt;
+  if (!lives_) lives_.emplace(data_);
   const std::optional<std::string_view> category = lives_->category_of(row->birth.stack, row->bytes);
   return category ? std::optional(std::string(*category)) : std::nullopt;
 }

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/storages/phase_lives.h"
+#include "analyzer/storages/sample.h"
 
 namespace dcmt::analyzer {
 
@@ -35,7 +35,8 @@ inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 inline constexpr std::string_view kAsOthers = ", as others made there";
 inline constexpr std::string_view kNotRead = "not read";
 
-/// Belongs to one TraceData, which must outlive it.
+/// Belongs to one TraceData, which must outlive it. Not for several threads at once: what its answers need is counted
+/// when the first one needs it.
 class HolderNames {
  public:
   explicit HolderNames(const TraceData& data);
@@ -56,16 +57,13 @@ class HolderNames {
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
-  using StackAndSize = std::pair<StackId, Bytes>;
-
   /// How many of those that were made at a place have which name.
   class Counts {
    public:
     using Names = std::map<std::string, std::int64_t>;
     void add(const Storage& storage, const std::string& name);
     /// What nine tenths of them have, of those of its size if there are any.
-    /// @param of_size  what part of all that its place makes have its size
-    [[nodiscard]] std::optional<std::string> most(const Storage& storage, double of_size) const;
+    [[nodiscard]] std::optional<std::string> most(const Storage& storage, const HolderNames& names) const;
     /// Whether one of its place and size was added.
     [[nodiscard]] bool has_alike(const Storage& storage) const;
 
@@ -73,7 +71,7 @@ class HolderNames {
     [[nodiscard]] static std::optional<std::string> most_of(Names names);
 
     std::map<StackId, Names> by_stack_;
-    std::map<StackAndSize, Names> by_size_;
+    ByPlaceAndSize<Names> by_size_;
   };
 
   /// By a sample of all storages.
@@ -84,9 +82,11 @@ class HolderNames {
 
    private:
     std::unordered_map<StackId, std::int64_t> by_stack_;
-    std::map<StackAndSize, std::int64_t> by_size_;
+    ByPlaceAndSize<std::int64_t> by_size_;
   };
 
+  /// What part of all that the place of a storage makes have its size.
+  [[nodiscard]] double share_of_size(const Storage& storage) const;
   /// What others have that were made at the place of a storage.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
@@ -94,8 +94,8 @@ class HolderNames {
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 
   const TraceData& data_;
-  const SizesOfPlaces sizes_;
-  std::optional<PhaseLives> lives_;  ///< none: the memory was never read
+  mutable std::optional<SizesOfPlaces> sizes_;
+  mutable std::optional<PhaseLives> lives_;
   Counts holders_, categories_;
 };
 

@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "analyzer/storages/sample.h"
-
 namespace dcmt::analyzer {
 namespace {
 

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "analyzer/load/trace_data.h"
+#include "analyzer/storages/sample.h"
 #include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
@@ -30,7 +29,7 @@ class PhaseLives {
   struct Ends {
     std::int64_t all = 0, temporary = 0, in_backward = 0;
   };
-  std::map<std::pair<StackId, Bytes>, Ends> ends_;
+  ByPlaceAndSize<Ends> ends_;
 };
 
 }  // namespace dcmt::analyzer

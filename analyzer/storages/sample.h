@@ -1,11 +1,28 @@
-// What kinds of storages a run makes is seen in a sample of them: there can be millions.
+// What kinds of storages a run makes, by their places and sizes. That is seen in a sample of them: there can be
+// millions.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <unordered_map>
+#include <utility>
 
 #include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
+
+/// Where a storage was made, and its bytes.
+using PlaceAndSize = std::pair<StackId, Bytes>;
+
+struct HashOfPlaceAndSize {
+  std::size_t operator()(const PlaceAndSize& of) const noexcept {
+    constexpr std::size_t kSpread = 0x9E3779B97F4A7C15;
+    return static_cast<std::size_t>(of.first.value) * kSpread ^ static_cast<std::size_t>(of.second.value);
+  }
+};
+
+template <class Value>
+using ByPlaceAndSize = std::unordered_map<PlaceAndSize, Value, HashOfPlaceAndSize>;
 
 /// Calls `visit` with about 200,000 storages of a trace, evenly spread, or with all where there are fewer.
 template <class Visit>
