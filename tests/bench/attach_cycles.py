@@ -64,7 +64,8 @@ def main() -> int:
 
     program = [sys.executable, pathlib.Path(__file__).with_name("training_step.py"), arguments.model, "--turns"]
     attached, twin = Training(program), Training(program)
-    # The agent comes to stay with the first attach; what it costs afterwards is the same for all.
+    for training in (attached, twin):
+        training.turn(STEPS)
     arguments.folder.mkdir(exist_ok=True)
     until = time.monotonic() + arguments.minutes * 60
     ratios, detaches, after = [], [], []

@@ -234,7 +234,12 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   auto* took =
       static_cast<double*>(mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   for (int i = 0; i < wanted; ++i) {
-    const std::vector<pid_t> threads = threads_to_borrow(program_.pid());
+    // The one that was borrowed last may be on its way to its wait.
+    std::vector<pid_t> threads = threads_to_borrow(program_.pid());
+    for (int pause = 0; threads.empty() && pause < 5000; ++pause) {
+      usleep(1000);
+      threads = threads_to_borrow(program_.pid());
+    }
     ASSERT_FALSE(threads.empty());
     const pid_t child = fork();
     if (child == 0) {
