@@ -1,5 +1,6 @@
 """Attaches to a training again and again, beside an untouched twin, and detaches: equal losses and state, flat memory, threads,
-descriptors and mappings, and the time of a step after a detach. Exits with 1 if one of the two differs or grows.
+descriptors and mappings, and the time of a step after a detach, beside what it was before the first attach: two processes
+are never equally fast. Exits with 1 if one of the two differs or grows.
 
     attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--model gpt2]
 """
@@ -20,6 +21,8 @@ from statistics_of_pairs import median_interval
 from turns import Training
 
 STEPS = 10
+WARM_UP = 5
+PAIRS_BEFORE = 40
 # As in tests/attach_test.py: what an allocator keeps for the next time.
 MAY_GROW = {"threads": 0, "descriptors": 0, "mappings": 8, "resident KiB": 8192}
 
@@ -53,6 +56,13 @@ def cycle(tool: str, training: Training, folder: pathlib.Path, flags: list[str])
     return took
 
 
+def pair(attached: Training, twin: Training, first: bool) -> float:
+    """The ratio of their times of a step."""
+    order = (attached, twin) if first else (twin, attached)
+    seconds = {training: training.turn(STEPS) for training in order}
+    return seconds[attached] / seconds[twin]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool")
@@ -64,36 +74,30 @@ def main() -> int:
 
     program = [sys.executable, pathlib.Path(__file__).with_name("training_step.py"), arguments.model, "--turns"]
     attached, twin = Training(program), Training(program)
-    for training in (attached, twin):
-        training.turn(STEPS)
+    before = [pair(attached, twin, number % 2 == 0) for number in range(WARM_UP + PAIRS_BEFORE)][WARM_UP:]
     arguments.folder.mkdir(exist_ok=True)
     until = time.monotonic() + arguments.minutes * 60
-    ratios, detaches, after = [], [], []
+    ratios, detaches, after, beside = [], [], [], []
     while len(detaches) < arguments.cycles or time.monotonic() < until:
         # Readings of what was there before are the larger part of a recording, and seldom what differs.
         flags = ["--no-owners"] if len(detaches) % 4 else ["--detail", "full"]
         detaches.append(cycle(arguments.tool, attached, arguments.folder / "trace", flags))
         after.append(figures(attached.process.pid))
         twin.ask(attached.steps - twin.steps)
-        first = len(detaches) % 2 == 0
-        for training in (attached, twin) if first else (twin, attached):
-            seconds = training.turn(STEPS)
-            if training is attached:
-                mine = seconds
-            else:
-                others = seconds
-        ratios.append(mine / others)
+        ratios.append(pair(attached, twin, len(detaches) % 2 == 0))
+        beside.append(figures(twin.process.pid)["resident KiB"])
     state, other = attached.ask(1, "state"), twin.ask(1, "state")
     equal = attached.agrees(twin) and state["state"] == other["state"]
     attached.end()
     twin.end()
-    settled = after[min(10, len(after) - 1) :]
-    grown = {name: settled[-1][name] - settled[0][name] for name in MAY_GROW}
+    first = min(10, len(after) - 1)
+    grown = {name: after[-1][name] - after[first][name] for name in MAY_GROW}
+    grown["resident KiB"] -= beside[-1] - beside[first]  # what a training grows by itself
     flat = all(grown[name] <= most for name, most in MAY_GROW.items())
     print(json.dumps({
         "cycles": len(detaches), "steps": attached.steps, "equal": equal, "flat": flat, "grown": grown,
         "detach_s": {"median": sorted(detaches)[len(detaches) // 2], "most": max(detaches)},
-        "step_ratio": median_interval(ratios),
+        "step_ratio_before": median_interval(before), "step_ratio": median_interval(ratios),
     }))  # fmt: skip
     return 0 if equal and flat else 1
 

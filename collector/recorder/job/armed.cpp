@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "collector/recorder/console/human_text.h"
 #include "collector/recorder/target/kernel_memory.h"
+#include "collector/recorder/target/process_table.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -39,13 +41,16 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
   const auto began = Clock::now();
   Watched watched;
   if (armed.near <= 0) return watched;
+  // A later process can have the number of one that has ended.
+  std::map<pid_t, std::uint64_t> begun;
+  for (const pid_t pid : pids) begun[pid] = process_start(pid);
   const bool asks_for_gpu = armed.condition.what == Counted::kAllocated;
   bool has_gpu = false;
   for (;; std::this_thread::sleep_for(kPause)) {
     bool any_lives = false;
     for (const pid_t pid : pids) {
       const auto memory = kernel_memory(pid);
-      if (!memory) continue;
+      if (!memory || process_start(pid) != begun[pid]) continue;
       any_lives = true;
       if (asks_for_gpu && watched.looks % kLooksPerMappings == 0) has_gpu = has_gpu || uses_gpu(pid);
       watched.highest_resident = std::max(watched.highest_resident, memory->resident);
