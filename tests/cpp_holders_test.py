@@ -8,6 +8,7 @@ import recorded
 
 LIBRARY = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
 NAMES = ["g_tensor", "g_vector", "g_map[abi:cxx11]", "g_session", "g_list", "g_storage", "(anonymous namespace)::hidden()::kept"]
+BUCKETS = 50_009 * 4  # and one of 50,010 that only a running function has
 
 
 def test_static_variables_of_a_library_are_the_holders(tmp_path):
@@ -19,10 +20,12 @@ def test_static_variables_of_a_library_are_the_holders(tmp_path):
     # native_holders.cpp: one of 50,001 floats, one of 50,002 and so on.
     for number, name in enumerate(NAMES, 1):
         assert held.pop(f"{LIBRARY.name}: planted::{name}") == (50_000 + number) * 4, name
+    assert held.pop(f"{LIBRARY.name}: planted::g_buckets") == BUCKETS
+    assert not any("g_tasks" in name or "g_queue" in name for name in held), "they have let go of it"
     (thread,) = [name for name in held if name.endswith(": thread_local")]
     assert held[thread] == 50_008 * 4
     (report,) = recorded.report(trace)
     assert report["findings"] == []
     assert {remark["holder"] for remark in report["remarks"] if remark["kind"] == "kept"} <= {
-        f"{LIBRARY.name}: planted::{name}" for name in NAMES
+        f"{LIBRARY.name}: planted::{name}" for name in [*NAMES, "g_buckets"]
     } | {thread}

@@ -189,7 +189,7 @@ NATIVE = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
 HELD_BY = {
     "variable": "planted::g_tensor", "vector": "planted::g_vector", "map": "planted::g_map[abi:cxx11]",
     "session": "planted::g_session → Session → Plain", "list": "planted::g_list → ListImpl", "storage": "planted::g_storage",
-    "hidden": "planted::(anonymous namespace)::hidden()::kept",
+    "hidden": "planted::(anonymous namespace)::hidden()::kept", "buckets": "planted::g_buckets → Buckets → Plain",
 }  # fmt: skip
 
 
@@ -209,6 +209,9 @@ def test_cpp_holders(tmp_path):
         expected["thread-local"] = f"thread {process.pid}: thread_local"
         for kind, path in expected.items():
             assert {"path": path, "confirmed": True} in found[planted[kind]], kind
+        # Variables that have let go of it still have its address in their memory.
+        assert found[planted["running"]] == []
+        assert not any("g_tasks" in holder["path"] or "g_queue" in holder["path"] for holder in found[planted["buckets"]])
 
 
 def test_what_is_no_core_file(tmp_path):

@@ -154,7 +154,7 @@ void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<Stora
 
 using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
-/// Of one storage. All have to lead to the same variable.
+/// Of one storage, by which its holders are named.
 constexpr std::size_t kMostWays = 16;
 
 /// Adds storages that no Python object leads to, and names what holds these in C++.
@@ -176,9 +176,10 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
   SecondReading second(naming.graph, fresh, types, runtime, nullptr);
+  Proof proof = search.proof_by(fresh);
   for (HeldStorage& held : census.storages) {
     const bool lives = still_lives(held, fresh, types.torch);
-    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, fresh, second)) {
+    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, proof, fresh, second)) {
       const bool counts = options.native == Native::kAll || holder.proved;
       if (!counts || held.holders.size() >= options.paths) break;
       Holder native;

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-KINDS = 8  # of native_holders.cpp
+KINDS = 10  # of native_holders.cpp
 STEPS, PLANTED = 40, 3
 library = ctypes.CDLL(sys.argv[1])
 model = torch.nn.Linear(64, 64)

@@ -10,7 +10,7 @@ import sys
 
 import torch  # noqa: F401  what the library needs
 
-KINDS = ("variable", "vector", "map", "session", "list", "storage", "hidden", "thread-local")
+KINDS = ("variable", "vector", "map", "session", "list", "storage", "hidden", "thread-local", "buckets", "running")
 library = ctypes.CDLL(sys.argv[1])
 data = (ctypes.c_void_p * len(KINDS))()
 library.plant_native_holders(data)

@@ -8,13 +8,16 @@ namespace {
 
 // malloc/malloc.c and arena.c of glibc: the size lies in the second word of a piece, its low bits are flags.
 constexpr Address kHeader = 16;
-constexpr Address kFlags = 7, kMapped = 2;
+constexpr Address kFlags = 7, kMapped = 2, kPreviousInUse = 1;
 /// Flags of what is kept of a header's address.
-constexpr Address kEnd = 1, kMappedPiece = 2;
+constexpr Address kEnd = 1, kMappedPiece = 2, kFree = 4, kAllFlags = 7;
 constexpr Address kSmallest = 32, kAligned = 16, kPage = 4096;
 constexpr Address kArenaHeap = Address{64} << 20;            // heaps of arenas begin at multiples of it
 constexpr std::array<Address, 2> kHeapHeads = {0x30, 0x20};  // sizeof(heap_info), from glibc 2.35 and before
 constexpr Address kArenaFrom = 0x800, kArenaTo = 0x980;      // sizeof(malloc_state), by version
+/// In the lists of small free pieces each has the address of the next one, or zero, combined with its own without these
+/// bits.
+constexpr Address kLinkShift = 12;
 /// A chain of so many sizes that fit each other is no accident.
 constexpr int kConvincing = 16;
 
@@ -39,6 +42,12 @@ class Chain {
       offset += length;
     }
     return pieces == kConvincing || (pieces != 0 && offset == size_);
+  }
+  /// Of the piece before the one at `offset`, unless that is in a list of small ones, which keep the flag.
+  [[nodiscard]] bool is_previous_free(Address offset) const {
+    Address word = 0;
+    std::memcpy(&word, bytes_ + offset + 8, 8);
+    return (word & kPreviousInUse) == 0;
   }
   [[nodiscard]] bool is_mapped(Address offset) const {
     if (offset + kHeader > size_) return false;
@@ -91,6 +100,8 @@ void HeapChunks::add_block(const Region& region, Address at, std::span<const std
   while (next_ >= at && next_ - at + kHeader <= bytes.size()) {
     const Address length = are_mapped_ && !chain.is_mapped(next_ - at) ? 0 : chain.piece(next_ - at);
     if (length == 0) return finish();
+    if (!are_mapped_ && chain.is_previous_free(next_ - at) && !begins_.empty() && (begins_.back() & kEnd) == 0)
+      begins_.back() |= kFree;
     begins_.push_back(next_ | (are_mapped_ ? kMappedPiece : 0));
     next_ += length;
   }
@@ -106,11 +117,21 @@ std::optional<Range> HeapChunks::containing(Address address) const {
   const auto after = std::ranges::upper_bound(begins_, address - sizeof(Address));
   if (after == begins_.begin() || after == begins_.end()) return std::nullopt;
   const Address header = *(after - 1);
-  const Address begin = (header & ~kMappedPiece) + kHeader;
+  const Address begin = (header & ~kAllFlags) + kHeader;
   const bool shares = (header & kMappedPiece) == 0;
-  const Range piece{begin, (*after & ~(kEnd | kMappedPiece)) + (shares ? sizeof(Address) : 0)};
-  if ((header & kEnd) != 0 || address < piece.begin || address >= piece.end) return std::nullopt;
+  const Range piece{begin, (*after & ~kAllFlags) + (shares ? sizeof(Address) : 0)};
+  if ((header & (kEnd | kFree)) != 0 || address < piece.begin || address >= piece.end) return std::nullopt;
   return piece;
+}
+
+bool HeapChunks::is_listed_as_free(Range piece, Mirror& memory) const {
+  const Address next = memory.word(piece.begin) ^ (piece.begin >> kLinkShift);
+  if (next == 0) return true;
+  // A thread's list has what malloc returns, an arena's list has headers.
+  return std::ranges::any_of(std::array{next, next + kHeader}, [&](Address begin) {
+    const std::optional<Range> other = containing(begin);
+    return other && other->begin == begin && other->end - begin == piece.end - piece.begin;
+  });
 }
 
 }  // namespace dcmt::scan

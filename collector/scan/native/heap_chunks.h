@@ -9,8 +9,7 @@
 
 namespace dcmt::scan {
 
-/// The heaps of a process, as its malloc has cut them. Freed pieces are among them: which are free is not read. A
-/// process with another malloc has none. Not thread-safe.
+/// The heaps of a process, as its malloc has cut them. A process with another malloc has none. Not thread-safe.
 class HeapChunks {
  public:
   /// Adds the pieces of a mapping, from blocks of it that come in the order of their addresses, the beginning of the
@@ -19,8 +18,11 @@ class HeapChunks {
   /// After the last block.
   void finish();
 
-  /// The piece in which `address` lies, from what malloc returned to its end.
+  /// The piece in which `address` lies, from what malloc returned to its end; none that malloc marks as free.
   [[nodiscard]] std::optional<Range> containing(Address address) const;
+  /// Whether a piece is in one of malloc's lists of small free ones, which have no mark, by what `memory` has in it.
+  /// From glibc 2.32 on, where a link in these lists is no plain address.
+  [[nodiscard]] bool is_listed_as_free(Range piece, Mirror& memory) const;
 
  private:
   void begin(const Region& region, Address at, std::span<const std::byte> bytes);

@@ -4,7 +4,9 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -69,6 +71,38 @@ TEST_F(HeapChunksTest, OfAThread) {
     for (std::size_t bytes = 1; bytes < 3'000; bytes += 7) allocate(bytes);
   }).join();
   check();
+}
+
+TEST_F(HeapChunksTest, WhatMallocMarksAsFreeIsNone) {
+  constexpr std::size_t kLarge = 5'000;  // a thread's cache keeps smaller ones, without a mark
+  for (int i = 0; i < 3; ++i) allocate(kLarge);
+  const Address freed = address_of(pieces_[1]);
+  std::free(pieces_[1]);
+  pieces_.erase(pieces_.begin() + 1);
+  EXPECT_FALSE(read().containing(freed + 100));
+  check();
+}
+
+TEST_F(HeapChunksTest, SmallFreePiecesAreListed) {
+  constexpr std::size_t kFreed = 14;  // a thread's list has no more than seven of a size, an arena's list the others
+  constexpr std::size_t kBytes = 104;
+  for (std::size_t i = 0; i < 2 * kFreed; ++i) {
+    allocate(kBytes);
+    std::memset(pieces_.back(), 1, kBytes);  // what was a link is there until then
+  }
+  Expected<ProcessMemory> memory = ProcessMemory::open(getpid());
+  ASSERT_TRUE(memory.ok());
+  Mirror mirror(*memory);
+  const HeapChunks chunks = read();
+  std::vector<Range> ranges;
+  for (const void* each : pieces_) ranges.push_back(*chunks.containing(address_of(each)));
+  for (std::size_t i = 0; i < kFreed; ++i) {
+    std::free(pieces_.back());
+    pieces_.pop_back();
+  }
+  std::array<bool, 2 * kFreed> listed{};
+  for (std::size_t i = 0; i < ranges.size(); ++i) listed[i] = chunks.is_listed_as_free(ranges[i], mirror);
+  for (std::size_t i = 0; i < ranges.size(); ++i) EXPECT_EQ(listed[i], i >= kFreed) << i;
 }
 
 TEST_F(HeapChunksTest, WhatIsNotMallocsHasNone) {

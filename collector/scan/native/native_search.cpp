@@ -10,13 +10,12 @@ namespace {
 /// More memory is not searched: it would take seconds.
 constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
 /// Objects between a storage and what holds it. Each costs one more reading.
-constexpr int kDeepest = 8;
+constexpr int kDeepest = 16;
 constexpr std::size_t kMostObjects = 20'000;
-/// Of one object. What many words point to is rarely what holds one storage.
-constexpr std::size_t kMostPointers = 16;
+/// Of one object: most of them are left over in memory that has been freed.
+constexpr std::size_t kMostPointers = 256;
 constexpr Address kLargestObject = Address{64} << 20;
-/// malloc's lists of pieces that a thread has freed have this size (tcache_perthread_struct, from glibc 2.30).
-constexpr Address kThreadCache = 0x288;
+
 constexpr Address kVirtualTable = 16;  // from the symbol of a virtual table to what objects point to
 constexpr Address kReferenceCount = 8;
 constexpr std::uint32_t kMostReferences = 1'000'000;
@@ -33,16 +32,18 @@ std::string class_of(const CppType& type) {
   return scope == std::string::npos ? shared : shared.substr(scope + 2);
 }
 
-/// Whether all references of an object of this kind are known, so that none of its words is another one.
-bool has_known_layout(Kind kind) {
-  return kind != Kind::kObject && kind != Kind::kCapsule && kind != Kind::kPythonTensor &&
-         kind != Kind::kPythonStorage && kind != Kind::kPythonFunction;
+/// Whether a word of an object of this kind, so far from its beginning, can be what it keeps in C++: pybind11's value
+/// and the two words of its std::shared_ptr, or a member of torch's own objects. All references of other kinds are
+/// known, and a word elsewhere in an object that is not decoded can be anything.
+bool can_keep(Kind kind, Address offset) {
+  constexpr Address kFirst = 16, kLast = 32;
+  return (kind == Kind::kObject || kind == Kind::kCapsule || kind == Kind::kPythonTensor ||
+          kind == Kind::kPythonStorage || kind == Kind::kPythonFunction) &&
+         kFirst <= offset && offset <= kLast;
 }
 
 /// An allocator has the addresses of all memory, and keeps no tensor.
 bool is_allocator(std::string_view root) { return root.find("Allocator") != std::string_view::npos; }
-
-std::string_view root_of(std::string_view path) { return path.substr(0, path.find(" → ")); }
 
 }  // namespace
 
@@ -118,41 +119,51 @@ std::string NativeSearch::root_at(Address place) {
   return libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
 }
 
+/// Empty where the place keeps nothing.
+std::string NativeSearch::keeping_root_at(Address place) {
+  const auto [found, is_new] = keeping_roots_.try_emplace(place);
+  if (is_new) {
+    std::string root = root_at(place);
+    if (!is_allocator(root)) found->second = std::move(root);
+  }
+  return found->second;
+}
+
 void NativeSearch::add_pointer(ObjectIndex object, Address place) {
   if (objects_[object].pointers.size() >= kMostPointers) return;
   const NodeIndex object_of_python = python_object_at(place);
-  if (object_of_python != kRootNode && has_known_layout(graph_.nodes()[object_of_python].kind)) return;
+  if (object_of_python != kRootNode) {
+    const GraphNode& node = graph_.nodes()[object_of_python];
+    if (!can_keep(node.kind, place - node.address)) return;
+  }
   if (object_of_python != kRootNode || libraries_.has(place) || thread_locals_.at(place)) {
     objects_[object].pointers.push_back({place, true, 0});
     return;
   }
   const std::optional<Range> piece = heap_.containing(place);
   if (!piece || piece->begin == objects_[object].range.begin || piece->end - piece->begin > kLargestObject) return;
-  if (piece->end - piece->begin == kThreadCache) return;
   if (objects_.size() >= kMostObjects) return;
   const ObjectIndex holder = object_at(*piece);
   objects_[object].pointers.push_back({place, false, holder});
 }
 
-/// Reads the memory once, for the words that point to the objects from `first` to `end`.
-void NativeSearch::find_pointers(std::size_t first, std::size_t end) {
-  std::vector<std::pair<Range, ObjectIndex>> targets;
+/// Reads the memory once, for the words that have the addresses of the objects from `first` on.
+void NativeSearch::find_pointers(std::size_t first) {
+  std::vector<std::pair<Address, ObjectIndex>> targets;
   std::vector<bool> pages(kPages);
-  for (std::size_t i = first; i < end; ++i) {
-    const Range range = objects_[i].range;
-    targets.emplace_back(range, static_cast<ObjectIndex>(i));
-    for (Address page = range.begin >> kPage; page <= (range.end - 1) >> kPage; ++page) pages[page % kPages] = true;
+  for (std::size_t i = first; i < objects_.size(); ++i) {
+    const Address begin = objects_[i].range.begin;
+    targets.emplace_back(begin, static_cast<ObjectIndex>(i));
+    pages[(begin >> kPage) % kPages] = true;
   }
-  std::ranges::sort(targets, {}, [](const auto& target) { return target.first.begin; });
+  std::ranges::sort(targets);
   words_.each_block([&](const Region&, Address at, std::span<const std::byte> bytes) {
     for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
       Address word = 0;
       std::memcpy(&word, bytes.data() + offset, 8);
       if (!pages[(word >> kPage) % kPages]) continue;
-      const auto after = std::ranges::upper_bound(targets, word, {}, [](const auto& each) { return each.first.begin; });
-      if (after == targets.begin()) continue;
-      const auto& [range, object] = *(after - 1);
-      if (word < range.end) add_pointer(object, at + offset);
+      const auto target = std::ranges::lower_bound(targets, word, {}, &std::pair<Address, ObjectIndex>::first);
+      if (target != targets.end() && target->first == word) add_pointer(target->second, at + offset);
     }
   });
 }
@@ -165,25 +176,38 @@ void NativeSearch::search(const std::vector<Address>& storages) {
   }
   std::size_t first = 0;
   for (int depth = 0; depth < kDeepest && first < objects_.size(); ++depth) {
-    if (std::ranges::all_of(storages, [&](Address storage) { return has_root(storage); })) return;
     const std::size_t end = objects_.size();
-    find_pointers(first, end);
+    find_pointers(first);
     first = end;
+    Mirror now(memory_.source());
+    Proof proof = proof_by(now);
+    if (std::ranges::all_of(storages, [&](Address storage) { return is_proved(storage, proof); })) return;
   }
+}
+
+Proof NativeSearch::proof_by(Mirror& fresh) {
+  return {objects_, References(fresh, types_.cpp_types, heap_),
+          [this](Address place) { return keeping_root_at(place); }};
+}
+
+bool NativeSearch::is_proved(Address storage, Proof& proof) const {
+  const auto own = of_storage_.find(storage);
+  return own != of_storage_.end() &&
+         std::ranges::all_of(own->second, [&](ObjectIndex object) { return proof.proves(object); });
 }
 
 /// Pointers from a storage to a root, the nearest object first.
 struct NativeSearch::Way {
-  std::vector<std::pair<ObjectIndex, const Pointer*>> steps;
+  std::vector<std::pair<ObjectIndex, const NativeObject::Pointer*>> steps;
 };
 
 /// Visits ways from a storage to its roots, shorter ones first, until `visit` returns false.
 template <class Visit>
-void NativeSearch::each_way(Address storage, Visit visit) const {
+void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) const {
   struct Step {
     ObjectIndex object;
     std::size_t before;  ///< into `steps`; itself for the first
-    const Pointer* pointer;
+    const NativeObject::Pointer* pointer;
   };
   const auto own = of_storage_.find(storage);
   if (own == of_storage_.end()) return;
@@ -194,46 +218,29 @@ void NativeSearch::each_way(Address storage, Visit visit) const {
     met[object] = true;
   }
   for (std::size_t at = 0; at < steps.size(); ++at) {
-    for (const Pointer& pointer : objects_[steps[at].object].pointers) {
-      if (pointer.is_root) {
+    for (const NativeObject::Pointer* pointer : proof.references_to(steps[at].object)) {
+      if (pointer->is_root) {
         Way way;
-        way.steps.emplace_back(steps[at].object, &pointer);
+        way.steps.emplace_back(steps[at].object, pointer);
         for (std::size_t back = at; steps[back].pointer != nullptr; back = steps[back].before)
           way.steps.emplace_back(steps[steps[back].before].object, steps[back].pointer);
         std::ranges::reverse(way.steps);
         if (!visit(way)) return;
-      } else if (!met[pointer.holder]) {
-        met[pointer.holder] = true;
-        steps.push_back({pointer.holder, at, &pointer});
+      } else if (!met[pointer->holder]) {
+        met[pointer->holder] = true;
+        steps.push_back({pointer->holder, at, pointer});
       }
     }
   }
 }
 
-bool NativeSearch::has_root(Address storage) const {
-  bool found = false;
-  each_way(storage, [&](const Way&) {
-    found = true;
-    return false;
-  });
-  return found;
-}
-
-bool NativeSearch::counts_agree(Address storage) {
-  const auto own = of_storage_.find(storage);
-  return own != of_storage_.end() && std::ranges::all_of(own->second, [this](ObjectIndex number) {
-           const Object& object = objects_[number];
-           return object.pointers.size() == memory_.value<std::uint32_t>(object.range.begin + kReferenceCount);
-         });
-}
-
-std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Mirror& fresh,
+std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Proof& proof, Mirror& fresh,
                                                    SecondReading& second) {
+  const bool proved = is_proved(storage, proof);
   std::vector<NativeHolder> holders;
-  each_way(storage, [&](const Way& way) {
+  each_way(storage, proof, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
-    NativeHolder holder{root_at(root), true};
-    if (is_allocator(holder.path)) return true;
+    NativeHolder holder{keeping_root_at(root), true, proved};
     const NodeIndex object_of_python = python_object_at(root);
     // Where an object was, another one can be by now: the word then is no reference of what had the name.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
@@ -241,8 +248,7 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
     for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
       const auto& [object, pointer] = *step;
       const Range& range = objects_[object].range;
-      const Address word = fresh.word(pointer->place);
-      holder.confirmed &= range.begin <= word && word < range.end;
+      holder.confirmed &= fresh.word(pointer->place) == range.begin;
       const CppType* type = types_.cpp_types.type_of(memory_, range.begin);
       if (type == nullptr || type->kind != Kind::kCppObject) continue;
       holder.path += " → " + class_of(*type);
@@ -250,14 +256,11 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
     }
     // Else it would read as a variable of Python that is the tensor.
     if (object_of_python != kRootNode && !has_class) holder.path += " → C++ memory";
+    holder.proved &= holder.confirmed;
     if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())
       holders.push_back(std::move(holder));
     return holders.size() < limit;
   });
-  const bool proved = counts_agree(storage) && std::ranges::all_of(holders, [&](const NativeHolder& each) {
-                        return each.confirmed && root_of(each.path) == root_of(holders.front().path);
-                      });
-  for (NativeHolder& each : holders) each.proved = proved;
   std::ranges::stable_partition(holders, &NativeHolder::confirmed);
   return holders;
 }

@@ -12,6 +12,7 @@
 #include "collector/scan/native/heap_chunks.h"
 #include "collector/scan/native/library_data.h"
 #include "collector/scan/native/memory_words.h"
+#include "collector/scan/native/proof.h"
 #include "collector/scan/native/thread_locals.h"
 
 namespace dcmt::scan {
@@ -19,9 +20,7 @@ namespace dcmt::scan {
 struct NativeHolder {
   std::string path;        ///< "libfoo.so: cache → Session"
   bool confirmed = false;  ///< each word of the way was found again in a second reading
-  /// Besides, the words that point to the storage and its tensors are as many as their counts of references, so none of
-  /// them is a stale one, and whatever leads to these has one root.
-  bool proved = false;
+  bool proved = false;     ///< besides, no word of the way is a stale one: Proof
 };
 
 /// Needs glibc's malloc, to know where an object begins and ends. Not thread-safe; made for one explored graph.
@@ -38,35 +37,27 @@ class NativeSearch {
   /// Looks for the holders of storages, after unseen_storages(): reads the memory again for each object between a
   /// storage and what holds it.
   void search(const std::vector<Address>& storages);
-  /// At most `limit` of a storage. `fresh` was not read from before the search was over; a way that ends in a Python
-  /// object is confirmed only if `second`, a reading of the same memory, still finds that object where it was.
-  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Mirror& fresh,
+  /// What the objects that were found prove, by `fresh`, which was not read from before the search was over.
+  [[nodiscard]] Proof proof_by(Mirror& fresh);
+  /// At most `limit` holders of a storage. A way that ends in a Python object is confirmed only if `second`, a reading
+  /// of the same memory, still finds that object where it was.
+  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Proof& proof, Mirror& fresh,
                                                      SecondReading& second);
 
  private:
-  using ObjectIndex = std::uint32_t;
-  /// A word that points into an object.
-  struct Pointer {
-    Address place = 0;
-    bool is_root = false;    ///< a person has a name for the place: no need to search on
-    ObjectIndex holder = 0;  ///< else the object in which it lies
-  };
-  struct Object {
-    Range range;
-    std::vector<Pointer> pointers;  ///< to it
-  };
+  using ObjectIndex = Proof::Object;
   struct Way;
 
   bool is_alive(Address object);
   ObjectIndex object_at(Range range);
   NodeIndex python_object_at(Address place);
   std::string root_at(Address place);
+  std::string keeping_root_at(Address place);
   void add_pointer(ObjectIndex object, Address place);
-  void find_pointers(std::size_t first, std::size_t end);
-  [[nodiscard]] bool has_root(Address storage) const;
-  [[nodiscard]] bool counts_agree(Address storage);
+  void find_pointers(std::size_t first);
+  [[nodiscard]] bool is_proved(Address storage, Proof& proof) const;
   template <class Visit>
-  void each_way(Address storage, Visit visit) const;
+  void each_way(Address storage, const Proof& proof, Visit visit) const;
 
   Mirror& memory_;
   ProcessTypes& types_;
@@ -78,7 +69,8 @@ class NativeSearch {
   HeapChunks heap_;
   std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< that a root leads to, by address
   std::unordered_map<Address, std::vector<Address>> tensors_;  ///< of a storage
-  std::vector<Object> objects_;
+  std::vector<NativeObject> objects_;
+  std::unordered_map<Address, std::string> keeping_roots_;  ///< by place
   std::unordered_map<Address, ObjectIndex> by_begin_;
   std::unordered_map<Address, std::vector<ObjectIndex>> of_storage_;  ///< the storage itself and its tensors
 };

@@ -1,9 +1,12 @@
 // Keeps one tensor by each kind of C++ holder that no Python object leads to; a Python program loads it with ctypes.
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/ones.h>
+#include <unistd.h>
 
+#include <deque>
 #include <memory>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +30,21 @@ c10::IValue g_list;
 c10::Storage g_storage;
 thread_local at::Tensor t_tensor;
 
+/// As the reduce buckets of DeepSpeed's DeepCompile: by type in one variable, which what runs a graph shares.
+struct Buckets {
+  std::unordered_map<c10::ScalarType, std::shared_ptr<Plain>> current;
+};
+struct Executor {
+  virtual ~Executor() = default;
+  std::shared_ptr<Buckets> buckets;
+};
+std::shared_ptr<Buckets> g_buckets;
+std::unordered_map<long, std::shared_ptr<Executor>> g_executors;
+
+/// Both keep nothing any more: their memory still has the addresses of tensors that others keep.
+std::vector<at::Tensor> g_tasks;
+std::deque<at::Tensor> g_queue;
+
 namespace {
 std::vector<Plain>& hidden() {
   static std::vector<Plain> kept;
@@ -36,7 +54,8 @@ std::vector<Plain>& hidden() {
 
 }  // namespace planted
 
-/// Writes the address of the data of each, in this order: variable, vector, map, session, list, storage, hidden, thread-local.
+/// Writes the address of the data of each, in this order: variable, vector, map, session, list, storage, hidden,
+/// thread-local, buckets, and one that only a running function has.
 extern "C" __attribute__((visibility("default"))) void plant_native_holders(const void** data) {
   using namespace planted;
   std::int64_t size = 50'000;
@@ -57,4 +76,25 @@ extern "C" __attribute__((visibility("default"))) void plant_native_holders(cons
   g_storage = make().storage();
   hidden().push_back({make()});
   t_tensor = make();
+  g_buckets = std::make_shared<Buckets>();
+  g_buckets->current[at::kFloat] = std::make_shared<Plain>();
+  at::Tensor& bucket = g_buckets->current[at::kFloat]->tensor;
+  bucket = make();
+  for (long graph = 0; graph < 2; ++graph) {
+    g_executors[graph] = std::make_shared<Executor>();
+    g_executors[graph]->buckets = g_buckets;
+  }
+  at::Tensor running = make();
+  for (int i = 0; i < 3; ++i) {
+    for (const at::Tensor& each : {bucket, running}) {
+      g_tasks.push_back(each);
+      g_queue.push_back(each);
+    }
+  }
+  g_tasks.clear();
+  while (g_queue.size() > 1) g_queue.pop_front();
+  g_queue.front() = at::ones({10});
+  std::thread([](at::Tensor tensor) {
+    while (tensor.defined()) pause();
+  }, std::move(running)).detach();
 }

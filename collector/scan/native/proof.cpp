@@ -1,0 +1,84 @@
+#include "collector/scan/native/proof.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dcmt::scan {
+
+using Pointer = NativeObject::Pointer;
+
+Proof::Proof(const std::vector<NativeObject>& objects, References references,
+             std::function<std::string(Address)> root_of)
+    : objects_(objects),
+      check_(references),
+      root_of_(std::move(root_of)),
+      references_(objects.size()),
+      words_(objects.size()),
+      states_(objects.size(), State::kUnknown) {
+  // From the variables to what they lead to.
+  struct Step {
+    Object object;
+    const Pointer* pointer;
+  };
+  std::vector<std::vector<Step>> kept_by(objects.size());
+  std::vector<Step> found;
+  for (Object object = 0; object < objects.size(); ++object) {
+    for (const Pointer& pointer : objects[object].pointers) {
+      if (!check_.keeps(objects[object], pointer)) continue;
+      if (pointer.is_root) {
+        if (root_of_(pointer.place).empty()) continue;
+        found.push_back({object, &pointer});
+      } else {
+        const NativeObject& holder = objects[pointer.holder];
+        if (check_.is_free(holder) || check_.is_spare(holder, pointer.place)) continue;
+        kept_by[pointer.holder].push_back({object, &pointer});
+      }
+      ++words_[object];
+    }
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Step step = found[i];
+    const bool is_first = references_[step.object].empty();
+    references_[step.object].push_back(step.pointer);
+    if (!is_first) continue;
+    found.insert(found.end(), kept_by[step.object].begin(), kept_by[step.object].end());
+  }
+}
+
+/// What leads to an object without a count, through others without one.
+void Proof::add_sources(Object object, std::set<Object>& passed, std::set<Object>& counted,
+                        std::set<std::string>& roots) {
+  if (!passed.insert(object).second) return;
+  for (const Pointer* each : references_[object]) {
+    if (each->is_root) {
+      roots.insert(root_of_(each->place));
+    } else if (check_.count_of(objects_[each->holder])) {
+      counted.insert(each->holder);
+    } else {
+      add_sources(each->holder, passed, counted, roots);
+    }
+  }
+}
+
+bool Proof::proves(Object object) {
+  if (states_[object] != State::kUnknown) return states_[object] == State::kProved;
+  states_[object] = State::kUnderWay;  // what leads to itself proves nothing
+  // A word that no variable leads to may be a reference that was not followed, or the others may be stale.
+  bool proved = words_[object] == references_[object].size();
+  if (const auto count = check_.count_of(objects_[object])) {
+    proved = proved && references_[object].size() == *count &&
+             std::ranges::all_of(references_[object],
+                                 [this](const Pointer* each) { return each->is_root || proves(each->holder); });
+  } else {
+    std::set<Object> passed;
+    std::set<Object> counted;
+    std::set<std::string> roots;
+    add_sources(object, passed, counted, roots);
+    proved = proved && counted.size() + roots.size() == 1 &&
+             std::ranges::all_of(counted, [this](Object each) { return proves(each); });
+  }
+  states_[object] = proved ? State::kProved : State::kNot;
+  return proved;
+}
+
+}  // namespace dcmt::scan

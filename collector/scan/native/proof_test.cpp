@@ -1,0 +1,131 @@
+#include "collector/scan/native/proof.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <memory>
+
+#include "collector/scan/memory/process_memory.h"
+
+namespace dcmt::scan {
+namespace {
+
+Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+struct Held {
+  std::shared_ptr<Held> next;
+  Held* plain = nullptr;
+};
+
+/// Objects of this very process. Object 0 is the one to prove.
+class ProofTest : public ::testing::Test {
+ protected:
+  using Object = Proof::Object;
+
+  Object add(const void* piece) {
+    objects_.push_back({{address_of(piece), address_of(piece) + malloc_usable_size(const_cast<void*>(piece))}, {}});
+    return static_cast<Object>(objects_.size() - 1);
+  }
+  Object add_shared(const std::shared_ptr<Held>& pointer) {
+    return add(reinterpret_cast<const void*>(control_of(pointer)));  // NOLINT(performance-no-int-to-ptr)
+  }
+  static Address control_of(const std::shared_ptr<Held>& pointer) {
+    return reinterpret_cast<const Address*>(&pointer)[1];
+  }
+  void keep_by_root(Object object, const void* place, const std::string& root) {
+    objects_[object].pointers.push_back({address_of(place), true, 0});
+    roots_[address_of(place)] = root;
+  }
+  void keep_by(Object holder, Object object, const void* place) {
+    objects_[object].pointers.push_back({address_of(place), false, holder});
+  }
+  bool proves() {
+    Mirror memory(*source_);
+    Proof proof(objects_, References(memory, types_, heap_), [this](Address place) { return roots_[place]; });
+    return proof.proves(0);
+  }
+
+  static const void* second_word(const std::shared_ptr<Held>& pointer) {
+    return reinterpret_cast<const Address*>(&pointer) + 1;
+  }
+
+  TorchLayout layout_;
+  CppTypes types_{layout_};
+  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
+  std::vector<NativeObject> objects_;
+  std::map<Address, std::string> roots_;
+  HeapChunks heap_;
+};
+
+TEST_F(ProofTest, AsManyReferencesAsAreCountedProve) {
+  const auto first = std::make_shared<Held>();
+  const std::shared_ptr<Held> second = first;
+  const Object held = add_shared(first);
+  keep_by_root(held, second_word(first), "first");
+  EXPECT_FALSE(proves()) << "it counts one more";
+  keep_by_root(held, second_word(second), "second");
+  EXPECT_TRUE(proves()) << "two variables that are both true";
+}
+
+TEST_F(ProofTest, AVariableThatKeepsNothingDoesNotCount) {
+  const auto only = std::make_shared<Held>();
+  const Object held = add_shared(only);
+  keep_by_root(held, second_word(only), "");
+  EXPECT_FALSE(proves());
+}
+
+TEST_F(ProofTest, AWordWithoutAVariableBehindItDoesNotCount) {
+  const auto outer = std::make_shared<Held>();
+  outer->next = std::make_shared<Held>();
+  const Object held = add_shared(outer->next);
+  const Object holder = add_shared(outer);
+  keep_by(holder, held, second_word(outer->next));
+  EXPECT_FALSE(proves());
+  keep_by_root(holder, second_word(outer), "outer");
+  EXPECT_TRUE(proves());
+  const std::shared_ptr<Held> unseen = outer;
+  EXPECT_FALSE(proves()) << "what has it counts a reference that was not found";
+}
+
+TEST_F(ProofTest, OneWordMoreThanIsCountedProvesNothingUnlessItIsOfAFreePiece) {
+  const auto first = std::make_shared<Held>();
+  const auto left = std::make_unique<std::array<Address, 4>>(std::array<Address, 4>{0, 0, 0, control_of(first)});
+  const Object held = add_shared(first);
+  keep_by_root(held, second_word(first), "first");
+  EXPECT_TRUE(proves());
+  const Object stale = add(left.get());
+  keep_by(stale, held, &left->at(3));
+  EXPECT_FALSE(proves());
+  left->at(0) = address_of(left.get()) >> 12;  // as malloc's lists of free pieces end
+  EXPECT_TRUE(proves());
+}
+
+TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {
+  const auto holder = std::make_unique<Held>();
+  holder->next = std::make_shared<Held>();
+  Held* const another = holder.get();
+  const Object held = add_shared(holder->next);
+  const Object plain = add(holder.get());
+  keep_by(plain, held, second_word(holder->next));
+  keep_by_root(plain, &holder, "holder");
+  EXPECT_TRUE(proves());
+  keep_by_root(plain, &another, "another");
+  EXPECT_FALSE(proves()) << "one of them may be what is left of a reference";
+}
+
+TEST_F(ProofTest, ACircleProvesNothing) {
+  const auto first = std::make_shared<Held>();
+  first->next = first;
+  const Object held = add_shared(first);
+  keep_by(held, held, second_word(first->next));
+  EXPECT_FALSE(proves());
+  keep_by_root(held, second_word(first), "first");
+  EXPECT_FALSE(proves());
+  first->next = nullptr;
+}
+
+}  // namespace
+}  // namespace dcmt::scan

@@ -1,0 +1,64 @@
+#include "collector/scan/native/references.h"
+
+#include <algorithm>
+
+namespace dcmt::scan {
+namespace {
+
+// Behind the virtual table: of std::_Sp_counted_base a count of 32 bits, of c10::intrusive_ptr_target one of 64 bits,
+// whose low half counts strong references.
+constexpr Address kCount = 8;
+/// Of a control block that was not made with its object: the object's address.
+constexpr Address kShared = 16;
+
+// std::vector: first element, behind the last one, behind the capacity.
+constexpr Address kVectorEnd = 8, kVectorCapacity = 16;
+
+// An iterator of std::deque: element, its block's begin, the block's end, the block's place in the list of blocks. The
+// object has two of them, one after the other: of its first element, and of the place behind its last one.
+constexpr Address kBlockBegin = 8, kBlockEnd = 16, kBlockPlace = 24, kIterator = 32, kBlock = 512;
+
+}  // namespace
+
+bool References::is_control_block(Address object) {
+  const CppType* type = object == 0 ? nullptr : types_.type_of(memory_, object);
+  return type != nullptr && type->name.starts_with("std::_Sp_counted");
+}
+
+std::optional<std::uint32_t> References::count_of(const NativeObject& object) {
+  const CppType* type = types_.type_of(memory_, object.range.begin);
+  const bool counts = type != nullptr && (type->kind == Kind::kTensor || type->kind == Kind::kStorage);
+  if (!counts && !is_control_block(object.range.begin)) return std::nullopt;
+  return memory_.value<std::uint32_t>(object.range.begin + kCount);
+}
+
+bool References::keeps(const NativeObject& object, const NativeObject::Pointer& pointer) {
+  if (memory_.word(pointer.place) != object.range.begin) return false;
+  const Address next = memory_.word(pointer.place + sizeof(Address));
+  return !is_control_block(next) || memory_.word(next + kShared) != object.range.begin;
+}
+
+bool References::is_deque_iterator(Address at) {
+  const Address begin = memory_.word(at + kBlockBegin);
+  const Address element = memory_.word(at);
+  return begin != 0 && memory_.word(at + kBlockEnd) == begin + kBlock && element >= begin &&
+         element <= begin + kBlock && memory_.word(memory_.word(at + kBlockPlace)) == begin;
+}
+
+bool References::is_spare(const NativeObject& object, Address place) {
+  return std::ranges::any_of(object.pointers, [&](const NativeObject::Pointer& pointer) {
+    const Range& range = object.range;
+    if (memory_.word(pointer.place) != range.begin) return false;
+    const Address end = memory_.word(pointer.place + kVectorEnd);
+    const Address capacity = memory_.word(pointer.place + kVectorCapacity);
+    if (range.begin <= end && end <= capacity && range.begin < capacity && capacity <= range.end && place >= end)
+      return true;
+    const Address iterator = pointer.place - kBlockBegin;
+    if (!is_deque_iterator(iterator)) return false;
+    const Address element = memory_.word(iterator);
+    if (is_deque_iterator(iterator + kIterator)) return place < element;
+    return is_deque_iterator(iterator - kIterator) && place >= element;
+  });
+}
+
+}  // namespace dcmt::scan

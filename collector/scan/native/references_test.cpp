@@ -1,0 +1,79 @@
+#include "collector/scan/native/references.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "collector/scan/memory/process_memory.h"
+
+namespace dcmt::scan {
+namespace {
+
+Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+struct Held {
+  long value = 0;
+};
+
+/// Containers of this very process.
+class ReferencesTest : public ::testing::Test {
+ protected:
+  static NativeObject object(const void* piece, std::vector<const void*> places) {
+    NativeObject result;
+    result.range = {address_of(piece), address_of(piece) + malloc_usable_size(const_cast<void*>(piece))};
+    for (const void* place : places) result.pointers.push_back({address_of(place), true, 0});
+    return result;
+  }
+
+  TorchLayout layout_;
+  CppTypes types_{layout_};
+  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
+  Mirror memory_{*source_};
+  HeapChunks heap_;
+  References references_{memory_, types_, heap_};
+};
+
+TEST_F(ReferencesTest, AnElementThatAVectorHasLostIsSpare) {
+  std::vector<Held*> vector(4, nullptr);
+  vector.pop_back();
+  const NativeObject elements = object(vector.data(), {&vector});
+  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[0])));
+  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[2])));
+  EXPECT_TRUE(references_.is_spare(elements, address_of(vector.data() + 3)));
+}
+
+TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
+  std::deque<Held*> deque(20, nullptr);
+  for (int i = 0; i < 3; ++i) deque.pop_front();
+  deque.pop_back();
+  Held** const first = &deque.front() - 3;
+  // std::deque: list of blocks, its length, and two iterators, whose second words are their blocks.
+  const auto* const words = reinterpret_cast<const Address*>(&deque);
+  ASSERT_EQ(words[3], address_of(first));
+  const NativeObject block = object(first, {words + 3, words + 7});
+  EXPECT_TRUE(references_.is_spare(block, address_of(first + 2)));
+  EXPECT_FALSE(references_.is_spare(block, address_of(first + 3)));
+  EXPECT_FALSE(references_.is_spare(block, address_of(first + 18)));
+  EXPECT_TRUE(references_.is_spare(block, address_of(first + 19)));
+}
+
+TEST_F(ReferencesTest, ASharedPointerKeepsByItsControlBlock) {
+  const auto* const shared = new std::shared_ptr<Held>(new Held);
+  const auto* const words = reinterpret_cast<const Address*>(shared);
+  const std::shared_ptr<Held> another = *shared;
+  const void* const control = reinterpret_cast<const void*>(words[1]);  // NOLINT(performance-no-int-to-ptr)
+  const NativeObject held = object(shared->get(), {words});
+  const NativeObject block = object(control, {words + 1});
+  EXPECT_FALSE(references_.keeps(held, held.pointers[0]));
+  EXPECT_TRUE(references_.keeps(block, block.pointers[0]));
+  EXPECT_EQ(references_.count_of(block), 2U);
+  EXPECT_EQ(references_.count_of(held), std::nullopt);
+  delete shared;
+}
+
+}  // namespace
+}  // namespace dcmt::scan
