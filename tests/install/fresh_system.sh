@@ -78,7 +78,7 @@ as_user dc-memtrace doctor --python "$venv/bin/python" >"$folder/doctor.txt" || 
 as_user python3 -c 'import dc_memtrace; dc_memtrace.step()'
 as_user python3 - <<'PYTHON' || fail "pytest would not find its plugin"
 from importlib.metadata import entry_points
-assert [each.value for each in entry_points(group="pytest11")] == ["dc_memtrace.pytest_plugin"]
+assert "dc_memtrace.pytest_plugin" in [each.value for each in entry_points(group="pytest11")]
 PYTHON
 as_user sh -c "cd && python3 -" <<'PYTHON' || fail "a block is not recorded"
 import torch, dc_memtrace
