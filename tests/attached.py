@@ -51,6 +51,8 @@ def hooks_in(pid: int) -> list[str]:
         for low, high, mode, path, dirty in ranges:
             if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode or not dirty:
                 continue
+            if path.startswith("/dev/"):  # memory of a driver, into which it copies parts of stacks
+                continue
             with contextlib.suppress(OSError):
                 memory.seek(low)
                 words = numpy.frombuffer(memory.read(high - low), dtype=numpy.uint64)
