@@ -99,7 +99,7 @@ OF_SIMULATED_RANKS = (
 )
 
 
-@pytest.mark.parametrize("file", ["cycle", "reduce", "life"])
+@pytest.mark.parametrize("file", recorded.some(["cycle", "reduce", "life"], 2))
 def test_what_holds_on_simulated_ranks_holds_over_nccl(file):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "-p", "nccl_ranks"]
     done = subprocess.run(

@@ -222,6 +222,7 @@ def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_pr
     assert without_provider.tool("doctor", "--clean").stdout == "nothing is cached.\n"
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_prepare_does_without_link_time_optimization_where_the_compiler_has_none(without_provider, tmp_path):
     compiler = fake_compiler(without_provider, tmp_path / "compiler")
     result = prepare(without_provider, **compiler, FAKE_WITHOUT_LTO="1")
@@ -229,6 +230,7 @@ def test_prepare_does_without_link_time_optimization_where_the_compiler_has_none
     assert (tmp_path / "compiler" / "linked").read_text() == "once\n"
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_a_provider_that_refuses_its_torch_is_not_kept(without_provider, tmp_path):
     compiler = fake_compiler(without_provider, tmp_path / "compiler")
     result = prepare(without_provider, **compiler, DC_MEMTRACE_TEST_SELF_CHECK="fail")

@@ -65,7 +65,7 @@ def instructions(tmp_path: pathlib.Path, *arguments: object) -> int:
 
 @pytest.mark.parametrize(
     "write",
-    [one_storage_for_the_run, one_storage_kept_past_each_release, one_block_for_the_run, storages_that_never_go],
+    recorded.some([one_storage_for_the_run, one_storage_kept_past_each_release, one_block_for_the_run, storages_that_never_go], 2),
 )
 def test_a_report_grows_with_the_trace(tmp_path, write):
     work = []

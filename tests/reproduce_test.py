@@ -409,6 +409,7 @@ def test_cycles_that_lie_across_steps(tmp_path, name):
     assert [replay["difference"] for replay in replays] == [None] * len(replays)
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_random_plans_are_reproduced_step_by_step(tmp_path):
     trace = record(tmp_path / "out", (recorded.PROGRAMS / "random_plan.py", "--plans", 4))
     for step in range(4):
