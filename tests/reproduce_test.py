@@ -685,6 +685,7 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
     assert "\n0 bytes were still alive" in fixed.stdout
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_the_story_of_a_trained_model_is_told_whole(tmp_path):
     trace = record(tmp_path / "out", (*TRAIN, *TENSOR_ONLY, "--switch", "wrapper_keeps_aliases"))
     done = recorded.tool("reproduce", trace, "--emit", "-")
@@ -748,6 +749,7 @@ dm.step(0)
 """
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_a_story_of_thousands_of_events_of_one_storage(tmp_path):
     trace = record(tmp_path / "out", ("-c", ONE_LONG_STORY))
     done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")
