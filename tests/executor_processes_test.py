@@ -16,6 +16,7 @@ def torchrun(ranks: int) -> tuple[str, ...]:
     return ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 @pytest.mark.parametrize("ranks, options", recorded.some([(2, ("--bf16", "--offload")), (3, ("--prefetch", "1"))], 2))
 def test_processes_compute_the_bits_that_simulated_ranks_compute(ranks, options):
     processes = recorded.python(*torchrun(ranks), *TRAIN, "--processes", *options, env=environment())
