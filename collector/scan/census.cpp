@@ -321,7 +321,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     DCMT_ASSIGN_OR_RETURN(later, state_->source());
   }
   Mirror fresh(is_near ? *source : *later);
-  fresh.read_ahead(state_->read_again_before);
+  // What is read now and what is read on demand later do not fit each other where the program changes meanwhile.
+  if (is_near) fresh.read_ahead(state_->read_again_before);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
   Owners owners(graph, memory, types, text, naming.paths);
