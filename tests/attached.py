@@ -49,9 +49,9 @@ def hooks_in(pid: int) -> list[str]:
     hooks = []
     with open(f"/proc/{pid}/mem", "rb") as memory:
         for low, high, mode, path, dirty in ranges:
-            if not mode.startswith("r") or not path.startswith("/") or "dcmt" in path or "x" in mode or not dirty:
-                continue
-            if path.startswith("/dev/"):  # memory of a driver, into which it copies parts of stacks
+            # Into its own memory a driver copies parts of stacks.
+            is_file = path.startswith("/") and not path.startswith("/dev/")
+            if not mode.startswith("r") or not is_file or "dcmt" in path or "x" in mode or not dirty:
                 continue
             with contextlib.suppress(OSError):
                 memory.seek(low)

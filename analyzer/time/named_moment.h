@@ -1,4 +1,4 @@
-// Moments by their names, with the error for whoever typed a name that nothing has.
+// Points of a trace by name, or the error that no point has the name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dcmt::analyzer {
 
-/// What find_moment finds. kUsage if there is no such moment.
+/// What find_moment finds; kUsage where it finds nothing.
 /// @param options  who asks: "--at takes", "--from and --to take"
 [[nodiscard]] Expected<Sequence> named_moment(const TraceData& data, const std::string& path, std::string_view name,
                                               Sequence peak, const std::string& options);

@@ -179,7 +179,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   Proof proof = search.proof_by(fresh);
   for (HeldStorage& held : census.storages) {
     const bool lives = still_lives(held, fresh, types.torch);
-    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, proof, fresh, second)) {
+    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, proof, second)) {
       const bool counts = options.native == Native::kAll || holder.proved;
       if (!counts || held.holders.size() >= options.paths) break;
       Holder native;

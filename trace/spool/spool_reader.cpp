@@ -152,8 +152,8 @@ SpoolReader::CpuQuestion SpoolReader::cpu_question() const {
   return {asked, memory.new_peaks.load(std::memory_order_relaxed)};
 }
 
-void SpoolReader::tell_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
-                                  std::uint64_t answered) {
+void SpoolReader::publish_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
+                                     std::uint64_t answered) {
   CpuMemory& memory = header().cpu_memory;
   memory.allocated.store(allocated, std::memory_order_relaxed);
   memory.peak.store(peak, std::memory_order_relaxed);

@@ -83,8 +83,8 @@ class SpoolReader {
   };
   [[nodiscard]] CpuQuestion cpu_question() const;
   /// What it has. `answered`: the question that this is the answer to, 0 if it is none's.
-  void tell_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
-                       std::uint64_t answered);
+  void publish_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
+                          std::uint64_t answered);
   /// Sequences handed out so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
   /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().

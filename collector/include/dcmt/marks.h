@@ -57,7 +57,7 @@ typedef struct dcmt_marks {
   int (*find_holders)(uint64_t timeout_ns);
 
   /* What the recorder counts: with a timeout, of everything before this call, which waits a hundredth of a second or
-   * two for that; with 0, as of its latest look. `begins_anew`: `highest` counts from here on (with a timeout only). 0
+   * two for that; with 0, as of its latest count. `begins_anew`: `highest` counts from here on (with a timeout only). 0
    * if this process is not recorded, what it had before is still being read, or there was no answer in time. */
   int (*cpu_memory)(dcmt_cpu_memory* memory, uint64_t timeout_ns, int begins_anew);
 } dcmt_marks;

@@ -134,7 +134,7 @@ class Recording {
 
 }  // namespace detail
 
-/// What is allocated and freed while it lasts, until the first look at a figure. Scopes may lie in one another, on one
+/// What is allocated and freed while it lasts, until a figure is first asked for. Scopes may lie in one another, on one
 /// thread; what other threads do counts, too.
 class MemoryScope {
  public:

@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(100);
-/// Looks at all mappings of a process are fewer.
-constexpr std::int64_t kLooksPerMappings = 10;
+/// All mappings of a process are listed less often.
+constexpr std::int64_t kSamplesPerMappings = 10;
 /// That it was met is noticed up to so many steps later.
 constexpr std::int64_t kNoticedLate = 8;
 
@@ -52,12 +52,12 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
       const auto memory = kernel_memory(pid);
       if (!memory || process_start(pid) != begun[pid]) continue;
       any_lives = true;
-      if (asks_for_gpu && watched.looks % kLooksPerMappings == 0) has_gpu = has_gpu || uses_gpu(pid);
+      if (asks_for_gpu && watched.samples % kSamplesPerMappings == 0) has_gpu = has_gpu || uses_gpu(pid);
       watched.highest_resident = std::max(watched.highest_resident, memory->resident);
       watched.time = Clock::now() - began;
       if (may_be_near(armed, *memory, has_gpu)) return watched;
     }
-    ++watched.looks;
+    ++watched.samples;
     if (!any_lives || !goes_on(watched)) {
       return Error{ErrorCode::kCannotRecord,
                    fmt::format("nothing was recorded: {} before {}; its highest rss was {}",
@@ -77,7 +77,7 @@ RetentionOptions retention_of(const Armed& armed, RetentionOptions retention) {
 std::string note_of(const Armed& armed, const Watched& watched, std::int64_t steps) {
   const double seconds = std::chrono::duration<double>(watched.time).count();
   std::string text = fmt::format("{} was met in step {}", text_of(armed.condition), steps);
-  if (watched.looks > 0) {
+  if (watched.samples > 0) {
     text += fmt::format("; for {:.1f} s before the recording the process was only watched, its rss was {} at most",
                         seconds, human_bytes(watched.highest_resident));
   }

@@ -26,15 +26,15 @@ struct Armed {
 /// What was counted until the recording began.
 struct Watched {
   std::chrono::steady_clock::duration time{};
-  std::int64_t looks = 0;
+  std::int64_t samples = 0;
   std::int64_t highest_resident = 0;  ///< bytes, of one process
 };
 
-/// Until one of the processes may come near the size. Only what the kernel counts is looked at, ten times a second:
+/// Until one of the processes may come near the size. Only what the kernel counts is sampled, ten times a second:
 /// nothing is hooked, and no process is touched. What an allocator of the CPU has is at most what the process can
 /// write on; what a GPU's has nobody counts outside, so a process that uses one is near at once.
 ///
-/// kCannotRecord in one line if all have ended, or `goes_on` says no, which is asked at every look.
+/// kCannotRecord in one line if all have ended, or `goes_on` says no, which is asked after each sample.
 Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& pids,
                                   const std::function<bool(const Watched&)>& goes_on);
 

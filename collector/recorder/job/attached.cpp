@@ -33,7 +33,7 @@ constexpr char kInTheProcess[] = "attached";  ///< stands for the spool's file, 
 Error cannot(const std::string& what) { return {ErrorCode::kCannotRecord, what + ": " + std::strerror(errno)}; }
 
 Expected<Descriptor> make_memory(const char* name) {
-  constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL: some systems demand it, kernels before 6.3 do not know it
+  constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL: some systems demand it, kernels before 6.3 refuse it
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | kNoExec);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return cannot("no memory for the spool");

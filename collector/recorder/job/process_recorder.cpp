@@ -380,7 +380,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   }
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
-  tell_cpu_memory();
+  publish_cpu_memory();
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
   DCMT_RETURN_IF_ERROR(read_memory());
   follow_small_growth();
@@ -392,14 +392,14 @@ Expected<std::size_t> ProcessRecorder::poll() {
   return taken;
 }
 
-void ProcessRecorder::tell_cpu_memory() {
+void ProcessRecorder::publish_cpu_memory() {
   const spool::SpoolReader::CpuQuestion question = reader_.cpu_question();
   // One that came after the records were taken is answered next time.
   const bool answers = question.before != 0 && reader_.next_sequence() >= question.before;
   if (answers && std::exchange(new_peaks_, question.new_peaks) != question.new_peaks) assembler_->begin_cpu_peak();
   const CpuBytes bytes = assembler_->cpu_bytes();
-  reader_.tell_cpu_memory(static_cast<std::uint64_t>(bytes.allocated), static_cast<std::uint64_t>(bytes.peak),
-                          static_cast<std::uint64_t>(bytes.highest), counts_all_, answers ? question.before : 0);
+  reader_.publish_cpu_memory(static_cast<std::uint64_t>(bytes.allocated), static_cast<std::uint64_t>(bytes.peak),
+                             static_cast<std::uint64_t>(bytes.highest), counts_all_, answers ? question.before : 0);
 }
 
 Status ProcessRecorder::note_damage() {

@@ -134,8 +134,8 @@ class ProcessRecorder {
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
-  /// Tells the process what its CPU's allocator has, and answers if it has asked.
-  void tell_cpu_memory();
+  /// Publishes for the process what its CPU's allocator has, and answers if it has asked.
+  void publish_cpu_memory();
 
   spool::SpoolReader reader_;
   TraceWriter writer_;

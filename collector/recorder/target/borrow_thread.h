@@ -34,8 +34,8 @@ struct ThreadCall {
   std::uint64_t second = 0;
 };
 
-/// Before the first call_by() of a process that does nothing else: it is told at once when a thread stops, and is not
-/// kept from its work while one is stopped, as far as its user may have that.
+/// Before the first call_by() of a process that does nothing else: the kernel wakes it at once when a thread stops, and
+/// is not kept from its work while one is stopped, as far as its user may have that.
 void get_ready_to_borrow();
 
 /// Stops the thread, lays out the call on its stack, and lets it go. The thread comes back to its wait by itself; what

@@ -113,19 +113,17 @@ NodeIndex NativeSearch::python_object_at(Address place) {
   return type != nullptr && place < address + static_cast<Address>(type->basic_size) ? node : kRootNode;
 }
 
-/// What a person calls the place of a pointer that is a root.
-std::string NativeSearch::root_at(Address place) {
-  if (const NodeIndex node = python_object_at(place); node != kRootNode) return paths_.text_of(paths_.way_to(node));
-  return libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
-}
-
-/// Empty where the place keeps nothing.
-std::string NativeSearch::keeping_root_at(Address place) {
-  const auto [found, is_new] = keeping_roots_.try_emplace(place);
-  if (is_new) {
-    std::string root = root_at(place);
-    if (!is_allocator(root)) found->second = std::move(root);
+/// What a person calls the place of a pointer that is a root; empty where the place keeps nothing.
+const std::string& NativeSearch::root_at(Address place) {
+  const auto [found, is_new] = roots_.try_emplace(place);
+  if (!is_new) return found->second;
+  std::string root;
+  if (const NodeIndex node = python_object_at(place); node != kRootNode) {
+    root = paths_.text_of(paths_.way_to(node));
+  } else {
+    root = libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
   }
+  if (!is_allocator(root)) found->second = std::move(root);
   return found->second;
 }
 
@@ -186,8 +184,7 @@ void NativeSearch::search(const std::vector<Address>& storages) {
 }
 
 Proof NativeSearch::proof_by(Mirror& fresh) {
-  return {objects_, References(fresh, types_.cpp_types, heap_),
-          [this](Address place) { return keeping_root_at(place); }};
+  return {objects_, References(fresh, types_.cpp_types, heap_), [this](Address place) { return root_at(place); }};
 }
 
 bool NativeSearch::is_proved(Address storage, Proof& proof) const {
@@ -234,21 +231,19 @@ void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) co
   }
 }
 
-std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Proof& proof, Mirror& fresh,
+std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Proof& proof,
                                                    SecondReading& second) {
   const bool proved = is_proved(storage, proof);
   std::vector<NativeHolder> holders;
   each_way(storage, proof, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
-    NativeHolder holder{keeping_root_at(root), true, proved};
+    NativeHolder holder{root_at(root), true, proved};
     const NodeIndex object_of_python = python_object_at(root);
     // Where an object was, another one can be by now: the word then is no reference of what had the name.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
     bool has_class = false;
     for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
-      const auto& [object, pointer] = *step;
-      const Range& range = objects_[object].range;
-      holder.confirmed &= fresh.word(pointer->place) == range.begin;
+      const Range& range = objects_[step->first].range;
       const CppType* type = types_.cpp_types.type_of(memory_, range.begin);
       if (type == nullptr || type->kind != Kind::kCppObject) continue;
       holder.path += " → " + class_of(*type);

@@ -39,9 +39,9 @@ class NativeSearch {
   void search(const std::vector<Address>& storages);
   /// What the objects that were found prove, by `fresh`, which was not read from before the search was over.
   [[nodiscard]] Proof proof_by(Mirror& fresh);
-  /// At most `limit` holders of a storage. A way that ends in a Python object is confirmed only if `second`, a reading
-  /// of the same memory, still finds that object where it was.
-  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Proof& proof, Mirror& fresh,
+  /// At most `limit` holders of a storage, by words that the proof's memory still has. A way that ends in a Python
+  /// object is confirmed only if `second`, a reading of the same memory, still finds that object where it was.
+  [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Proof& proof,
                                                      SecondReading& second);
 
  private:
@@ -51,8 +51,7 @@ class NativeSearch {
   bool is_alive(Address object);
   ObjectIndex object_at(Range range);
   NodeIndex python_object_at(Address place);
-  std::string root_at(Address place);
-  std::string keeping_root_at(Address place);
+  const std::string& root_at(Address place);
   void add_pointer(ObjectIndex object, Address place);
   void find_pointers(std::size_t first);
   [[nodiscard]] bool is_proved(Address storage, Proof& proof) const;
@@ -70,7 +69,7 @@ class NativeSearch {
   std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< that a root leads to, by address
   std::unordered_map<Address, std::vector<Address>> tensors_;  ///< of a storage
   std::vector<NativeObject> objects_;
-  std::unordered_map<Address, std::string> keeping_roots_;  ///< by place
+  std::unordered_map<Address, std::string> roots_;  ///< by place
   std::unordered_map<Address, ObjectIndex> by_begin_;
   std::unordered_map<Address, std::vector<ObjectIndex>> of_storage_;  ///< the storage itself and its tensors
 };
