@@ -15,7 +15,7 @@ std::optional<KernelMemory> kernel_memory(pid_t pid) {
   long resident = 0;
   long data = 0;
   // size resident shared text lib data dt, in pages; all 0 of a process that has ended.
-  if (std::sscanf(line.c_str(), "%*ld %ld %*ld %*ld %*ld %ld", &resident, &data) != 2 || resident == 0) return {};
+  if (std::sscanf(line.c_str(), "%*d %ld %*d %*d %*d %ld", &resident, &data) != 2 || resident == 0) return {};
   const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
   return KernelMemory{resident * page, data * page};
 }
