@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gui/scene/gallop.h"
+
 namespace dcmt::gui::scene {
 
 BandCurves::BandCurves(const Recording& recording, std::size_t bands) : recording_(&recording), bands_(bands) {
@@ -36,38 +38,49 @@ void BandCurves::add(const BandOf& band_of) {
   }
 }
 
-std::int64_t BandCurves::highest(std::size_t band, Unit from, Unit to) const {
-  const Band& of = bands_[band];
-  const auto begin = of.changes.begin();
-  auto first = static_cast<std::size_t>(std::upper_bound(begin, of.changes.end(), from) - begin);
-  const auto end = static_cast<std::size_t>(
-      std::lower_bound(begin + static_cast<std::ptrdiff_t>(first), of.changes.end(), to) - begin);
-  if (first > 0) --first;  // what the change before has left is there at `from`
+void BandCurves::read(const Band& band, std::size_t leaf, Read& read) const {
+  if (read.leaf == leaf) return;
+  read.leaf = leaf;
+  const std::size_t first = leaf * kLeaf;
+  const std::size_t count = std::min(kLeaf, band.changes.size() - first);
+  recording_->deltas(
+      count, [&](std::size_t i) { return band.changes[first + i]; }, read.bytes.data());
+  std::int64_t bytes = leaf == 0 ? 0 : band.leaves[leaf - 1].last;
+  for (std::size_t i = 0; i < count; ++i) read.bytes[i] = bytes += read.bytes[i];
+}
+
+std::int64_t BandCurves::highest(const Band& band, std::size_t first, std::size_t end, Read& read) const {
   std::int64_t highest = 0;
-  const auto walk = [&](std::size_t a, std::size_t b) {  // within one leaf
-    const std::size_t leaf = a / kLeaf;
-    std::int64_t bytes = leaf == 0 ? 0 : of.leaves[leaf - 1].last;
-    for (std::size_t i = leaf * kLeaf; i < b; ++i) {
-      bytes += recording_->change(of.changes[i]).delta;
-      if (i >= a) highest = std::max(highest, bytes);
-    }
-  };
   while (first < end) {
     if (first % (kLeaf * kLeaf) == 0 && first + kLeaf * kLeaf <= end) {
-      highest = std::max(highest, of.branches[first / (kLeaf * kLeaf)]);
+      highest = std::max(highest, band.branches[first / (kLeaf * kLeaf)]);
       first += kLeaf * kLeaf;
       continue;
     }
-    const std::size_t next = std::min(end, (first / kLeaf + 1) * kLeaf);
-    const bool whole = first % kLeaf == 0 && (next % kLeaf == 0 || next == of.changes.size());
-    if (whole) {
-      highest = std::max(highest, of.leaves[first / kLeaf].highest);
+    const std::size_t leaf = first / kLeaf;
+    const std::size_t next = std::min(end, (leaf + 1) * kLeaf);
+    if (first % kLeaf == 0 && (next % kLeaf == 0 || next == band.changes.size())) {
+      highest = std::max(highest, band.leaves[leaf].highest);
     } else {
-      walk(first, next);
+      this->read(band, leaf, read);
+      for (std::size_t i = first; i < next; ++i) highest = std::max(highest, read.bytes[i - leaf * kLeaf]);
     }
     first = next;
   }
   return highest;
+}
+
+void BandCurves::highest(std::size_t band, std::span<const Column> columns, std::span<std::int64_t> found) const {
+  const Band& of = bands_[band];
+  const auto count = of.changes.size();
+  Read read;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    first = gallop(first, count, [&](std::size_t at) { return of.changes[at] <= columns[i].from; });
+    const std::size_t end = gallop(first, count, [&](std::size_t at) { return of.changes[at] < columns[i].to; });
+    // What the change before has left is there when the column begins.
+    found[i] = highest(of, first > 0 ? first - 1 : 0, end, read);
+  }
 }
 
 }  // namespace dcmt::gui::scene

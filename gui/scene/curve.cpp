@@ -1,7 +1,7 @@
 #include "gui/scene/curve.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace dcmt::gui::scene {
@@ -59,32 +59,23 @@ void Curve::find_groups() {
   }
 }
 
-std::int64_t Curve::change(Unit unit) const {
-  std::int64_t delta = recording_->delta(unit);
-  if (left_out_.empty()) return delta;
-  auto next = std::lower_bound(left_out_.begin(), left_out_.end(), unit,
-                               [](const LeftOut& each, Unit u) { return each.unit < u; });
-  for (; next != left_out_.end() && next->unit == unit; ++next) delta += next->delta;
-  return delta;
+void Curve::read(std::size_t index, Leaf& leaf) const {
+  if (leaf.index == index) return;
+  leaf.index = index;
+  const Unit first = static_cast<Unit>(index) * kLeaf;
+  const std::span<std::int64_t> bytes = std::span(leaf.bytes).first(std::min(kLeaf, recording_->units() - first));
+  recording_->deltas(
+      bytes.size(), [&](std::size_t i) { return first + static_cast<Unit>(i); }, bytes.data());
+  auto next = std::lower_bound(left_out_.begin(), left_out_.end(), first,
+                               [](const LeftOut& each, Unit unit) { return each.unit < unit; });
+  for (; next != left_out_.end() && next->unit - first < bytes.size(); ++next) bytes[next->unit - first] += next->delta;
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  const CurveColumn& node = nodes_.front()[index];
+  const std::int64_t before = node.highest - bytes[node.highest_at - first];
+  for (std::int64_t& each : bytes) each += before;
 }
 
-void Curve::walk(std::size_t leaf, Unit from, Unit to, CurveColumn& found) const {
-  const CurveColumn& node = nodes_.front()[leaf];
-  // From the unit whose bytes are known, to both sides.
-  std::int64_t bytes = node.highest;
-  for (Unit unit = node.highest_at;; --unit) {
-    if (unit >= from && unit < to) add(found, {bytes, bytes, unit});
-    if (unit <= from) break;
-    bytes -= change(unit);
-  }
-  bytes = node.highest;
-  for (Unit unit = node.highest_at + 1; unit < to; ++unit) {
-    bytes += change(unit);
-    if (unit >= from) add(found, {bytes, bytes, unit});
-  }
-}
-
-void Curve::visit(std::size_t level, std::size_t node, Unit from, Unit to, CurveColumn& found) const {
+void Curve::visit(std::size_t level, std::size_t node, Unit from, Unit to, Leaf& leaf, CurveColumn& found) const {
   std::uint64_t width = kLeaf;
   for (std::size_t i = 0; i < level; ++i) width *= kFan;
   const std::uint64_t begin = node * width;
@@ -92,21 +83,36 @@ void Curve::visit(std::size_t level, std::size_t node, Unit from, Unit to, Curve
   if (from <= begin && end <= to) {
     add(found, nodes_[level][node]);
   } else if (level == 0) {
-    walk(node, std::max(from, static_cast<Unit>(begin)), std::min(to, static_cast<Unit>(end)), found);
+    read(node, leaf);
+    const Unit last = std::min(to, static_cast<Unit>(end));
+    for (Unit unit = std::max(from, static_cast<Unit>(begin)); unit < last; ++unit) {
+      const std::int64_t bytes = leaf.bytes[unit - begin];
+      add(found, {bytes, bytes, unit});
+    }
   } else {
     const std::uint64_t finer = width / kFan;
     const std::size_t first = std::max<std::uint64_t>(from, begin) / finer;
     const std::size_t last = (std::min<std::uint64_t>(to, end) - 1) / finer;
-    for (std::size_t child = first; child <= last; ++child) visit(level - 1, child, from, to, found);
+    for (std::size_t child = first; child <= last; ++child) visit(level - 1, child, from, to, leaf, found);
   }
 }
 
-CurveColumn Curve::column(Unit from, Unit to) const {
+CurveColumn Curve::column(Unit from, Unit to, Leaf& leaf) const {
   CurveColumn found = kNothing;
   to = std::min(to, recording_->units());
   if (from >= to) return {};
-  visit(nodes_.size() - 1, 0, from, to, found);
+  visit(nodes_.size() - 1, 0, from, to, leaf, found);
   return found;
+}
+
+CurveColumn Curve::column(Unit from, Unit to) const {
+  Leaf leaf;
+  return column(from, to, leaf);
+}
+
+void Curve::columns(std::span<const Column> columns, std::span<CurveColumn> found) const {
+  Leaf leaf;
+  for (std::size_t i = 0; i < columns.size(); ++i) found[i] = column(columns[i].from, columns[i].to, leaf);
 }
 
 GroupBytes Curve::groups_at(Unit unit) const {

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "gui/scene/recording.h"
@@ -33,6 +35,8 @@ class Curve {
   /// @param left_out  ascending by unit
   Curve(const Recording& recording, std::vector<LeftOut> left_out);
 
+  /// Of columns that follow each other. What lies at the edge of two is read once.
+  void columns(std::span<const Column> columns, std::span<CurveColumn> found) const;
   [[nodiscard]] CurveColumn column(Unit from, Unit to) const;
   /// Bytes of each group in one unit. Not of a curve that leaves something out.
   [[nodiscard]] GroupBytes groups_at(Unit unit) const;
@@ -48,9 +52,15 @@ class Curve {
  private:
   static constexpr Unit kLeaf = 64, kFan = 4;
 
-  void visit(std::size_t level, std::size_t node, Unit from, Unit to, CurveColumn& found) const;
-  void walk(std::size_t leaf, Unit from, Unit to, CurveColumn& found) const;
-  [[nodiscard]] std::int64_t change(Unit unit) const;
+  /// The bytes in each unit of one of the finest nodes.
+  struct Leaf {
+    std::size_t index = std::numeric_limits<std::size_t>::max();  ///< of the node; this one: none was read
+    std::array<std::int64_t, kLeaf> bytes;
+  };
+
+  [[nodiscard]] CurveColumn column(Unit from, Unit to, Leaf& leaf) const;
+  void visit(std::size_t level, std::size_t node, Unit from, Unit to, Leaf& leaf, CurveColumn& found) const;
+  void read(std::size_t index, Leaf& leaf) const;
 
   const Recording* recording_;
   std::vector<LeftOut> left_out_;

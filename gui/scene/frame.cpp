@@ -193,11 +193,8 @@ void Painter::curve() {
 
   facts_.curve.resize(width);
   facts_.groups.resize(width);
-  for (std::size_t i = 0; i < width; ++i) {
-    const Column& column = facts_.columns[i];
-    facts_.curve[i] = document_->curve->column(column.from, column.to);
-    facts_.groups[i] = document_->curve->groups_at(facts_.curve[i].highest_at);
-  }
+  document_->curve->columns(facts_.columns, facts_.curve);
+  for (std::size_t i = 0; i < width; ++i) facts_.groups[i] = document_->curve->groups_at(facts_.curve[i].highest_at);
   bottoms_.assign(width, base);
   tops_.resize(width);
   for (std::size_t group = 0; group < kGroups; ++group) {
@@ -217,9 +214,8 @@ void Painter::curve() {
   if (document_->without != nullptr) {
     facts_.without.resize(width);
     facts_.dead.resize(width);
+    document_->without->columns(facts_.columns, facts_.without);
     for (std::size_t i = 0; i < width; ++i) {
-      const Column& column = facts_.columns[i];
-      facts_.without[i] = document_->without->column(column.from, column.to);
       facts_.dead[i] = document_->without->left_out_at(facts_.curve[i].highest_at);
       tops_[i] = y_of(facts_.curve[i].highest);
       bottoms_[i] = y_of(facts_.curve[i].highest - facts_.dead[i]);
@@ -256,8 +252,10 @@ void Painter::band_bytes(std::size_t band, int y, int height) {
   const auto width = static_cast<std::size_t>(facts_.chart.width);
   tops_.resize(width);
   bottoms_.assign(width, y + height);
+  bytes_.resize(width);
+  document_->band_curves->highest(band, facts_.columns, bytes_);
   for (std::size_t i = 0; i < width; ++i) {
-    const std::int64_t bytes = document_->band_curves->highest(band, facts_.columns[i].from, facts_.columns[i].to);
+    const std::int64_t bytes = bytes_[i];
     // What is there is seen, however little it is.
     const double share = static_cast<double>(bytes) / static_cast<double>(most);
     tops_[i] = y + height - (bytes > 0 ? std::max(2, static_cast<int>(std::lround(share * height))) : 0);
@@ -281,6 +279,7 @@ void Painter::mark_narrow(std::uint32_t lane, int y, int height) {
 
 void Painter::lane(std::uint32_t lane, int y, int height) {
   const Theme& theme = *look_->theme;
+  const auto is_framed = [this](LifetimeId id) { return look_->selected == id || look_->hovered == id; };
   bars_.clear();
   const auto least = static_cast<std::uint32_t>(3);
   facts_.runs += document_->lanes->draw(lane, facts_.columns, cells_, least, bars_);
@@ -295,14 +294,18 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
   }
   if (!any) return;
   const int thick = std::max(1, height - 1);
+  // A line of the background at the end of each bar: here, as it costs nothing more.
+  for (const Bar& bar : bars_) {
+    if (!is_framed(bar.lifetime)) colors_[bar.to - 1] = theme.background;
+  }
   canvas_->row(facts_.chart.x, y, thick, colors_);
   for (const Bar& bar : bars_) {
     const int x0 = facts_.chart.x + static_cast<int>(bar.from);
     const int x1 = facts_.chart.x + static_cast<int>(bar.to);
     facts_.bars.push_back({bar.lifetime, {x0, y, x1 - x0, thick}});
     if (const Dead* dead = dead_of(*document_, bar.lifetime); dead != nullptr) {
-      const int d0 = std::clamp(x_of(dead->from), x0, x1);
-      const int d1 = std::clamp(x_of(dead->to), d0, x1);
+      const int d0 = std::clamp(x_of(dead->from), x0, x1 - 1);
+      const int d1 = std::clamp(x_of(dead->to), d0, x1 - 1);
       // In a thin bar stripes would be dots.
       if (thick < 7) {
         canvas_->fill({d0, y, d1 - d0, thick}, mixed(theme.background, color_of(*document_, theme, bar.lifetime), 0.6));
@@ -310,13 +313,11 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
         canvas_->hatch({d0, y, d1 - d0, thick}, theme.background);
       }
     }
-    if (look_->selected == bar.lifetime || look_->hovered == bar.lifetime) {
+    if (is_framed(bar.lifetime)) {
       canvas_->fill({x0, y, x1 - x0, 1}, theme.selected);
       canvas_->fill({x0, y + thick - 1, x1 - x0, 1}, theme.selected);
       canvas_->fill({x0, y, 1, thick}, theme.selected);
       canvas_->fill({x1 - 1, y, 1, thick}, theme.selected);
-    } else {
-      canvas_->fill({x1 - 1, y, 1, thick}, theme.background);
     }
   }
   mark_narrow(lane, y, thick);

@@ -182,6 +182,7 @@ class Painter {
   static constexpr std::size_t kShades = 16;
   std::array<std::array<Color, kShades>, kGroups> shades_{};  ///< by group, the more a column is busy the stronger
   std::vector<int> tops_, bottoms_;
+  std::vector<std::int64_t> bytes_;
   std::vector<Tick> ticks_;
   std::string scratch_, scratch_name_, label_;
 };

@@ -4,33 +4,16 @@
 #include <functional>
 #include <queue>
 
+#include "gui/scene/gallop.h"
+
 namespace dcmt::gui::scene {
 namespace {
 
 constexpr Unit kFirstGrain = 16;
 /// Fewer are read as they are.
 constexpr std::uint32_t kFewest = 32;
-
-/// The first in [from, end) of which `before` is not true, looked for near `from`.
-template <class Before>
-std::uint32_t gallop(std::uint32_t from, std::uint32_t end, const Before& before) {
-  std::uint32_t step = 1;
-  std::uint32_t low = from;
-  while (low < end && before(low)) {
-    from = low + 1;
-    low += step;
-    step *= 2;
-  }
-  for (std::uint32_t high = std::min(low, end); from < high;) {
-    const std::uint32_t middle = from + (high - from) / 2;
-    if (before(middle)) {
-      from = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return from;
-}
+/// Lifetimes of a lane lie far from each other in memory: so many ahead are asked for.
+constexpr std::uint32_t kAhead = 8;
 
 }  // namespace
 
@@ -186,6 +169,7 @@ void Lanes::draw_runs(const Lane& lane, std::size_t level, std::uint32_t from, s
   const Unit begin = drawing.columns.front().from;
   const Unit end = drawing.columns.back().to;
   for (std::uint32_t i = from; i < to; ++i) {
+    if (level == 0 && to - i > kAhead) __builtin_prefetch(&recording_->lifetimes()[items_[lane.first + i + kAhead]]);
     const Run run = this->run(lane, level, i);
     ++drawing.read;
     if (run.to <= begin) continue;

@@ -54,21 +54,6 @@ Recording::Change Recording::change(Unit unit) const {
   return {};
 }
 
-std::int64_t Recording::delta(Unit unit) const {
-  const Event of = event(unit);
-  switch (of.kind) {
-    case Kind::kBegin:
-      return lifetimes_[of.index].bytes;
-    case Kind::kEnd:
-      return -lifetimes_[of.index].bytes;
-    case Kind::kLevel:
-      return levels_[of.index].delta;
-    case Kind::kMoment:
-      break;
-  }
-  return 0;
-}
-
 /// `first`: of a range in order, the first that is wanted.
 template <class Search>
 Unit Recording::search(const Search& first) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dcmt::gui::scene {
@@ -66,7 +67,22 @@ class Recording {
   /// Of the bytes, at the event at which the unit begins.
   [[nodiscard]] Change change(Unit unit) const;
   /// Its bytes alone, which stay as they are while set_groups runs.
-  [[nodiscard]] std::int64_t delta(Unit unit) const;
+  [[nodiscard]] std::int64_t delta(Unit unit) const {
+    const Event of = event(unit);
+    if (of.kind == Kind::kBegin) return lifetimes_[of.index].bytes;
+    if (of.kind == Kind::kEnd) return -lifetimes_[of.index].bytes;
+    return of.kind == Kind::kLevel ? levels_[of.index].delta : 0;
+  }
+  /// Those of `count` units, from `unit_of(0)` on. Lifetimes lie far from each other in memory: all are asked for
+  /// before the first is read.
+  template <class UnitOf>
+  void deltas(std::size_t count, const UnitOf& unit_of, std::int64_t* found) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Event of = event(unit_of(i));
+      if (of.kind == Kind::kBegin || of.kind == Kind::kEnd) __builtin_prefetch(&lifetimes_[of.index]);
+    }
+    for (std::size_t i = 0; i < count; ++i) found[i] = delta(unit_of(i));
+  }
 
   /// The first unit that begins at `ns` or later; units() if there is none.
   [[nodiscard]] Unit first_at(std::int64_t ns) const;

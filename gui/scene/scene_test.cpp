@@ -80,10 +80,13 @@ TEST(Curve, ColumnsEqualEveryUnitLookedAt) {
     const Recording recording = random_recording(random, 1 + random_below(random, 900), kBands);
     const std::vector<std::int64_t> bytes = bytes_by_unit(recording);
     const Curve curve(recording);
-    for (const Column& column : columns_of(recording, random_view(recording, random), 40)) {
-      const auto begin = bytes.begin() + column.from;
-      const auto end = bytes.begin() + column.to;
-      const CurveColumn found = curve.column(column.from, column.to);
+    const std::vector<Column> columns = columns_of(recording, random_view(recording, random), 40);
+    std::vector<CurveColumn> all(columns.size());
+    curve.columns(columns, all);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto begin = bytes.begin() + columns[i].from;
+      const auto end = bytes.begin() + columns[i].to;
+      const CurveColumn& found = all[i];
       const auto highest = std::max_element(begin, end);
       EXPECT_EQ(found.highest, *highest) << "seed " << seed;
       EXPECT_EQ(found.highest_at, highest - bytes.begin()) << "seed " << seed;
@@ -137,9 +140,11 @@ TEST(BandCurves, EqualEveryUnitLookedAt) {
     for (const Lifetime& each : recording.lifetimes()) {
       for (Unit unit = each.from; each.band == band && unit < each.to; ++unit) bytes[unit] += each.bytes;
     }
-    for (const Column& column : columns_of(recording, random_view(recording, random), 40)) {
-      EXPECT_EQ(curves.highest(band, column.from, column.to),
-                *std::max_element(bytes.begin() + column.from, bytes.begin() + column.to))
+    const std::vector<Column> columns = columns_of(recording, random_view(recording, random), 40);
+    std::vector<std::int64_t> found(columns.size());
+    curves.highest(band, columns, found);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      EXPECT_EQ(found[i], *std::max_element(bytes.begin() + columns[i].from, bytes.begin() + columns[i].to))
           << "seed " << seed;
     }
     EXPECT_EQ(curves.peak(band), *std::max_element(bytes.begin(), bytes.end()));
