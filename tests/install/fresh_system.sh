@@ -134,12 +134,13 @@ lend "/home/user/.local/lib/$python/site-packages"
 recorded user
 as_user pip uninstall -q -y --break-system-packages dc-memtrace
 [[ -z $(cd "$root/home/user/.local" && find . -type f -path '*dc*mem*' -o -type f -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
+rm -rf "$root/home/user/.local"  # the prefix would see the torch, and the pip, that were lent to it
 
 # A prefix of its own, with its own libraries, at another place than the one it was built for.
 prefix=/home/user/conda
 copy_prefix() {
   local to=$root$prefix library
-  mkdir -p "$to/bin" "$to/lib"
+  mkdir -p "$to/bin" "$to/lib/$python/site-packages"
   cp -a "$DCMT_PREFIX/bin/$python" "$to/bin/"
   ln -s "$python" "$to/bin/python3"
   tar -C "$DCMT_PREFIX/lib" -c --exclude=site-packages --exclude=test --exclude=__pycache__ --exclude='config-*' . | tar -C "$to/lib" -x
