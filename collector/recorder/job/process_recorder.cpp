@@ -11,6 +11,7 @@
 #include "collector/recorder/job/small_block_sizes.h"
 #include "collector/recorder/job/version.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/followed_bytes.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 
@@ -276,19 +277,21 @@ void ProcessRecorder::follow_small_growth() {
 Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
   if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
-  const bool is_due =
-      (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
-      schedule_.is_due(scope, since_first_record(), assembler_->growing(), assembler_->totals().steps > 0, of_peak());
+  const bool is_due = (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
+                      schedule_.is_due(scope, since_first_record(), progress());
   // One of everything would take the core that one of variables, which is short, needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
 }
 
-double ProcessRecorder::of_peak() {
-  const auto bytes = static_cast<double>(assembler_->totals().allocated_bytes);
-  highest_ = std::max(highest_, bytes);
-  return highest_ > 0 ? bytes / highest_ : 1;
+Progress ProcessRecorder::progress() {
+  const Totals& totals = assembler_->totals();
+  highest_ = std::max(highest_, totals.allocated_bytes);
+  return {.growing = assembler_->growing(),
+          .has_storages = highest_ >= kFollowedBytes,
+          .stepped = totals.steps > 0,
+          .of_peak = highest_ > 0 ? static_cast<double>(totals.allocated_bytes) / static_cast<double>(highest_) : 1};
 }
 
 Status ProcessRecorder::serve_asked_reading() {
@@ -335,7 +338,7 @@ void ProcessRecorder::serve_end() {
 }
 
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
-  reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), assembler_->growing()};
+  reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), progress()};
   assembler_->reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) extra_reading_ = ExtraReading::kUnderWay;
   const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
@@ -366,7 +369,7 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
   // What the program wants is not of the recorder's share.
   if (!requested_ || done.scope == scan::Scope::kVariables) {
     const Began& began = reading_began_[static_cast<std::size_t>(done.scope)];
-    schedule_.done(done.scope, began.at, done.cpu_seconds, began.growing);
+    schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
   }
   return assembler_->reading_ended(done);
 }

@@ -130,7 +130,7 @@ class ProcessRecorder {
   /// Ends a reading that is over, and begins one that is due.
   Status read(MemoryReader& reader, scan::Scope scope);
   /// What the process has allocated, as a share of the most that it was seen to have.
-  double of_peak();
+  Progress progress();
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
@@ -145,7 +145,7 @@ class ProcessRecorder {
   SmallGrowth small_growth_;
   bool reading_failed_ = false;
   bool begins_readings_ = true;
-  double highest_ = 0;                ///< bytes allocated at a poll
+  std::int64_t highest_ = 0;          ///< bytes allocated at a poll
   int last_readings_ = 0;             ///< of everything, begun because the program had ended
   bool read_variables_last_ = false;  ///< one of variables was begun for this
   bool counts_all_ = true;            ///< what was there before is counted, too
@@ -157,8 +157,8 @@ class ProcessRecorder {
   std::unique_ptr<Past> past_;  ///< none: it is known, or there is none
   std::optional<std::chrono::steady_clock::time_point> first_record_;
   struct Began {
-    double at = 0;         ///< seconds since then
-    GrowingBytes growing;  ///< then: the reading may not see what comes later
+    double at = 0;     ///< seconds since then
+    Progress program;  ///< then: the reading may not see what comes later
   };
   std::array<Began, 2> reading_began_{};  ///< by scope
   std::string trace_path_;

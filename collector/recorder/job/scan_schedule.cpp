@@ -1,7 +1,6 @@
 #include "collector/recorder/job/scan_schedule.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "trace/base/followed_bytes.h"
 
@@ -16,6 +15,8 @@ constexpr double kFree = 1, kFreeNear = 0.5;
 constexpr double kSearch = 8;
 /// Growth since the latest reading that is worth another one of everything.
 constexpr double kGrownBy = 1.5;
+/// Imports that take longer leave much that is new to the first reading after them.
+constexpr double kLongImports = 1;
 /// Time between readings of variables while the memory grows: seconds, and as a share of the time for which it has.
 constexpr double kBetween = 0.05, kBetweenShare = 0.125;
 /// Without growth the next reading of variables comes so much later: seconds, and as a share of the time since the
@@ -36,23 +37,28 @@ bool has_grown(std::int64_t growing, std::int64_t before, double by) {
 
 }  // namespace
 
-bool ScanSchedule::is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
-                          double of_peak) const {
+bool ScanSchedule::prepares(double now, const Progress& program) const {
+  if (!prepared_at_) return true;
+  return !program.stepped && program.has_storages && !prepared_again_ && now >= *prepared_at_ + kLongImports;
+}
+
+bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
   // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.
   const double expected = near ? 0 : readings.latest;
   if (readings.spent + expected > (near ? kFreeNear : kFree) + kShare * now) return false;
   if (near) {
-    if (!prepared_) return true;
+    if (prepares(now, program)) return true;
+    const GrowingBytes& growing = program.growing;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
-    const bool in_time = of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
-                         (of_peak >= kOfPeak.front() && now >= next_quiet_ + patience) ||
+    const bool in_time = program.of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
+                         (program.of_peak >= kOfPeak.front() && now >= next_quiet_ + patience) ||
                          now >= next_quiet_ + 2 * patience;
-    return now >= next_near_ && (grows || (stepped && in_time && now >= next_quiet_));
+    return now >= next_near_ && (grows || (program.stepped && in_time && now >= next_quiet_));
   }
-  return now >= next_ || (now >= kFirstOfAll && has_grown(growing.goes_on, readings.growing, kGrownBy));
+  return now >= next_ || (now >= kFirstOfAll && has_grown(program.growing.goes_on, readings.growing, kGrownBy));
 }
 
 bool ScanSchedule::affords_search(double now) const {
@@ -60,11 +66,16 @@ bool ScanSchedule::affords_search(double now) const {
   return all.spent + kSearch * all.latest <= kFree + kShare * now;
 }
 
-void ScanSchedule::done(scan::Scope scope, double now, double took, const GrowingBytes& growing) {
+void ScanSchedule::done(scan::Scope scope, double now, double took, const Progress& program) {
   Readings& readings = readings_[static_cast<std::size_t>(scope)];
   readings.spent += took;
   readings.latest = took;
-  if (scope == scan::Scope::kVariables && !std::exchange(prepared_, true)) return;
+  if (scope == scan::Scope::kVariables && prepares(now, program)) {
+    prepared_again_ = prepared_at_.has_value();
+    prepared_at_ = now;
+    return;
+  }
+  const GrowingBytes& growing = program.growing;
   readings.growing = scope == scan::Scope::kAll ? growing.goes_on : growing.signs;
   if (scope == scan::Scope::kAll) {
     next_ = std::max(2 * next_, 2 * now);

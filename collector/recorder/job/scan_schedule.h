@@ -12,17 +12,22 @@
 
 namespace dcmt::recorder {
 
+/// How far the program is.
+struct Progress {
+  GrowingBytes growing;
+  bool has_storages = false;  ///< it had as many bytes as one storage that is followed
+  bool stepped = false;       ///< a step has ended
+  double of_peak = 1;         ///< what it has allocated, as a share of the most that it ever had
+};
+
 /// Times are seconds since the process made its first tensor. Thread-safety: none.
 class ScanSchedule {
  public:
-  /// @param stepped  a step has ended
-  /// @param of_peak  what the process has allocated, as a share of the most that it ever had
-  [[nodiscard]] bool is_due(scan::Scope scope, double now, const GrowingBytes& growing, bool stepped,
-                            double of_peak = 1) const;
+  [[nodiscard]] bool is_due(scan::Scope scope, double now, const Progress& program) const;
   /// Whether a reading of everything that also searches C++ memory fits into its share of the run.
   [[nodiscard]] bool affords_search(double now) const;
-  /// A reading that was begun at `now` and took so many seconds of a core is over.
-  void done(scan::Scope scope, double now, double took, const GrowingBytes& growing);
+  /// A reading is over that was begun at `now`, when the program was so far, and took so many seconds of a core.
+  void done(scan::Scope scope, double now, double took, const Progress& program);
 
  private:
   struct Readings {
@@ -31,12 +36,14 @@ class ScanSchedule {
     std::int64_t growing = 0;  ///< bytes, at the latest
   };
   [[nodiscard]] const Readings& of(scan::Scope scope) const { return readings_[static_cast<std::size_t>(scope)]; }
+  [[nodiscard]] bool prepares(double now, const Progress& program) const;
 
   std::array<Readings, 2> readings_;  ///< by scope
-  /// A reading of variables has found out where things are, which takes longer than the reading: the program may be
-  /// over a few steps later.
-  bool prepared_ = false;
-  std::optional<double> began_;       ///< the first reading of variables after that one: imports can take long
+  /// When a reading of variables has found out where things are, which takes longer than the reading: the program may
+  /// be over a few steps later.
+  std::optional<double> prepared_at_;
+  bool prepared_again_ = false;       ///< after imports that took long
+  std::optional<double> began_;       ///< the first reading of variables after those
   std::optional<double> grows_from_;  ///< the first reading since which the memory has grown at each
   double next_ = 10;                  ///< of everything, without growth
   double next_near_ = 0;              ///< of variables

@@ -90,7 +90,9 @@ class NamedRoots {
       // The names of thousands of modules are read once: the next census shall not read them ahead.
       Mirror once(memory_.source());
       PythonText once_text(once, types_);
-      each_module([&](Address module, Address name) { own_->add(module, name, once, once_text); });
+      std::vector<OwnModules::Module> all;
+      each_module([&](Address module, Address name) { all.push_back({module, name}); });
+      own_->add(all, once, once_text);
     }
     each_module([this](Address module, Address name_object) {
       if (own_ != nullptr && !own_->contains(module)) return;

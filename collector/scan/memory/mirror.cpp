@@ -128,7 +128,8 @@ std::vector<Range> Mirror::ranges_used() const {
 void Mirror::read_ahead(const std::vector<Range>& ranges) {
   struct Target {
     std::size_t region;
-    std::size_t first_part;
+    std::size_t part;
+    std::size_t parts;
   };
   std::vector<Piece> pieces;
   std::vector<Target> targets;
@@ -143,28 +144,30 @@ void Mirror::read_ahead(const std::vector<Range>& ranges) {
       const Region& mapped = source_.regions()[region];
       if (copies_[region].bytes == nullptr) reserve(region);
       if (copies_[region].bytes == nullptr) return;
-      const std::size_t part = (next - mapped.begin) >> kPartBits;
-      const Address begin = mapped.begin + (part << kPartBits);
-      // Whole parts only: a part is read or it is not.
-      const std::size_t whole = (std::min(range.end, begin + kLargestPiece) - begin + kPart - 1) >> kPartBits;
-      const Address end = std::min<Address>(mapped.end, begin + (whole << kPartBits));
-      pieces.push_back({begin, {copies_[region].bytes + (begin - mapped.begin), end - begin}});
-      targets.push_back({region, part});
-      next = end;
+      std::vector<std::uint8_t>& parts = copies_[region].parts;
+      const std::size_t first = (next - mapped.begin) >> kPartBits;
+      const std::size_t last = (std::min(range.end, mapped.end) - 1 - mapped.begin) >> kPartBits;
+      std::size_t end = first;
+      while (end <= last && end - first < kLargestPiece >> kPartBits && parts[end] == kNotRead) parts[end++] = kRead;
+      const Address begin = mapped.begin + (first << kPartBits);
+      if (end > first) {
+        const Address size = std::min<Address>(mapped.end - begin, (end - first) << kPartBits);
+        pieces.push_back({begin, {copies_[region].bytes + (begin - mapped.begin), size}});
+        targets.push_back({region, first, end - first});
+      }
+      next = begin + (std::max<Address>(end - first, 1) << kPartBits);
     }
   }
   std::size_t done = 0;
   while (done < pieces.size()) {
     std::size_t got = source_.read(std::span(pieces).subspan(done));
     bytes_read_ += got;
-    while (done < pieces.size() && got >= pieces[done].into.size()) {
-      const std::size_t parts = (pieces[done].into.size() + kPart - 1) >> kPartBits;
-      std::fill_n(copies_[targets[done].region].parts.begin() + static_cast<std::ptrdiff_t>(targets[done].first_part),
-                  parts, kRead);
-      got -= pieces[done].into.size();
-      ++done;
-    }
-    if (done < pieces.size()) ++done;  // this piece cannot be read as a whole: its parts are read when they are needed
+    while (done < pieces.size() && got >= pieces[done].into.size()) got -= pieces[done++].into.size();
+    if (done == pieces.size()) break;
+    // This piece cannot be read as a whole: its parts are read when they are needed.
+    const Target& target = targets[done++];
+    std::fill_n(copies_[target.region].parts.begin() + static_cast<std::ptrdiff_t>(target.part), target.parts,
+                kNotRead);
   }
 }
 

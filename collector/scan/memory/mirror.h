@@ -47,8 +47,9 @@ class Mirror {
   /// The mapping that holds `address`; nullptr if none does.
   [[nodiscard]] const Region* region_of(Address address);
 
-  /// What has been asked for so far, in the order of addresses. The next census reads it first, in large calls.
+  /// What has been asked for so far, in the order of addresses. The next census reads it ahead.
   [[nodiscard]] std::vector<Range> ranges_used() const;
+  /// Reads in few calls what has not been read yet of the ranges. What cannot be read then is read when it is asked for.
   void read_ahead(const std::vector<Range>& ranges);
 
   [[nodiscard]] MemorySource& source() const { return source_; }

@@ -89,5 +89,18 @@ TEST(Mirror, WhatWasReadAheadAndNotAskedForIsNotReadAheadAgain) {
   EXPECT_EQ(used[0].end, kBase + 3 * kPage);
 }
 
+TEST(Mirror, AReadAheadReadsEachPageOnceAndLeavesWhatWasRead) {
+  Pages pages;
+  Mirror mirror(pages);
+  EXPECT_EQ(at(mirror, 1), 0);
+  for (std::size_t page = 0; page < 4; ++page) pages.set(page, std::byte{7});
+  mirror.read_ahead({{kBase + 8, kBase + 16}, {kBase + 64, kBase + 3 * kPage}, {kBase, kBase + 2 * kPage}});
+  EXPECT_EQ(mirror.bytes_read(), 3 * kPage);
+  EXPECT_EQ(at(mirror, 0), 7);
+  EXPECT_EQ(at(mirror, 1), 0) << "it had been read before";
+  EXPECT_EQ(at(mirror, 2), 7);
+  EXPECT_EQ(mirror.bytes_read(), 3 * kPage);
+}
+
 }  // namespace
 }  // namespace dcmt::scan
