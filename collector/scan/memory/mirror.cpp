@@ -85,6 +85,12 @@ const std::byte* Mirror::at(Address address, std::size_t size) {
   return copy.bytes + offset;
 }
 
+Address Mirror::word_now(Address address) {
+  Address word = 0;
+  const Piece piece{address, std::as_writable_bytes(std::span(&word, 1))};
+  return source_.read({&piece, 1}) == sizeof(word) ? word : 0;
+}
+
 void Mirror::forget(Range range) {
   const std::size_t region = index_of(range.begin);
   if (region == kNone || copies_[region].bytes == nullptr || range.end <= range.begin) return;

@@ -37,6 +37,8 @@ class Mirror {
     return result;
   }
   [[nodiscard]] Address word(Address address) { return value<Address>(address); }
+  /// The word that the process has there now, whatever the copy has; zero where it cannot be read.
+  [[nodiscard]] Address word_now(Address address);
 
   /// The zero-terminated text at `address`, at most `limit` bytes of it; empty where it cannot be read.
   [[nodiscard]] std::string text(Address address, std::size_t limit);
@@ -49,7 +51,8 @@ class Mirror {
 
   /// What has been asked for so far, in the order of addresses. The next census reads it ahead.
   [[nodiscard]] std::vector<Range> ranges_used() const;
-  /// Reads in few calls what has not been read yet of the ranges. What cannot be read then is read when it is asked for.
+  /// Reads in few calls what has not been read yet of the ranges. What cannot be read then is read when it is asked
+  /// for.
   void read_ahead(const std::vector<Range>& ranges);
 
   [[nodiscard]] MemorySource& source() const { return source_; }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
-constexpr Address kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
+constexpr Address kDictUsed = 16, kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
 constexpr int kMoreReadings = 2;     // of a dict that changed
 constexpr Address kPage = 4096;
 /// Structures that no header declares, alike from 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
@@ -204,21 +204,24 @@ void PythonObjects::dict(Address object) {
   }
 }
 
-/// Of a dict whose table has been replaced between the reading of the one and of the other, both are read again: the
-/// variables of a module hang on one table.
+/// Where the table is replaced while it is read, all of it is read again: the variables of a module hang on one table.
 std::optional<DictKeys> PythonObjects::table_of(Address dict) {
-  DictKeys table = read_dict_keys(memory_, layout_, memory_.word(dict + layout_.dict_keys));
-  for (int more = kMoreReadings; more > 0 && !table.ok; --more) {
-    memory_.forget({dict, dict + kDictHeader});
+  for (int reading = 0; reading <= kMoreReadings; ++reading) {
+    if (reading > 0) memory_.forget({dict, dict + kDictHeader});
     const Address keys = memory_.word(dict + layout_.dict_keys);
     const Address after_header = keys + static_cast<Address>(layout_.keys_indices);
-    memory_.forget({keys, after_header});
-    table = read_dict_keys(memory_, layout_, keys);
-    const Address end = table.entries + std::min(table.count, longest_) * table.entry_size();
+    if (reading > 0) memory_.forget({keys, after_header});
+    const DictKeys table = read_dict_keys(memory_, layout_, keys);
+    // A new table has no entries until those of the old one have been copied.
+    if (!table.ok || table.count < memory_.word(dict + kDictUsed)) continue;
+    const Address size = std::min(table.count, longest_) * table.entry_size();
     // The pages of the header have just been read, and may be another table's by now.
-    if (table.ok) memory_.forget({(after_header + kPage - 1) / kPage * kPage, end});
+    if (reading > 0) memory_.forget({(after_header + kPage - 1) / kPage * kPage, table.entries + size});
+    // A small table has been read at once.
+    if (table.entries + size - keys <= kPage) return table;
+    if (memory_.at(table.entries, size) == nullptr || memory_.word_now(dict + layout_.dict_keys) == keys) return table;
   }
-  return table.ok ? std::optional(table) : std::nullopt;
+  return std::nullopt;
 }
 
 void PythonObjects::items(Address first, std::uint64_t count, Label label, Address stride) {
