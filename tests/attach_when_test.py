@@ -151,6 +151,17 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
     assert attached.returncode == 4 and "the process ended before" in error
 
 
+def test_reserved_needs_a_gpu(tmp_path, growing):
+    attached = growing.attach(tmp_path / "trace", "--when", "reserved > 1B")
+    with pytest.raises(subprocess.TimeoutExpired):
+        attached.wait(timeout=0.5)
+    assert not hooks_in(growing.pid)
+    attached.send_signal(signal.SIGINT)
+    _, error = attached.communicate(timeout=30)
+    assert attached.returncode == 4 and "no GPU was used" in error
+    growing.end()
+
+
 def test_what_is_no_condition(tmp_path):
     for text in ("allocated", "memory > 3GiB", "rss < 3GiB", "rss > much"):
         result = recorded.tool("attach", 1, "--when", text, "-o", tmp_path)

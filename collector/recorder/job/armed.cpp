@@ -31,7 +31,16 @@ bool may_be_near(const Armed& armed, const KernelMemory& memory, bool has_gpu) {
     case Counted::kReserved:
       break;
   }
-  return true;
+  return has_gpu;
+}
+
+std::string not_near(const Armed& armed, const Watched& watched, bool any_lives, bool has_gpu) {
+  const bool counts_gpu_only = armed.condition.what == Counted::kReserved;
+  return fmt::format("nothing was recorded: {} before {}; {}", any_lives ? "the wait was ended" : "the process ended",
+                     text_of(armed.condition),
+                     counts_gpu_only && !has_gpu
+                         ? "no GPU was used, and only torch's CUDA allocator reserves: wait for allocated or rss"
+                         : "its highest rss was " + human_bytes(watched.highest_resident));
 }
 
 }  // namespace
@@ -44,7 +53,7 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
   // A later process can have the number of one that has ended.
   std::map<pid_t, std::uint64_t> begun;
   for (const pid_t pid : pids) begun[pid] = process_start(pid);
-  const bool asks_for_gpu = armed.condition.what == Counted::kAllocated;
+  const bool asks_for_gpu = armed.condition.what != Counted::kResident;
   bool has_gpu = false;
   for (;; std::this_thread::sleep_for(kPause)) {
     bool any_lives = false;
@@ -59,10 +68,7 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
     }
     ++watched.samples;
     if (!any_lives || !goes_on(watched)) {
-      return Error{ErrorCode::kCannotRecord,
-                   fmt::format("nothing was recorded: {} before {}; its highest rss was {}",
-                               any_lives ? "the wait was ended" : "the process ended", text_of(armed.condition),
-                               human_bytes(watched.highest_resident))};
+      return Error{ErrorCode::kCannotRecord, not_near(armed, watched, any_lives, has_gpu)};
     }
   }
 }

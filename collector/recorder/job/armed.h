@@ -32,7 +32,7 @@ struct Watched {
 
 /// Until one of the processes may come near the size. Only what the kernel counts is sampled, ten times a second:
 /// nothing is hooked, and no process is touched. What an allocator of the CPU has is at most what the process can
-/// write on; what a GPU's has nobody counts outside, so a process that uses one is near at once.
+/// write on; what a GPU's has nobody counts outside, so a process is near as soon as it uses one.
 ///
 /// kCannotRecord in one line if all have ended, or `goes_on` says no, which is asked after each sample.
 Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& pids,
