@@ -5,6 +5,7 @@ Runs under pytest and, for the pre-commit hook, as a program that prints the vio
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import re
 import sys
@@ -152,6 +153,25 @@ def circles_under(root: pathlib.Path) -> list[list[str]]:
 
 def test_no_circle_between_files_or_sub_folders():
     assert circles_under(ROOT) == []
+
+
+def modules_of(package: pathlib.Path) -> dict[str, set[str]]:
+    """Each module of a Python package with those of the package that it imports, for types alone too."""
+    names = {file.stem for file in package.glob("*.py")}
+    modules = {}
+    for file in sorted(package.glob("*.py")):
+        imported = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                imported |= {node.module} if node.module else {alias.name for alias in node.names}
+        modules[file.stem] = imported & names
+    return modules
+
+
+def test_no_circle_between_python_modules():
+    modules = modules_of(ROOT / "executor" / "python" / "dcmt_zero3")
+    assert any(modules.values())
+    assert circle_in(modules) == []
 
 
 def test_a_planted_circle_is_found(tmp_path):

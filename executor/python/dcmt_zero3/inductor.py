@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import fx
@@ -15,9 +14,7 @@ from torch._inductor.lowering import fallbacks, register_lowering
 from torch._inductor.virtualized import V
 
 from . import ops
-
-if TYPE_CHECKING:
-    from .backend import Graphs
+from .graphs import Graphs
 
 OPTIONS = {
     # Weights are gathered and released where the graph says.
