@@ -44,7 +44,7 @@ def recording() -> bool:
 
 
 def mark(name: str) -> None:
-    """Names this moment."""
+    """Names this point of the run."""
     table = _table()
     if table is not None:
         table.mark(_utf8(name))
@@ -178,6 +178,13 @@ def find_holders(timeout: float = 10.0) -> bool:
     """
     table = _table()
     return table is not None and table.find_holders(max(0, int(timeout * 1e9))) != 0
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """For `%load_ext dc_memtrace` in a notebook, which then has `%%memtrace`."""
+    from dc_memtrace import _notebook
+
+    _notebook.register(shell)
 
 
 def _utf8(name: str) -> bytes:

@@ -1,0 +1,79 @@
+"""`%%memtrace`: what a notebook's cell does to memory.
+
+    %load_ext dc_memtrace
+
+    %%memtrace
+    train_one_epoch()
+"""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import re
+import tempfile
+from typing import Any
+
+from dc_memtrace._errors import MemtraceError
+from dc_memtrace._ledger import MemoryLedger, PhaseMemory
+
+_MOST_ROWS = 8
+_CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
+# What a notebook keeps by itself, and how to make it let go.
+_OWN = (
+    (re.compile(r"main\.(_+|_\d+|Out)(?!\w)"), "the notebook keeps a cell's result: end its last line with ;"),
+    (re.compile(r"sys\.last_|main\.(sys\.)?last_|tb_frame"), "a traceback keeps the variables of a call that failed"),
+)
+
+
+def register(shell: Any) -> None:
+    """For `%load_ext dc_memtrace`."""
+    shell.register_magic_function(lambda line, cell: memtrace(shell, cell), "cell", "memtrace")
+
+
+def memtrace(shell: Any, cell: str) -> None:
+    """Runs the cell, and prints its peak, what it left, and who holds that."""
+    importlib.import_module("torch")  # the cell may be the first that uses it, and a recording needs it
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = MemoryLedger(pathlib.Path(folder) / "trace")
+        ran = False
+        try:
+            with ledger.phase("cell"):
+                ran = True
+                shell.run_cell(cell)
+            figures = ledger["cell"]
+        except MemtraceError as error:
+            if not ran:
+                shell.run_cell(cell)  # it is run in any case, and once
+            print(f"memtrace: {error}")
+            return
+    print(text_of(figures))
+
+
+def text_of(figures: PhaseMemory) -> str:
+    """Three figures, then a line for each holder of what is left, most bytes first."""
+    lines = [
+        f"peak {_bytes(figures.peak)} above what was there · made {_bytes(figures.allocated)} · "
+        f"freed {_bytes(figures.freed)} · left {_bytes(figures.net)}"
+    ]
+    held: dict[tuple[str, str], int] = {}
+    for each in figures.survivors:
+        holder = re.sub(r"(?<!Out)\[\d+\]", "[*]", each.holder or "no holder found")  # elements of one list together
+        key = holder, _CELL.sub(r"In[\1]", each.site).removesuffix(" <module>")
+        held[key] = held.get(key, 0) + each.bytes
+    rows = sorted(held.items(), key=lambda row: -row[1])
+    for (holder, site), size in rows[:_MOST_ROWS]:
+        lines.append(f"  {_bytes(size):>10}  {holder}   made at {site}")
+        lines += [f"{'':12}  {why}" for pattern, why in _OWN if pattern.search(holder)]
+    if len(rows) > _MOST_ROWS:
+        lines.append(f"  {_bytes(sum(size for _, size in rows[_MOST_ROWS:])):>10}  of {len(rows) - _MOST_ROWS} more")
+    return "\n".join(lines)
+
+
+def _bytes(number: float) -> str:
+    sign, number = ("-", -number) if number < 0 else ("", number)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1023.95 or unit == "GiB":
+            return f"{sign}{number:.0f} B" if unit == "B" else f"{sign}{number:.1f} {unit}"
+        number /= 1024
+    raise AssertionError
