@@ -1,0 +1,130 @@
+"""README and docs: links lead somewhere, commands are ones that the tool has, lines fit."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+import shlex
+import urllib.parse
+
+import pytest
+
+from recorded import ROOT, tool
+
+FOLDERS = ("build", ".venv", ".git")
+PAGES = sorted(
+    page for page in ROOT.rglob("*.md") if not any(part in FOLDERS for part in page.relative_to(ROOT).parts)
+)
+# Pages for users, whose commands can be typed as they stand. Decisions are of their time.
+FOR_USERS = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs", ROOT / "docs" / "samples")]
+# Pages whose paragraphs keep to the width of the code.
+NARROW = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
+    "README", "tutorial", "howto", "glossary", "architecture", "attach", "operators", "pytest", "verdicts"))]
+WIDTH = 120
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+FENCE = re.compile(r"^\s*```")
+INLINE = re.compile(r"`(dc-memtrace [^`]*)`")
+OPTION = re.compile(r"^--?[a-z][a-z-]*")
+
+
+def name_of(page: pathlib.Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def lines_of(page: pathlib.Path):
+    """Each line with its number, and whether it stands in a block of code."""
+    in_code = False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        fence = FENCE.match(line) is not None
+        yield number, line, in_code or fence
+        in_code = in_code != fence
+
+
+def headings_of(page: pathlib.Path) -> set[str]:
+    """As links name them: lower case, words joined by dashes, without punctuation."""
+    texts = (line.lstrip("#").strip().lower() for _, line, code in lines_of(page) if line.startswith("#") and not code)
+    return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    broken = []
+    for number, line, in_code in lines_of(page):
+        for target in [] if in_code else LINK.findall(line):
+            path, _, heading = target.partition("#")
+            if urllib.parse.urlparse(target).scheme:
+                continue
+            to = page if path == "" else page.parent / path
+            if not to.exists() or (heading and heading not in headings_of(to)):
+                broken.append(f"{name_of(page)}:{number}: {target}")
+    assert not broken
+
+
+def commands_of(page: pathlib.Path):
+    """What the page says to type, with the line's number."""
+    for number, line, in_code in lines_of(page):
+        if not in_code:
+            yield from ((number, command) for command in INLINE.findall(line))
+        elif line.strip().startswith(("dc-memtrace ", "$ dc-memtrace ", "next: dc-memtrace ")):
+            yield number, line.strip().removeprefix("$ ").removeprefix("next: ")
+
+
+@functools.cache
+def help_of(*words: str) -> str:
+    """The help of a command; empty if there is none of the name."""
+    result = tool(*words, "--help")
+    return result.stdout if result.returncode == 0 else ""
+
+
+def what_is_wrong(command: str) -> str:
+    """Nothing where the tool would take the command's words for what they are."""
+    words = shlex.split(command, comments=True)[1:]
+    if not words or words[0] in ("--help", "--version", "COMMAND"):
+        return ""
+    name = [words.pop(0)]
+    if name == ["show"] and words and not words[0].startswith("-"):
+        name.append(words.pop(0))
+    text = help_of(*name)
+    if not text:
+        return f"no command {' '.join(name)}"
+    if name == ["run"]:  # what follows the first word that is no option is another program's
+        own = []
+        for word in words:
+            if word == "--" or word.endswith((".py", "torchrun", "python")):
+                break
+            own.append(word)
+        words = own
+    for word in words[: words.index("--")] if "--" in words else words:
+        option = OPTION.match(word)
+        if option and not re.search(rf"(^|[\s,!]){re.escape(option.group())}\b", text):
+            return f"no option {option.group()}"
+    return ""
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=name_of)
+def test_commands_are_ones_that_the_tool_has(page):
+    wrong = [
+        f"{name_of(page)}:{number}: {command}: {why}"
+        for number, command in commands_of(page)
+        if (why := what_is_wrong(command))
+    ]
+    assert not wrong
+
+
+def test_a_wrong_command_is_noticed():
+    assert what_is_wrong("dc-memtrace frobnicate out/") == "no command frobnicate"
+    assert what_is_wrong("dc-memtrace report out/ --colour") == "no option --colour"
+    assert what_is_wrong("dc-memtrace run -o out -- python train.py --colour") == ""
+    assert what_is_wrong("dc-memtrace run train.py --colour") == ""
+
+
+@pytest.mark.parametrize("page", NARROW, ids=name_of)
+def test_lines_fit(page):
+    long = [
+        f"{name_of(page)}:{number}: {len(line)} characters"
+        for number, line, in_code in lines_of(page)
+        if len(line) > WIDTH and not in_code and not line.startswith("|")
+    ]
+    assert not long
