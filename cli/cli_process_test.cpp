@@ -26,11 +26,12 @@ std::string content(const std::filesystem::path& path) {
 
 class Process : public ::testing::Test {
  protected:
-  Outcome run(const std::string& arguments, const std::string& environment = "") {
+  /// @param in  the folder in which it runs; empty: this one
+  Outcome run(const std::string& arguments, const std::string& environment = "", const std::string& in = "") {
     const auto out = trace.folder() / "stdout";
     const auto err = trace.folder() / "stderr";
-    const std::string command =
-        environment + " '" DCMT_PROGRAM "' " + arguments + " >" + out.string() + " 2>" + err.string();
+    const std::string command = (in.empty() ? "" : "cd '" + in + "' && ") + environment + " '" DCMT_PROGRAM "' " +
+                                arguments + " >" + out.string() + " 2>" + err.string();
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
@@ -59,6 +60,9 @@ TEST_F(Process, UsageErrors) {
   expect_error("show", 2, "dc-memtrace show --help");
   expect_error("show peak x --by colour", 2, "--by");
   expect_error("show curve x --rows 0", 2, "--rows");
+  const Outcome views = run("show");
+  EXPECT_EQ(views.exit, 0) << views.err;
+  EXPECT_NE(views.out.find("  holders   Who holds storages"), std::string::npos) << views.out;
   const Outcome nothing = run("");
   EXPECT_EQ(nothing.exit, 2);
   EXPECT_NE(nothing.out.find("report"), std::string::npos);
@@ -140,13 +144,40 @@ TEST_F(Process, EveryViewRunsAndWritesJson) {
   }
 }
 
-TEST_F(Process, MomentsAndStoragesThatAreNotThere) {
+TEST_F(Process, LiveIsThePeakAndNamesStoragesThatCanBeShown) {
   const std::string path = defect();
-  expect_error("show live --at nowhere " + path, 2, "no moment 'nowhere'");
+  const Outcome live = run("show live " + path);
+  EXPECT_EQ(live.out, run("show live --at peak " + path).out);
+  EXPECT_NE(live.out.find("alive at the peak"), std::string::npos) << live.out;
+  EXPECT_NE(run("show live --at step:1 " + path).out.find("alive at the end of step 1 "), std::string::npos);
+  EXPECT_EQ(run("show live --at exit " + path).exit, 0);
+  const std::size_t next = live.out.find("next: dc-memtrace ");
+  ASSERT_NE(next, std::string::npos) << live.out;
+  const std::string command = live.out.substr(next + 18, live.out.find('\n', next) - next - 18);
+  EXPECT_EQ(run(command).exit, 0) << command;
+}
+
+TEST_F(Process, BytesAreExactWhereAskedFor) {
+  const std::string path = defect();
+  for (const std::string command : {"report ", "show peak ", "show live ", "show curve "}) {
+    EXPECT_EQ(run(command + path).out.find(" B "), std::string::npos) << command;
+    EXPECT_NE(run(command + "--bytes " + path).out.find(" B "), std::string::npos) << command;
+  }
+}
+
+TEST_F(Process, WithoutARunThereIsNoLastOne) {
+  const Outcome none = run("report last", "", trace.folder().string());
+  EXPECT_EQ(none.exit, 3);
+  EXPECT_NE(none.err.find("no run in this folder"), std::string::npos) << none.err;
+}
+
+TEST_F(Process, PointsAndStoragesThatAreNotThere) {
+  const std::string path = defect();
+  expect_error("show live --at nowhere " + path, 2, "'nowhere' names no point in this trace");
   expect_error("show live --device cuda:7 " + path, 2, "Devices of this trace: cpu.");
   EXPECT_EQ(run("show live --device cpu --at 20 " + path).out, run("show live --at 20 " + path).out);
   expect_error("show storage " + path + " 999", 2, "no storage 999");
-  expect_error("show saved --at nowhere " + path, 2, "no moment 'nowhere'");
+  expect_error("show saved --at nowhere " + path, 2, "'nowhere' names no point in this trace");
   expect_error("show holders " + path + " nowhere.py:3", 2, "no finding, storage or place 'nowhere.py:3'");
   expect_error("show peak --rank 7 " + path, 3, "no trace of rank 7");
 }
@@ -176,7 +207,7 @@ TEST_F(Process, RanksAreComparedOrRefused) {
 TEST_F(Process, CurvesThatAreNotThereOrDamaged) {
   const std::string path = defect();
   expect_error("show curve --device cuda:7 " + path, 2, "Devices of this trace: cpu.");
-  expect_error("show curve --from step:9 " + path, 2, "no moment 'step:9'");
+  expect_error("show curve --from step:9 " + path, 2, "'step:9' names no point in this trace");
   expect_error("show curve --from 20 --to 10 " + path, 2, "--from lies after --to");
   expect_error("show curve --rank 7 " + path, 3, "no trace of rank 7");
   {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/installation.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/job/attach.h"
@@ -45,6 +46,10 @@ int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& c
   if (options.when) {
     if (options.steps != 0) options.when->after = options.steps;
     options.retention = recorder::retention_of(*options.when, options.retention);
+  }
+  if (options.folder.empty()) {
+    const bool one = !choice.all_ranks && options.pids.size() == 1;
+    options.folder = default_folder(one ? fmt::format("pid{}", options.pids.front()) : "attached", false);
   }
   if (!choice.only_standby) options.entry = entry_library().string();
   options.providers = entry_library().parent_path().string();

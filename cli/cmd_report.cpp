@@ -24,7 +24,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   std::string device, html;
-  bool json = false, force = false;
+  bool json = false, force = false, bytes = false;
   bool fail_on_findings = false;
 };
 
@@ -45,12 +45,13 @@ int report(const Options& options) {
   }
   Expected<std::vector<OpenedTrace>> opened = open_traces(options.paths, std::nullopt);
   if (!opened.ok()) return print_error(opened.error());
-  const Style style = Style::of_stdout();
+  const Style style = Style::of_stdout(options.bytes);
   bool found = false;
   std::optional<TracesDocument> json;
   if (options.json) json.emplace("report", std::cout);
   ReportText text(opened->size() > 1, style);
   HtmlPage page;
+  const Style exact{false, options.bytes, 0};  // for the page, which has no terminal's columns
   analyzer::RanksOfRun ranks;
   for (OpenedTrace& each : *opened) {
     Expected<LoadedTrace> trace = load_trace(std::move(each));
@@ -59,9 +60,10 @@ int report(const Options& options) {
     const model::Report report = model::report_of(trace->path, trace->analysis);
     found = found || report.found();
     if (!options.html.empty()) {
-      ReportText alone(false, Style());
+      ReportText alone(false, exact);
       alone.add(report);
-      if (const Status added = page.add(*trace, alone.text()); !added.ok()) return print_error(added.error());
+      if (const Status added = page.add(*trace, alone.text() + alone.next_line()); !added.ok())
+        return print_error(added.error());
       ranks.add(trace->analysis);
     } else if (json) {
       json->add(report);
@@ -71,12 +73,12 @@ int report(const Options& options) {
     }
   }
   if (!options.html.empty()) {
-    const Status written = write_page(page, run_text(ranks, Style()), options);
+    const Status written = write_page(page, run_text(ranks, exact), options);
     if (!written.ok()) return print_error(written.error());
   } else if (json) {
     json->finish();
   } else {
-    std::cout << text.text() << run_text(ranks, style);
+    std::cout << folded(text.text() + run_text(ranks, style) + text.next_line(), style);
   }
   return found && options.fail_on_findings ? kExitFindings : kExitOk;
 }
@@ -94,6 +96,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->add_option("--html", options->html,
                    "Write one page to pass on: the timeline, what is alive at the peak, and the report")
       ->excludes(json);
+  command->add_flag("--bytes", options->bytes, kBytesHelp);
   command->add_flag("--force", options->force, "Of --html: replace the file if it is there");
   command->add_flag("--fail-on-findings", options->fail_on_findings,
                     "Exit with 1 if there is a finding about the training");

@@ -5,6 +5,8 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -12,9 +14,11 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/installation.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/job/run.h"
+#include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
 #include "trace/base/shell_words.h"
 
@@ -25,15 +29,26 @@ namespace {
 constexpr int kExitNotStarted = 125;
 
 constexpr char kFooter[] =
-    "The command and its arguments follow the options, after --.\n\n"
+    "The command and its arguments follow the options; after -- where the command begins with a dash. A script that\n"
+    "cannot be executed by itself (train.py) is run by python.\n\n"
     "Examples:\n"
-    "  dc-memtrace run -- python train.py\n"
+    "  dc-memtrace run train.py --epochs 3\n"
+    "  dc-memtrace run -o out -- python train.py\n"
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
     "  dc-memtrace run --standby -- python train.py\n"
     "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
+
+bool is_on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
 
 /// Takes a whole number off the front of `text`; false if there is none.
 bool take_number(std::string_view& text, std::int64_t& number) {
@@ -73,7 +88,21 @@ int run_in_standby(const recorder::RunOptions& options) {
   return result->job_exit;
 }
 
+/// With python before it, if it is a Python script that the kernel would not execute or that PATH does not name.
+std::vector<std::string> with_interpreter(std::vector<std::string> command) {
+  const std::filesystem::path script(command.front());
+  std::error_code ignored;
+  if (script.extension() != ".py" || !std::filesystem::is_regular_file(script, ignored)) return command;
+  if (script.has_parent_path() && access(script.c_str(), X_OK) == 0) return command;
+  command.insert(command.begin(), is_on_path("python") ? "python" : "python3");
+  return command;
+}
+
 int run_command(recorder::RunOptions& options) {
+  if (options.folder.empty()) {
+    const bool launched = !recorder::launch_of_environment().name.empty();
+    options.folder = default_folder(program_of(options.command), launched);
+  }
   options.libraries = library_folder().string();
   set_installed_paths(options);
   const Expected<recorder::RunResult> result = recorder::run(options);
@@ -109,7 +138,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
              throw CLI::ValidationError("--steps", why);
            }
          },
-         "Keep these steps in full, as 3:6,40; of the others new peaks, new findings and exact sums")
+         "Keep these steps in full, such as 3:6,40. Of others: new peaks, new findings, and exact sums of the rest")
       ->type_name("STEPS");
   CLI::Option* every = run->add_option("--every", options->retention.every,
                                        "In a long run, keep every Nth step in full; 0: none, as with --steps")
@@ -120,9 +149,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   run->add_flag("--wait-children", options->wait_children,
                 "Record processes that outlive the command until they end, not for half a second");
-  run->add_option("--exit-wait", options->exit_wait,
-                  "Seconds that a program which kept memory may wait at its end until it was read who holds it; 0: it "
-                  "does not wait")
+  run->add_option(
+         "--exit-wait", options->exit_wait,
+         "Seconds that a program which kept memory waits at its end, at most, so that its holders can be read; 0: it "
+         "does not wait")
       ->check(CLI::Range(0, 600))
       ->envname(agent::kEnvExitWait)
       ->capture_default_str();
@@ -141,7 +171,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
     if (!dashes_begin_it && !options->command.empty() && options->command.front().starts_with('-')) {
       throw CLI::ParseError("unknown option " + options->command.front(), CLI::ExitCodes::ExtrasError);
     }
-    if (options->command.empty()) throw CLI::RequiredError("a command, after --,");
+    if (options->command.empty()) throw CLI::RequiredError("a command, such as train.py,");
+    options->command = with_interpreter(std::move(options->command));
     // Who names steps wants these.
     if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);

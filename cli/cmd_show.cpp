@@ -16,10 +16,12 @@
 #include "analyzer/time/curve_overview.h"
 #include "cli/commands.h"
 #include "cli/curve_text.h"
+#include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/ranks_text.h"
 #include "cli/show_text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -30,8 +32,8 @@ constexpr char kDeviceHelp[] =
 struct Options {
   std::string path;
   std::optional<std::int64_t> rank;
-  bool json = false;
-  std::string at = "end";
+  bool json = false, bytes = false;
+  std::string at = "peak";
   std::string by = "site";
   std::string device;
   std::int64_t storage = 0;
@@ -48,7 +50,7 @@ std::map<std::string, analyzer::GroupBy> groups_by_name() {
 /// What one trace has to show, as text or as JSON.
 class Shown {
  public:
-  Shown(const Options& options, const std::string& command) {
+  Shown(const Options& options, const std::string& command, const Style& style) : style_(style) {
     if (options.json) json_.emplace(command, std::cout);
   }
 
@@ -65,11 +67,12 @@ class Shown {
     if (json_) {
       json_->finish();
     } else {
-      std::cout << text_;
+      std::cout << folded(text_, style_);
     }
   }
 
  private:
+  Style style_;
   std::optional<TracesDocument> json_;
   std::string text_;
 };
@@ -81,8 +84,8 @@ View of_opened(const Show& show_one) {
   return [show_one](const std::string& command, const Options& options) -> int {
     Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
     if (!traces.ok()) return print_error(traces.error());
-    const Style style = Style::of_stdout();
-    Shown shown(options, command);
+    const Style style = Style::of_stdout(options.bytes);
+    Shown shown(options, command, style);
     for (OpenedTrace& trace : *traces) {
       if (traces->size() > 1) shown.title(style.bold("== " + trace.path) + "\n");
       if (const Status status = show_one(trace, options, style, shown); !status.ok())
@@ -161,7 +164,8 @@ int show_ranks(const RanksOptions& options) {
   if (options.json) {
     std::cout << JsonDocument("show ranks").with(*comparison);
   } else {
-    std::cout << ranks_text(*comparison, Style::of_stdout());
+    const Style style = Style::of_stdout();
+    std::cout << folded(ranks_text(*comparison, style), style);
   }
   return kExitOk;
 }
@@ -187,8 +191,18 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
   view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
   view->add_option("--rank", options->rank, "Only the trace of this rank");
   view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  view->add_flag("--bytes", options->bytes, kBytesHelp);
   view->callback([=, &exit_code] { exit_code = view_of("show " + name, *options); });
   return view;
+}
+
+/// What `show` alone says: its views, and how to begin with the run that is here.
+std::string overview(const CLI::App& show_command) {
+  std::string text = "Views of a trace:\n";
+  for (const CLI::App* view : show_command.get_subcommands(nullptr))
+    text += "  " + left(view->get_name(), 10) + view->get_description() + "\n";
+  const Expected<std::string> run = newest_run();
+  return text + "next: dc-memtrace show peak " + (run.ok() ? shell_word(*run) : "PATH") + "\n";
 }
 
 void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
@@ -205,7 +219,12 @@ void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
 void add_show_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, ranks");
-  command->require_subcommand(1);
+  command->require_subcommand(0, 1);
+  command->callback([command, &exit_code] {
+    if (!command->get_subcommands().empty()) return;
+    std::cout << overview(*command);
+    exit_code = kExitOk;
+  });
   command->footer(
       "Examples:\n"
       "  dc-memtrace show curve out/\n"
@@ -250,21 +269,27 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "Example:\n  dc-memtrace show releases out/rank0.dcmt");
 
   auto live = std::make_shared<Options>();
-  view = add_view(*command, "live", "What is alive at a moment", live, of_loaded(show_live), exit_code);
+  view = add_view(*command, "live", "What is alive at one point of the run: by default its peak", live,
+                  of_loaded(show_live), exit_code);
   add_grouping(view, live);
-  view->add_option("--at", live->at,
-                   "A sequence number, peak, end, step:N, oom (oom#2: the second), or a mark's name (name#2)")
+  view->add_option(
+          "--at", live->at,
+          "peak; exit: after the last allocation; end: of the recording; oom: when memory ran out (oom#2: the second "
+          "time); step:N: its end; mark:NAME: its end (mark:NAME#2); or a sequence number")
       ->capture_default_str();
   view->add_option("--device", live->device, std::string(kDeviceHelp) + ", or the one that ran out of memory then");
   view->footer(
       "Examples:\n"
+      "  dc-memtrace show live out/ --at exit --by holder\n"
       "  dc-memtrace show live out/ --at step:2 --by kind\n"
       "  dc-memtrace show live out/ --device cpu --by kind");
 
   auto storage = std::make_shared<Options>();
   view = add_view(*command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
                   exit_code);
-  view->add_option("ID", storage->storage, "Its id, as in `show releases`")->required();
+  view->add_option("ID", storage->storage,
+                   "Its id: largest id of `show live` and `show peak`, storage of `show releases`")
+      ->required();
   view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
 
   auto holders = std::make_shared<Options>();
@@ -275,16 +300,14 @@ void add_show_command(CLI::App& app, int& exit_code) {
           "A finding's number, a storage's id, or a line (train.py:17); finding:1 and storage:1 tell them apart")
       ->required();
   view->footer(
-      "Each path has the first and the last reading of the program's memory that found it. Alone are the bytes that "
-      "go\n"
-      "if one container alone lets go of its entries.\n\n"
+      "Found and still are the first and the last reading of the program's memory that had the path. Alone are the\n"
+      "bytes that are freed if only this container is emptied.\n\n"
       "Examples:\n"
       "  dc-memtrace show holders out/ 1\n"
       "  dc-memtrace show holders out/rank0.dcmt storage:417\n"
       "  dc-memtrace show holders out/ train.py:17 --json");
 
   auto saved = std::make_shared<Options>();
-  saved->at = "peak";
   view = add_view(*command, "saved", "What autograd nodes had saved for backward, by node and field", saved,
                   of_loaded(show_saved), exit_code);
   view->add_option("--at", saved->at, "Of what was alive then: as for `show live`")->capture_default_str();

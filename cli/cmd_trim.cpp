@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/time/named_moment.h"
+#include "analyzer/time/named_point.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
@@ -30,8 +30,8 @@ struct Options {
 /// The sequence number that `name` names, or `otherwise` where it is empty.
 Expected<Sequence> sequence_of(const LoadedTrace& trace, const std::string& name, Sequence otherwise) {
   if (name.empty()) return otherwise;
-  return analyzer::named_moment(*trace.data, trace.path, name, trace.analysis.main().what_if.measured.seq,
-                                "--from and --to take");
+  return analyzer::named_point(*trace.data, trace.path, name, trace.analysis.main().what_if.measured.seq,
+                               "--from and --to take");
 }
 
 /// The only trace that the path names, and where its rows are.

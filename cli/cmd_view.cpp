@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/installation.h"
 
 namespace dcmt::cli {
@@ -19,7 +20,12 @@ struct Options {
 };
 
 /// Becomes the viewer: its exit code is this command's.
-int view(const Options& options) {
+int view(Options options) {
+  for (std::string* path : {&options.path, &options.compare}) {
+    Expected<std::string> named = run_named(*path);
+    if (!named.ok()) return print_error(named.error());
+    *path = std::move(*named);
+  }
   const std::filesystem::path program = installation_root() / "bin" / "dc-memtrace-view";
   std::vector<std::string> words{program.string()};
   const auto add = [&](const char* name, const std::string& value) {
@@ -61,7 +67,7 @@ void add_view_command(CLI::App& app, int& exit_code) {
   command->add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");
   command->add_option("--facts", options->facts, "Write what the window shows as JSON and end");
   command->add_option("--at", options->at,
-                      "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number");
+                      "The point of the live set: peak, exit, end, oom, step:N, mark:NAME or a sequence number");
   command->add_option("--select", options->select, "What is selected: finding:N or storage:N");
   command->add_option("--by", options->by,
                       "What the area is stacked by: site, operator, phase, kind, owner, holder or category");

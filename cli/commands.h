@@ -40,6 +40,8 @@ std::vector<std::string>& words_from_dashes();
 /// Adds every command to `app`, in the order of its help.
 void add_all_commands(CLI::App& app, int& exit_code);
 
+inline constexpr char kBytesHelp[] = "Exact bytes, 12,589,056 B instead of 12.0 MiB";
+
 /// Prints "dc-memtrace: <message>" on standard error; returns the exit code that goes with the error.
 int print_error(const Error& error);
 /// Prints "dc-memtrace: <note>" on standard error.

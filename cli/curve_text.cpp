@@ -39,20 +39,20 @@ std::string after_start(TimeNs ns, TimeNs length) {
 
 std::string curve_text(const model::CurveView& view, const Style& style) {
   if (view.devices.empty()) return "Nothing was allocated in this trace.\n";
-  std::string text = style.bold(fmt::format("peak allocated  {}", exact_bytes(view.of.peak.value))) + "   " +
-                     view.of.device + (view.first_step ? " · step " + steps_of(view.first_step, view.last_step) : "") +
+  std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(view.of.peak))) + "   " + view.of.device +
+                     (view.first_step ? " · step " + steps_of(view.first_step, view.last_step) : "") +
                      fmt::format(" · seq {}\n", grouped(view.of.peak_at.seq.value));
   Table table({"after start", "seq", "step", "lowest", "highest", ""}, {true, true, true, true, true, false});
   for (const CurveRow& row : view.rows) {
     table.add({after_start(row.after_start, view.length), grouped(row.from.seq.value),
-               steps_of(row.first_step, row.last_step), (row.lowest_exact ? "" : "≤ ") + exact_bytes(row.lowest.value),
-               exact_bytes(row.highest.value), bar(row) + (row.has_peak ? " ← peak" : "")});
+               steps_of(row.first_step, row.last_step), (row.lowest_exact ? "" : "≤ ") + style.bytes(row.lowest),
+               style.bytes(row.highest), bar(row) + (row.has_peak ? " ← peak" : "")});
   }
   text += table.empty() ? "Nothing was allocated up to there.\n" : table.text(style, "  ");
   if (!view.all_lowest_exact)
     text += "≤: between the windows that were kept, the curve may have been lower; its peaks are exact.\n";
   for (const model::CurveDevice& other : view.devices) {
-    if (other.device != view.of.device) text += other_device_line(other.device, other.peak);
+    if (other.device != view.of.device) text += other_device_line(other.device, other.peak, style);
   }
   if (!view.stored) text += "This trace has no pyramid of its curve, because it is not finished: its rows were read.\n";
   return text;

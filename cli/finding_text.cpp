@@ -10,7 +10,6 @@
 #include "cli/holder_text.h"
 #include "cli/oom_text.h"
 #include "cli/streams_text.h"
-#include "trace/base/code_path.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
@@ -57,12 +56,11 @@ std::string subject_text(const Finding& finding) {
   return parameters_text(finding) + (steps.empty() ? "" : " · " + steps);
 }
 
-std::string bytes_text(const Finding& finding) {
+std::string bytes_text(const Finding& finding, const Style& style) {
   if (const auto each = finding.bytes_each) {
-    return finding.keys == 1 ? exact_bytes(each->value)
-                             : fmt::format("{} × {}", finding.keys, exact_bytes(each->value));
+    return finding.keys == 1 ? style.bytes(*each) : fmt::format("{} × {}", finding.keys, style.bytes(*each));
   }
-  return fmt::format("{}, {}", counted(finding.keys, "storage"), exact_bytes(finding.bytes.value));
+  return fmt::format("{}, {}", counted(finding.keys, "storage"), style.bytes(finding.bytes));
 }
 
 std::string operators_text(const OperatorCount& count) {
@@ -169,13 +167,13 @@ std::string stack_lines(std::string_view label, std::string_view head, const mod
   std::size_t shown = 0;
   for (const model::Frame& frame : by.stack) {
     if (frame.library) continue;
-    text += labelled("", fmt::format("  {}:{}  {}", short_path(frame.file), frame.line, frame.function), style);
+    text += labelled("", fmt::format("  {}:{}  {}", shown_path(frame.file), frame.line, frame.function), style);
     if (++shown == kMostFrames) break;
   }
   return text;
 }
 
-std::string read_text(const model::Read& read, Bytes bytes) {
+std::string read_text(const model::Read& read, Bytes bytes, const Style& style) {
   std::string text(read.name.value_or(""));
   if (read.by_kernel) {
     text = "kernel " + cut(text, kKernelName);
@@ -183,8 +181,7 @@ std::string read_text(const model::Read& read, Bytes bytes) {
     text += fmt::format(" in {}", *read.backward);
   }
   if (read.ordinal) text += fmt::format(", operator {}", grouped(*read.ordinal));
-  return text +
-         (bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", exact_bytes(bytes.value)));
+  return text + (bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", style.bytes(bytes)));
 }
 
 std::string lines_of_use(const Finding& finding, const Style& style) {
@@ -192,7 +189,7 @@ std::string lines_of_use(const Finding& finding, const Style& style) {
   const model::Read read = first.reads().front();
   const model::Mark release = *first.release();
   std::string text = labelled("parameter", subject_text(finding), style);
-  text += stack_lines("first read", read_text(read, first.bytes()), read.by, style);
+  text += stack_lines("first read", read_text(read, first.bytes(), style), read.by, style);
   text +=
       stack_lines("released", fmt::format("{}, {} before", release.name.value_or(""), duration(first.lasted().value)),
                   release.by, style);
@@ -210,11 +207,11 @@ std::string lines_of_use(const Finding& finding, const Style& style) {
 /// What the set adds to the peak, and what it can add at most: the sum of its gathered bytes, each parameter once.
 std::string bound_line(const Finding& finding, const Style& style) {
   if (!finding.alive_share) return {};
-  return labelled("at the peak",
-                  fmt::format("{} of it alive, {} of the peak; at most {}, each parameter once",
-                              exact_bytes(finding.alive_at_peak.value), percent(*finding.alive_share, 1),
-                              exact_bytes(finding.bytes.value)),
-                  style);
+  return labelled(
+      "at the peak",
+      fmt::format("{} of it alive, {} of the peak; at most {}, each parameter once", style.bytes(finding.alive_at_peak),
+                  percent(*finding.alive_share, 1), style.bytes(finding.bytes)),
+      style);
 }
 
 std::string lines_of_never(const Finding& finding, const Style& style) {
@@ -262,25 +259,35 @@ std::string steps_text(const std::vector<std::int64_t>& steps) {
 }
 
 std::string finding_text(const std::string& path, const Finding& finding, const Style& style) {
-  if (finding.memory_ran_out) return out_of_memory_text(path, finding, style);
-  if (finding.waits) return waits_text(path, finding, style);
-  if (finding.pools) return pools_text(path, finding, style);
-  if (finding.growth) return growth_text(path, finding, style);
+  if (finding.memory_ran_out) return out_of_memory_text(finding, style);
+  if (finding.waits) return waits_text(finding, style);
+  if (finding.pools) return pools_text(finding, style);
+  if (finding.growth) return growth_text(finding, style);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
-  std::string text =
-      fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
-                  joined(finding.classes, ", "), is_use ? counted(finding.keys, "parameter") : bytes_text(finding),
-                  is_residual ? "   holder: " + holder_confidence(finding) : "");
+  std::string text = fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
+                                 joined(finding.classes, ", "),
+                                 is_use ? counted(finding.keys, "parameter") : bytes_text(finding, style),
+                                 is_residual ? "   holder: " + holder_confidence(finding) : "");
   if (is_residual) text += lines_of_residual(finding, style);
   if (is_use) text += lines_of_use(finding, style);
   if (finding.rule == "never_released") text += lines_of_never(finding, style);
   text += origin_line(finding, style);
   text += labelled("fix", finding.fix, style);
-  text +=
-      labelled("next", fmt::format("dc-memtrace reproduce {} --finding {}", shell_word(path), finding.number), style);
   const std::int64_t storage = finding.items.front().storage().value_or(StorageId()).value;
-  return text + labelled("", fmt::format("dc-memtrace show storage {} {}", shell_word(path), storage), style);
+  return text + labelled("its story", fmt::format("dc-memtrace show storage {} {}", shell_word(path), storage), style);
+}
+
+std::string next_command(const std::string& path, const Finding& finding) {
+  const std::string trace = shell_word(path);
+  if (finding.memory_ran_out) {
+    const std::int64_t index = finding.out_of_memory.front().index;
+    return fmt::format("dc-memtrace show live {} --at oom{}", trace, index > 1 ? fmt::format("#{}", index) : "");
+  }
+  if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
+  if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
+  if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
+  return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }
 
 }  // namespace dcmt::cli

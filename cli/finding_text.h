@@ -8,8 +8,10 @@
 
 namespace dcmt::cli {
 
-/// `path`: of the trace, for the commands that come next.
+/// `path`: of the trace, for the command that shows its storage.
 [[nodiscard]] std::string finding_text(const std::string& path, const model::Finding& finding, const Style& style);
+/// The command that shows more of the finding.
+[[nodiscard]] std::string next_command(const std::string& path, const model::Finding& finding);
 
 /// "step 3", "steps 1 to 3"; empty if there is none.
 [[nodiscard]] std::string steps_text(const std::vector<std::int64_t>& steps);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <vector>
+
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -35,18 +38,28 @@ std::string_view name_of_group_column(GroupBy by) {
 
 std::string group_table(const model::Groups& all, GroupBy by, std::size_t most, const Style& style) {
   const std::vector<model::Group>& groups = all.groups;
-  Table table({"bytes", "share", "blocks", std::string(name_of_group_column(by))}, {true, true, true, false});
+  Table table({"bytes", "share", "blocks", "largest id", std::string(name_of_group_column(by))},
+              {true, true, true, true, false});
   for (std::size_t i = 0; i < groups.size() && i < most; ++i) {
-    const std::string blocks = groups[i].blocks != 0 ? grouped(groups[i].blocks) : "-";
-    table.add({exact_bytes(groups[i].bytes.value), percent(groups[i].share, 1), blocks, groups[i].name});
+    const model::Group& group = groups[i];
+    table.add({style.bytes(group.bytes), percent(group.share, 1), group.blocks != 0 ? grouped(group.blocks) : "-",
+               group.largest_storage ? std::to_string(group.largest_storage->value) : "-", group.name});
   }
   std::string text = table.text(style, "  ");
   if (groups.size() > most) {
     text += fmt::format("  and {} with {}; all of them: --json\n",
                         counted(static_cast<std::int64_t>(groups.size() - most), "more group"),
-                        exact_bytes(all.bytes_from(most).value));
+                        style.bytes(all.bytes_from(most)));
   }
   return text;
+}
+
+std::string next_storage_line(const model::Groups& all, const std::string& path) {
+  for (const model::Group& group : all.groups) {
+    if (!group.largest_storage) continue;
+    return fmt::format("next: dc-memtrace show storage {} {}\n", shell_word(path), group.largest_storage->value);
+  }
+  return {};
 }
 
 }  // namespace dcmt::cli

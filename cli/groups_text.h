@@ -9,8 +9,11 @@
 
 namespace dcmt::cli {
 
-/// A table of at most `most` groups.
+/// A table of at most `most` groups, each with the id of its largest storage.
 [[nodiscard]] std::string group_table(const model::Groups& all, analyzer::GroupBy by, std::size_t most,
                                       const Style& style);
+
+/// The command that shows a storage of the table; empty where it has none.
+[[nodiscard]] std::string next_storage_line(const model::Groups& all, const std::string& path);
 
 }  // namespace dcmt::cli

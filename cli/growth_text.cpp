@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "cli/holder_text.h"
-#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -28,12 +27,13 @@ std::string held_text(const Growth& growth) {
   return growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder;
 }
 
-std::string kept_sentence(const model::Report& report) {
+std::string kept_sentence(const model::Report& report, const Style& style) {
   std::int64_t bytes = 0;
   for (const Finding& finding : report.findings) {
     if (finding.growth && finding.growth->steps == 0) bytes += finding.bytes.value;
   }
-  return bytes == 0 ? std::string() : fmt::format("{} kept by the traceback of an exception. ", rounded_bytes(bytes));
+  return bytes == 0 ? std::string()
+                    : fmt::format("{} kept by the traceback of an exception. ", style.bytes(Bytes(bytes)));
 }
 
 std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
@@ -58,7 +58,7 @@ std::string stored_by_text(const Growth& growth, const Style& style) {
 
 }  // namespace
 
-std::string growth_sentence(const model::Report& report) {
+std::string growth_sentence(const model::Report& report, const Style& style) {
   std::vector<std::string> holders;
   std::string_view round;
   for (const Finding& finding : report.findings) {
@@ -66,44 +66,41 @@ std::string growth_sentence(const model::Report& report) {
     holders.push_back(short_holder(*finding.growth));
     round = round_of(*finding.growth);
   }
-  std::string kept = kept_sentence(report);
+  std::string kept = kept_sentence(report, style);
   if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
     holders.resize(kMostNamed);
     holders.push_back(fmt::format("{} more", more));
   }
-  return fmt::format("Memory grows by {} a {}, held by {}. ", rounded_bytes(report.summary.growth_per_step.value),
-                     round, joined(holders, ", ")) +
+  return fmt::format("Memory grows by {} a {}, held by {}. ", style.bytes(report.summary.growth_per_step), round,
+                     joined(holders, ", ")) +
          kept;
 }
 
-std::string growth_text(const std::string& path, const Finding& finding, const Style& style) {
+std::string growth_text(const Finding& finding, const Style& style) {
   const Growth& growth = *finding.growth;
-  const std::string how = growth.steps > 0
-                              ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)),
-                                            rounded_bytes(growth.per_step.value))
-                              : std::string();
+  const std::string how =
+      growth.steps > 0
+          ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)), style.bytes(growth.per_step))
+          : std::string();
   std::string text =
       fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
-                  short_holder(growth), rounded_bytes(finding.bytes.value), how, holder_confidence(growth));
+                  short_holder(growth), style.bytes(finding.bytes), how, holder_confidence(growth));
   text += labelled("held by", held_text(growth), style);
   text += stored_by_text(growth, style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
-    text += labelled(
-        i == 0 ? "made at" : "",
-        fmt::format("{}   {}, {}", site.site, counted(site.storages, "storage"), rounded_bytes(site.bytes.value)),
-        style);
+    text += labelled(i == 0 ? "made at" : "",
+                     fmt::format("{}   {}, {}", site.site, counted(site.storages, "storage"), style.bytes(site.bytes)),
+                     style);
   }
   if (growth.sites.size() > kMostSites) {
     text += labelled("", counted(static_cast<std::int64_t>(growth.sites.size() - kMostSites), "more place"), style);
   }
-  text += labelled("alone", fmt::format("{} go if only it lets go", rounded_bytes(growth.alone.value)), style);
+  text += labelled("alone", fmt::format("{} are freed if only this is emptied", style.bytes(growth.alone)), style);
   text += labelled("because", finding.why, style);
-  text += labelled("fix", finding.fix, style);
-  const std::int64_t storage = growth.example.value_or(StorageId()).value;
-  return text + labelled("next", fmt::format("dc-memtrace show storage {} {}", shell_word(path), storage), style);
+  return text + labelled("fix", finding.fix, style);
 }
 
 }  // namespace dcmt::cli

@@ -9,9 +9,8 @@
 namespace dcmt::cli {
 
 /// "Memory grows by 1.5 MiB a step, held by probe.seen and losses. "; empty where nothing grows.
-[[nodiscard]] std::string growth_sentence(const model::Report& report);
+[[nodiscard]] std::string growth_sentence(const model::Report& report, const Style& style);
 
-/// @param path  of the trace, for the next command
-[[nodiscard]] std::string growth_text(const std::string& path, const model::Finding& finding, const Style& style);
+[[nodiscard]] std::string growth_text(const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "trace/base/code_path.h"
-
 namespace dcmt::cli {
 namespace {
 
@@ -42,11 +40,11 @@ std::string holder_places(const HolderPath& path, const Style& style) {
       fate = "no delete before the return";
       if (path.return_line) fate += fmt::format(" (line {})", *path.return_line);
     }
-    lines.push_back({fmt::format("{}:{}", short_path(path.file.value_or("")), *name.line),
+    lines.push_back({fmt::format("{}:{}", shown_path(path.file.value_or("")), *name.line),
                      cut(name.assignment.value_or(""), kAssignment), std::move(fate)});
   }
   if (path.model_file) {
-    lines.push_back({fmt::format("{}:{}", short_path(*path.model_file), path.model_line.value_or(0)),
+    lines.push_back({fmt::format("{}:{}", shown_path(*path.model_file), path.model_line.value_or(0)),
                      cut(path.model_text.value_or(""), kAssignment), "the model's line"});
   }
   std::size_t places = 0;

@@ -18,7 +18,7 @@ std::string containers_text(const std::vector<model::HoldingContainer>& containe
   if (containers.empty()) return {};
   Table table({"bytes", "storages", "alone", "in entries of"}, {true, true, true, false});
   for (const model::HoldingContainer& each : containers) {
-    table.add({exact_bytes(each.bytes.value), grouped(each.storages), exact_bytes(each.alone.value),
+    table.add({style.bytes(each.bytes), grouped(each.storages), style.bytes(each.alone),
                fmt::format("{} [{}]", placed(each.path, each.place), each.type)});
   }
   return table.text(style, "  ") + "\n";
@@ -29,8 +29,7 @@ std::string paths_text(const std::vector<model::HoldingPath>& paths, const Style
   Table table({"bytes", "storages", "found", "still", "held by"}, {true, true, false, false, false});
   for (std::size_t i = 0; i < paths.size() && i < kMostPaths; ++i) {
     const model::HoldingPath& each = paths[i];
-    table.add({exact_bytes(each.bytes.value), grouped(each.storages), reading_text(each.found),
-               reading_text(each.still),
+    table.add({style.bytes(each.bytes), grouped(each.storages), reading_text(each.found), reading_text(each.still),
                placed(each.path, each.place) + (each.confirmed ? "" : "   (changed while it was read)")});
   }
   std::string text = table.text(style, "  ");
@@ -44,18 +43,18 @@ std::string paths_text(const std::vector<model::HoldingPath>& paths, const Style
 }  // namespace
 
 std::string holders_text(const model::HoldersView& view, const Style& style) {
-  std::string text = style.bold(fmt::format("{}   {}, {}", view.of, counted(view.storages, "storage"),
-                                            exact_bytes(view.bytes.value))) +
-                     fmt::format("   the memory was read {}\n", counted(view.readings, "time"));
+  std::string text =
+      style.bold(fmt::format("{}   {}, {}", view.of, counted(view.storages, "storage"), style.bytes(view.bytes))) +
+      fmt::format("   the memory was read {}\n", counted(view.readings, "time"));
   text += containers_text(view.containers, style) + paths_text(view.paths, style);
   if (view.readings == 0) return text + "Nobody looked who holds them.\n";
   if (view.later != 0) {
     text += fmt::format("{} ({}) made after the last reading.\n", counted(view.later, "storage"),
-                        exact_bytes(view.later_bytes.value));
+                        style.bytes(view.later_bytes));
   }
   if (view.not_found != 0) {
     text += fmt::format("To {} ({}) no reading found a path: gone by then, not reached, or held by C++ alone.\n",
-                        counted(view.not_found, "older storage"), exact_bytes(view.not_found_bytes.value));
+                        counted(view.not_found, "older storage"), style.bytes(view.not_found_bytes));
   }
   return text;
 }

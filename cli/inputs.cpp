@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/long_work.h"
 #ifdef DCMT_HAVE_RUN
 #include "collector/recorder/job/interrupted_run.h"
@@ -103,7 +104,8 @@ Expected<std::vector<std::string>> trace_files_in(const std::string& folder) {
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths,
                                                std::optional<std::int64_t> rank) {
   std::vector<OpenedTrace> traces;
-  for (const std::string& path : paths) {
+  for (const std::string& given : paths) {
+    DCMT_ASSIGN_OR_RETURN(const std::string path, run_named(given));
     std::vector<std::string> files{path};
     std::error_code ignored;  // a path that cannot be looked at is explained by open_trace
     if (fs::is_directory(path, ignored)) {

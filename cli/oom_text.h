@@ -8,8 +8,6 @@
 
 namespace dcmt::cli {
 
-/// `path`: of the trace, for the command that comes next.
-[[nodiscard]] std::string out_of_memory_text(const std::string& path, const model::Finding& finding,
-                                             const Style& style);
+[[nodiscard]] std::string out_of_memory_text(const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

@@ -10,18 +10,18 @@ namespace {
 
 using model::DevicePeak;
 
-constexpr std::size_t kNumbers = 16;   // columns of byte counts
 constexpr std::size_t kMostAlone = 4;  // findings whose own prediction is shown
 
-std::string peak_row(std::string_view label, Bytes bytes, std::string_view rest) {
-  return left(label, 16) + right(exact_bytes(bytes.value), kNumbers) + "   " + std::string(rest) + "\n";
+std::string peak_row(std::string_view label, Bytes bytes, std::string_view rest, const Style& style) {
+  return left(label, 16) + right(style.bytes(bytes), style.exact ? 16 : 10) + "   " + std::string(rest) + "\n";
 }
 
 /// The peak without each of several findings alone, and what only all of some of them together free.
-std::string alone_lines(const DevicePeak& peak) {
+std::string alone_lines(const DevicePeak& peak, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < peak.alone.size() && i < kMostAlone; ++i) {
-    text += peak_row("", peak.alone[i].peak, fmt::format("          without finding {} alone", peak.alone[i].finding));
+    text += peak_row("", peak.alone[i].peak, fmt::format("          without finding {} alone", peak.alone[i].finding),
+                     style);
   }
   if (peak.alone.size() > kMostAlone) {
     text += fmt::format("{}and {}: --json\n", left("", 16),
@@ -29,7 +29,7 @@ std::string alone_lines(const DevicePeak& peak) {
   }
   for (const analyzer::SharedBytes& shared : peak.shared) {
     text += fmt::format("  {} share {}, freed only when all of them are fixed\n", findings_name(shared.findings),
-                        exact_bytes(shared.at_peak.value));
+                        style.bytes(shared.at_peak));
   }
   return text;
 }
@@ -48,25 +48,26 @@ std::string where_of_peak(const DevicePeak& peak) {
 
 std::string peak_lines(const DevicePeak& peak, const Style& style) {
   const auto share = [](double of_peak) { return right(percent(of_peak, 1), 7); };
-  std::string text = peak_row("peak allocated", peak.bytes, where_of_peak(peak));
+  std::string text = peak_row("peak allocated", peak.bytes, where_of_peak(peak), style);
   if (peak.reserved_bytes) {
     text += peak_row(
         "  reserved", *peak.reserved_bytes,
-        peak.active_bytes ? fmt::format("at most, and {} active", exact_bytes(peak.active_bytes->value)) : "at most");
+        peak.active_bytes ? fmt::format("at most, and {} active", style.bytes(*peak.active_bytes)) : "at most", style);
   }
   if (peak.dead_bytes.value == 0) return text;
-  text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share));
+  text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share), style);
   text += peak_row("  dead but held", peak.dead_bytes,
-                   style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings));
-  text += peak_row("  predicted", peak.predicted_bytes, "          without " + findings_name(peak.without_findings));
-  return peak.alone.size() > 1 ? text + alone_lines(peak) : text;
+                   style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings), style);
+  text +=
+      peak_row("  predicted", peak.predicted_bytes, "          without " + findings_name(peak.without_findings), style);
+  return peak.alone.size() > 1 ? text + alone_lines(peak, style) : text;
 }
 
-std::string composition_line(const model::Peak& peak) {
+std::string composition_line(const model::Peak& peak, const Style& style) {
   if (peak.sums_only) return {};  // what was alive then is not in the trace
   std::vector<std::string> parts;
   for (const model::Group& group : peak.live.composition()) {
-    parts.push_back(fmt::format("{} {}", group.name, rounded_bytes(group.bytes.value)));
+    parts.push_back(fmt::format("{} {}", group.name, style.bytes(group.bytes)));
   }
   return parts.empty() ? std::string() : left("  of it", 16) + joined(parts, " · ") + "\n";
 }

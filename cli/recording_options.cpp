@@ -10,8 +10,9 @@
 namespace dcmt::cli {
 
 void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options) {
-  command.add_option("-o,--output", options->folder, "Folder for the traces, one per process, named by rank")
-      ->capture_default_str();
+  options->folder.clear();  // until it is known what is recorded
+  command.add_option("-o,--output", options->folder,
+                     "Folder for the traces, one per process, named by rank; without it dc-memtrace-out/PROGRAM-TIME");
   command
       .add_option_function<std::string>(
           "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
@@ -21,8 +22,9 @@ void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::Re
       ->default_str(text_of(options->detail));
   command.add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
   command
-      .add_option("--max-disk", options->retention.max_disk,
-                  "Most that the trace of a process takes on disk; everything is kept until a tenth of it is used")
+      .add_option(
+          "--max-disk", options->retention.max_disk,
+          "Most that the trace of a process takes on disk. Once a tenth is used, only some steps are kept in full")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
       ->type_name("SIZE")
@@ -32,7 +34,7 @@ void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::Re
       ->capture_default_str();
   command.add_flag("--force", options->replace, "Replace a run that is in the folder");
   command.add_flag("!--no-owners", options->owners,
-                   "Do not read the program's memory now and then to find out who owns what is in it");
+                   "Do not read the program's memory during the run: it costs less, and no holder is named");
   command.add_flag("-q,--quiet", options->quiet, "No status line");
 }
 

@@ -7,6 +7,7 @@
 #include "cli/groups_text.h"
 #include "cli/growth_text.h"
 #include "cli/peak_text.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -16,7 +17,6 @@ using model::Finding;
 using model::Report;
 using model::Summary;
 
-constexpr std::size_t kNumbers = 16;  // columns of byte counts
 constexpr std::size_t kMostSites = 10;
 
 /// How often memory ran out, and whether it had to.
@@ -32,15 +32,14 @@ std::string out_of_memory_sentence(const Summary& summary) {
          ": released storages were held. ";
 }
 
-std::string streams_sentence(const Finding& finding) {
+std::string streams_sentence(const Finding& finding, const Style& style) {
   if (finding.waits) {
     return fmt::format("When most was active on {}, {} had been freed and waited for streams. ", finding.waits->device,
-                       rounded_bytes(finding.bytes.value));
+                       style.bytes(finding.bytes));
   }
   if (!finding.pools) return {};
-  return fmt::format("Of {} reserved on {}, {} were never active at once. ",
-                     rounded_bytes(finding.pools->reserved.value), finding.pools->device,
-                     rounded_bytes(finding.bytes.value));
+  return fmt::format("Of {} reserved on {}, {} were never active at once. ", style.bytes(finding.pools->reserved),
+                     finding.pools->device, style.bytes(finding.bytes));
 }
 
 /// Findings that are not about the training.
@@ -52,23 +51,24 @@ std::string trial_sentence(const Summary& summary) {
 }
 
 /// How much of a device's peak is dead; the device that the report begins with needs no name.
-std::string dead_sentence(const DevicePeak& peak, bool first) {
+std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style) {
   if (peak.dead_bytes.value == 0) return {};
-  const std::string measured = rounded_bytes(peak.bytes.value);
-  const std::string predicted = rounded_bytes(peak.predicted_bytes.value);
+  const std::string measured = style.bytes(peak.bytes);
+  const std::string predicted = style.bytes(peak.predicted_bytes);
   const std::string name = first ? "the peak" : fmt::format("the peak on {}", peak.device.value_or(""));
   return fmt::format("{} of {} is dead; ", percent(peak.dead_share, 0), name) +
          (predicted == measured ? fmt::format("without it another moment is as high, {}. ", measured)
                                 : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
 }
 
-std::string headline(const Report& report) {
+std::string headline(const Report& report, const Style& style) {
   const Summary& summary = report.summary;
   std::string text = out_of_memory_sentence(summary);
-  text += growth_sentence(report);
+  text += growth_sentence(report, style);
   if (summary.residual > 0) text += counted(summary.residual, "release") + " freed nothing. ";
   std::string dead;
-  for (const DevicePeak& device : report.devices) dead += dead_sentence(device, &device == &report.devices.front());
+  for (const DevicePeak& device : report.devices)
+    dead += dead_sentence(device, &device == &report.devices.front(), style);
   text += dead.empty() && summary.residual > 0 ? "None of it is alive at the peak. " : dead;
   if (summary.read_early > 0) {
     text += counted(summary.read_early, "parameter is", "parameters are") + " read after the release. ";
@@ -76,18 +76,17 @@ std::string headline(const Report& report) {
   if (summary.never_released > 0) {
     text += counted(summary.never_released, "gathered parameter is", "gathered parameters are") + " never released. ";
   }
-  for (const Finding& finding : report.findings) text += streams_sentence(finding);
+  for (const Finding& finding : report.findings) text += streams_sentence(finding, style);
   text += trial_sentence(summary);
   text.pop_back();
   return text;
 }
 
-std::string clean_line(const Report& report) {
+std::string clean_line(const Report& report, const Style& style) {
   const model::FinalReleases& releases = report.final_releases;
   const std::int64_t persistent = report.releases.persistent;
   const DevicePeak& peak = report.peak;
-  std::string text =
-      fmt::format("No finding. Peak {} ({})", exact_bytes(peak.bytes.value), rounded_bytes(peak.bytes.value));
+  std::string text = fmt::format("No finding. Peak {}", style.bytes(peak.bytes));
   if (peak.at) text += " on " + where_of_peak(peak);
   if (releases.total > 0) {
     text += fmt::format("; {} of {} freed at once", grouped(releases.freed), counted(releases.total, "release"));
@@ -100,11 +99,10 @@ std::string clean_line(const Report& report) {
 }
 
 /// A memory snapshot of torch has nothing that a finding could be of, but for errors.
-std::string snapshot_line(const Report& report) {
+std::string snapshot_line(const Report& report, const Style& style) {
   const DevicePeak& peak = report.peak;
   if (!peak.at) return "The snapshot has no blocks.";
-  return fmt::format("Peak {} ({}) on {}", exact_bytes(peak.bytes.value), rounded_bytes(peak.bytes.value),
-                     where_of_peak(peak)) +
+  return fmt::format("Peak {} on {}", style.bytes(peak.bytes), where_of_peak(peak)) +
          ", as far as the snapshot goes back.";
 }
 
@@ -115,27 +113,31 @@ std::string sites_of_snapshot(const Report& report, const Style& style) {
          group_table(report.peak.live.by(analyzer::GroupBy::kSite), analyzer::GroupBy::kSite, kMostSites, style);
 }
 
-std::string survivor_line(const model::Outliving& outliving) {
-  return fmt::format("survivors {} born in step {} outlive step {} too: {}, most from {}\n",
-                     right(exact_bytes(outliving.bytes.value), kNumbers), outliving.born_in, outliving.outlive,
-                     counted(outliving.storages, "storage"), outliving.site);
+std::string survivor_line(const model::Outliving& outliving, const Style& style) {
+  return fmt::format("Of what step {} made, {} in {} are alive after step {}, most of it from {}.\n", outliving.born_in,
+                     style.bytes(outliving.bytes), counted(outliving.storages, "storage"), outliving.outlive,
+                     outliving.site);
 }
 
 std::string body(const Report& report, const Style& style) {
   const bool clean = report.findings.empty();
   const bool snapshot = report.facts.of_snapshot();
-  std::string text = !clean     ? style.bold(headline(report)) + "\n\n"
-                     : snapshot ? style.bold(snapshot_line(report)) + "\n"
-                                : style.good(clean_line(report)) + "\n";
+  std::string text = !clean     ? style.bold(headline(report, style)) + "\n\n"
+                     : snapshot ? style.bold(snapshot_line(report, style)) + "\n"
+                                : style.good(clean_line(report, style)) + "\n";
   for (const DevicePeak& device : report.devices) {
     const bool said = clean && !snapshot && &device == &report.devices.front();
     if (!said) text += peak_lines(device, style);
-    if (!snapshot && &device == &report.devices.front()) text += composition_line(report.peak);
+    if (!snapshot && &device == &report.devices.front()) text += composition_line(report.peak, style);
   }
   if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";
-  for (const Finding& finding : report.findings) text += finding_text(report.path, finding, style) + "\n";
-  if (report.outliving) text += survivor_line(*report.outliving) + "\n";
+  for (const Finding& finding : report.findings) {
+    text += finding_text(report.path, finding, style);
+    if (report.findings.size() > 1) text += labelled("next", next_command(report.path, finding), style);
+    text += "\n";
+  }
+  if (report.outliving) text += survivor_line(*report.outliving, style) + "\n";
   return text + footer_text(report, style);
 }
 
@@ -145,6 +147,8 @@ std::string trace_title(const Report& report) {
 
 }  // namespace
 
+std::string ReportText::next_line() const { return next_.empty() ? "" : "next: " + next_ + "\n"; }
+
 void ReportText::add(const Report& report) {
   model::Essence said = report.essence();
   if (!shown_.empty() && said == essence_) {
@@ -153,6 +157,13 @@ void ReportText::add(const Report& report) {
   }
   if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(report)) + "\n";
   text_ += body(report, style_);
+  const bool found = !report.findings.empty();
+  if (next_.empty() || (found && !next_is_of_a_finding_)) {
+    next_ = found ? next_command(report.path, report.findings.front())
+                  : fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
+                                report.facts.of_snapshot() ? "site" : "category");
+    next_is_of_a_finding_ = found;
+  }
   shown_ = trace_title(report);
   essence_ = std::move(said);
 }

@@ -18,12 +18,16 @@ class ReportText {
   void add(const model::Report& report);
   /// The text of all.
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// The command that fits next: of the first finding, else what the peak consists of. The last line of all output.
+  [[nodiscard]] std::string next_line() const;
 
  private:
   bool titles_;
   Style style_;
   std::string text_, shown_;  ///< shown_: title of the last trace that was not equal to the one before it
   model::Essence essence_;    ///< of that trace
+  std::string next_;
+  bool next_is_of_a_finding_ = false;
 };
 
 }  // namespace dcmt::cli

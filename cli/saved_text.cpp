@@ -22,7 +22,7 @@ std::string holders_of(const model::SavedField& field) {
 }  // namespace
 
 std::string saved_text(const model::SavedView& view, const Style& style) {
-  std::string text = style.bold(fmt::format("saved for backward   {} in {}", exact_bytes(view.bytes.value),
+  std::string text = style.bold(fmt::format("saved for backward   {} in {}", style.bytes(view.bytes),
                                             counted(view.storages, "storage"))) +
                      fmt::format("   alive at seq {} · the memory was read {}\n", grouped(view.at_seq.value),
                                  counted(view.readings, "time"));
@@ -32,8 +32,8 @@ std::string saved_text(const model::SavedView& view, const Style& style) {
               {true, true, true, false, false, false});
   for (std::size_t i = 0; i < view.fields.size() && i < kMostFields; ++i) {
     const model::SavedField& field = view.fields[i];
-    table.add({exact_bytes(field.bytes.value), grouped(field.storages), exact_bytes(field.elsewhere.value), field.node,
-               field.field, holders_of(field)});
+    table.add({style.bytes(field.bytes), grouped(field.storages), style.bytes(field.elsewhere), field.node, field.field,
+               holders_of(field)});
   }
   text += table.text(style, "  ");
   if (view.fields.size() > kMostFields) {

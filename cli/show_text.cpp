@@ -59,40 +59,54 @@ std::string gone_after(const Release& release) {
                      duration(release.held().value));
 }
 
+/// "at the peak", "at the end of step 3": what --at names.
+std::string point_text(const std::string& at) {
+  if (at == "peak") return "at the peak";
+  if (at == "end") return "at the end of the recording";
+  if (at == "exit") return "after the last allocation";
+  if (at.starts_with("step:")) return "at the end of step " + at.substr(5);
+  if (at == "oom" || at.starts_with("oom#")) return "when memory ran out";
+  if (at.find_first_not_of("0123456789") == std::string::npos) return "then";
+  return "at the end of " + (at.starts_with("mark:") ? at.substr(5) : at);
+}
+
 }  // namespace
 
-std::string other_device_line(std::string_view device, Bytes peak) {
-  return fmt::format("also allocated on {}: peak {}; see --device {}\n", device, exact_bytes(peak.value), device);
+std::string other_device_line(std::string_view device, Bytes peak, const Style& style) {
+  return fmt::format("also allocated on {}: peak {}; see --device {}\n", device, style.bytes(peak), device);
 }
 
 std::string peak_text(const model::PeakView& view, GroupBy by, const Style& style) {
   const model::Peak& peak = view.peak;
   if (!peak.at) return "Nothing was allocated in this trace.\n";
-  std::string text = style.bold(fmt::format("peak allocated  {}", exact_bytes(peak.bytes.value))) + "   " +
+  std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(peak.bytes))) + "   " +
                      where_of_peak(peak) + fmt::format(" · seq {}\n", grouped(peak.at->seq.value));
   if (peak.dead_bytes.value > 0) {
-    text +=
-        fmt::format("  needed {} · dead but held {} · predicted without it {}\n", exact_bytes(peak.needed_bytes.value),
-                    exact_bytes(peak.dead_bytes.value), exact_bytes(peak.predicted_bytes.value));
+    text += fmt::format("  needed {} · dead but held {} · predicted without it {}\n", style.bytes(peak.needed_bytes),
+                        style.bytes(peak.dead_bytes), style.bytes(peak.predicted_bytes));
     if (peak.last_use_known) {
       text += fmt::format("  with what was read after its release freed at its last known use: {}\n",
-                          exact_bytes(peak.predicted_last_use_bytes.value));
+                          style.bytes(peak.predicted_last_use_bytes));
     }
   }
-  text += group_table(peak.live.by(by), by, kMostGroups, style);
-  for (const DevicePeak& other : view.others) text += other_device_line(other.device.value_or(""), other.bytes);
-  return text;
+  const model::Groups groups = peak.live.by(by);
+  text += group_table(groups, by, kMostGroups, style);
+  for (const DevicePeak& other : view.others) text += other_device_line(other.device.value_or(""), other.bytes, style);
+  return text + next_storage_line(groups, view.path);
 }
 
 std::string live_text(const model::LiveView& view, GroupBy by, const Style& style) {
   const auto blocks = static_cast<std::int64_t>(view.blocks().size());
-  std::string text =
-      style.bold(fmt::format("alive  {} in {}", exact_bytes(view.bytes().value), counted(blocks, "block"))) +
-      fmt::format("   seq {}", grouped(view.at_seq.value));
-  if (view.step) text += fmt::format(" · step {}", *view.step);
-  if (view.phase) text += fmt::format(" · {}", *view.phase);
+  std::string text = style.bold(fmt::format("alive {}  {} in {}", point_text(view.at), style.bytes(view.bytes()),
+                                            counted(blocks, "block"))) +
+                     fmt::format("   seq {}", grouped(view.at_seq.value));
+  const bool says_step = view.at.starts_with("step:");  // its end is where the next one begins
+  if (view.step && !says_step) text += fmt::format(" · step {}", *view.step);
+  if (view.phase && !says_step) text += fmt::format(" · {}", *view.phase);
   text += "\n";
-  return blocks == 0 ? text : text + group_table(view.live.by(by), by, kMostGroups, style);
+  if (blocks == 0) return text;
+  const model::Groups groups = view.live.by(by);
+  return text + group_table(groups, by, kMostGroups, style) + next_storage_line(groups, view.path);
 }
 
 std::string releases_text(const model::ReleasesView& view, const Style& style) {

@@ -18,6 +18,6 @@ namespace dcmt::cli {
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
 
 /// What `show peak` and `show curve` say of a device that they do not show.
-[[nodiscard]] std::string other_device_line(std::string_view device, Bytes peak);
+[[nodiscard]] std::string other_device_line(std::string_view device, Bytes peak, const Style& style);
 
 }  // namespace dcmt::cli

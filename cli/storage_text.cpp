@@ -44,7 +44,7 @@ std::string_view kind_text(MarkKind kind) {
 
 std::string bytes_or_dash(const std::optional<Bytes>& bytes) { return bytes ? grouped(bytes->value) : "-"; }
 
-std::string mark_text(const StoryEvent& event) {
+std::string mark_text(const StoryEvent& event, const Style& style) {
   std::string text(kind_text(event.kind));
   const Bytes bytes = event.bytes.value_or(Bytes(0));
   if (event.key) {
@@ -52,20 +52,20 @@ std::string mark_text(const StoryEvent& event) {
   }
   switch (event.kind) {
     case MarkKind::kResize:
-      return text + fmt::format(" to {}", exact_bytes(bytes.value));
+      return text + fmt::format(" to {}", style.bytes(bytes));
     case MarkKind::kRelease:
       return text + (event.final ? " (final)" : fmt::format(" ({} uses left)", event.uses_left)) +
              fmt::format(": {} → {} B", bytes_or_dash(event.bytes), bytes_or_dash(event.bytes_after));
     case MarkKind::kTouch:
       return text + fmt::format(", {} before the release", duration(event.lasted.value));
     case MarkKind::kRead:
-      return text + fmt::format("{}: {}", event.by_kernel ? " by a kernel" : "", exact_bytes(bytes.value));
+      return text + fmt::format("{}: {}", event.by_kernel ? " by a kernel" : "", style.bytes(bytes));
     default:
       return text;
   }
 }
 
-std::string what_text(const StoryEvent& event) {
+std::string what_text(const StoryEvent& event, const Style& style) {
   switch (event.what) {
     case What::kFirstSeen:
       return "first seen";
@@ -74,13 +74,13 @@ std::string what_text(const StoryEvent& event) {
     case What::kLastReference:
       return "last reference gone";
     case What::kBlockAllocated:
-      return fmt::format("block of {} allocated", exact_bytes(event.bytes->value));
+      return fmt::format("block of {} allocated", style.bytes(*event.bytes));
     case What::kBlockFreed:
-      return fmt::format("block of {} freed", exact_bytes(event.bytes->value));
+      return fmt::format("block of {} freed", style.bytes(*event.bytes));
     case What::kMark:
       break;
   }
-  return mark_text(event);
+  return mark_text(event, style);
 }
 
 std::string who_text(const StoryEvent& event) {
@@ -117,13 +117,12 @@ std::string owners_text(const std::vector<model::StoryOwner>& owners, const Styl
 }  // namespace
 
 std::string storage_text(const model::StorageView& view, const Style& style) {
-  std::string text =
-      style.bold(fmt::format("storage {}   {}", view.storage.value, exact_bytes(view.bytes_at_birth.value))) +
-      (view.gathered ? "   gathered parameter\n" : "\n");
+  std::string text = style.bold(fmt::format("storage {}   {}", view.storage.value, style.bytes(view.bytes_at_birth))) +
+                     (view.gathered ? "   gathered parameter\n" : "\n");
   Table table({"seq", "after start", "what", "by"}, {true, true, false, false});
   for (const StoryEvent& event : view.events) {
     table.add({grouped(event.at.seq.value),
-               fmt::format("{:.3f} ms", static_cast<double>(event.after_start.value) * 1e-6), what_text(event),
+               fmt::format("{:.3f} ms", static_cast<double>(event.after_start.value) * 1e-6), what_text(event, style),
                who_text(event)});
   }
   text += table.text(style, "  ") + end_text(view) + owners_text(view.owners, style);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "trace/base/shell_words.h"
-
 namespace dcmt::cli {
 namespace {
 
@@ -45,16 +43,15 @@ std::string site_lines(std::string_view label, const std::vector<Site>& sites, c
 
 std::string head(const Finding& finding, const std::string& where, std::string_view title, const Style& style) {
   return fmt::format("{}  {}  ({})   {}   {}\n", finding.number, style.bad(title), fmt::join(finding.classes, ", "),
-                     where, exact_bytes(finding.bytes.value));
+                     where, style.bytes(finding.bytes));
 }
 
-std::string streams_text(const Pools& pools) {
+std::string streams_text(const Pools& pools, const Style& style) {
   std::vector<std::string> parts;
   for (const model::StreamPool& pool : pools.streams) {
     if (parts.size() == kMostStreams) break;
     const std::int32_t stream = pool.stream.value_or(-1);
-    parts.push_back(
-        fmt::format("{} {}", stream == 0 ? "default" : std::to_string(stream), rounded_bytes(pool.peak.value)));
+    parts.push_back(fmt::format("{} {}", stream == 0 ? "default" : std::to_string(stream), style.bytes(pool.peak)));
   }
   if (pools.streams.size() > kMostStreams) parts.push_back(fmt::format("{} more", pools.streams.size() - kMostStreams));
   return joined(parts, ", ");
@@ -62,7 +59,7 @@ std::string streams_text(const Pools& pools) {
 
 }  // namespace
 
-std::string waits_text(const std::string& path, const Finding& finding, const Style& style) {
+std::string waits_text(const Finding& finding, const Style& style) {
   const Waits& waits = *finding.waits;
   std::string where(waits.device);
   if (waits.step) where += fmt::format(" · step {}", *waits.step);
@@ -70,15 +67,15 @@ std::string waits_text(const std::string& path, const Finding& finding, const St
   std::string text = head(finding, where, "FREED, WAITS FOR A STREAM", style);
   text += labelled("waited",
                    fmt::format("{}, {} of the {} active at their peak, for {}", counted(waits.blocks, "block"),
-                               percent(waits.waiting_share, 1), exact_bytes(waits.active.value),
+                               percent(waits.waiting_share, 1), style.bytes(waits.active),
                                times(waits.blocks, waits.median, waits.longest)),
                    style);
   text += labelled("without it",
-                   fmt::format("at most {} active; waiting at once were {} at most",
-                               exact_bytes(waits.without_waits.value), exact_bytes(waits.most_waiting.value)),
+                   fmt::format("at most {} active; waiting at once were {} at most", style.bytes(waits.without_waits),
+                               style.bytes(waits.most_waiting)),
                    style);
-  text += site_lines("allocated", waits.sites, style, [](const WaitingSite& site) {
-    return fmt::format("{} in {} on {} from {}: {}", exact_bytes(site.bytes.value), counted(site.blocks, "block"),
+  text += site_lines("allocated", waits.sites, style, [&style](const WaitingSite& site) {
+    return fmt::format("{} in {} on {} from {}: {}", style.bytes(site.bytes), counted(site.blocks, "block"),
                        stream_name(site.stream), site.site, times(site.blocks, site.median, site.longest));
   });
   text += labelled("because", finding.why, style);
@@ -86,40 +83,36 @@ std::string waits_text(const std::string& path, const Finding& finding, const St
       "seen",
       fmt::format("{} of {} had to wait", grouped(waits.frees_that_waited), counted(waits.frees, "freed block")) +
           (waits.run_active > waits.active
-               ? fmt::format("; at most active were {}, where no rows were kept", exact_bytes(waits.run_active.value))
+               ? fmt::format("; at most active were {}, where no rows were kept", style.bytes(waits.run_active))
                : ""),
       style);
-  text += labelled("fix", finding.fix, style);
-  return text +
-         labelled("next", fmt::format("dc-memtrace show live {} --at {}", shell_word(path), waits.at.seq.value), style);
+  return text + labelled("fix", finding.fix, style);
 }
 
-std::string pools_text(const std::string& path, const Finding& finding, const Style& style) {
+std::string pools_text(const Finding& finding, const Style& style) {
   const Pools& pools = *finding.pools;
   std::string text = head(finding, std::string(pools.device), "RESERVED FAR BEYOND WHAT IS ACTIVE", style);
-  text += labelled(
-      "reserved",
-      fmt::format("{} at most, and {} active at most: {} of it never in use at once", exact_bytes(pools.reserved.value),
-                  exact_bytes(pools.active.value), percent(pools.idle_share, 1)),
-      style);
+  text += labelled("reserved",
+                   fmt::format("{} at most, and {} active at most: {} of it never in use at once",
+                               style.bytes(pools.reserved), style.bytes(pools.active), percent(pools.idle_share, 1)),
+                   style);
   if (pools.streams.size() > 1) {
-    text +=
-        labelled("by streams",
-                 fmt::format("{}: {}, each with its own peak: {}", exact_bytes(pools.by_streams.value),
-                             counted(static_cast<std::int64_t>(pools.streams.size()), "stream"), streams_text(pools)),
-                 style);
+    text += labelled(
+        "by streams",
+        fmt::format("{}: {}, each with its own peak: {}", style.bytes(pools.by_streams),
+                    counted(static_cast<std::int64_t>(pools.streams.size()), "stream"), streams_text(pools, style)),
+        style);
   }
-  text += labelled("the rest", fmt::format("{}: rounding and fragmentation", exact_bytes(pools.rest.value)), style);
-  text += site_lines("alternates", pools.sites, style, [](const PoolSite& site) {
-    return fmt::format("{} on {} from {}", exact_bytes(site.bytes.value), counted(site.streams, "stream"), site.site);
+  text += labelled("the rest", fmt::format("{}: rounding and fragmentation", style.bytes(pools.rest)), style);
+  text += site_lines("alternates", pools.sites, style, [&style](const PoolSite& site) {
+    return fmt::format("{} on {} from {}", style.bytes(site.bytes), counted(site.streams, "stream"), site.site);
   });
   text += labelled("because", finding.why, style);
   text += labelled("seen",
                    fmt::format("the stream of {} of {}{}", grouped(pools.known), counted(pools.blocks, "block"),
                                pools.only_steps_kept ? ", of the steps kept: by streams it may be more" : ""),
                    style);
-  text += labelled("fix", finding.fix, style);
-  return text + labelled("next", fmt::format("dc-memtrace show peak {}", shell_word(path)), style);
+  return text + labelled("fix", finding.fix, style);
 }
 
 }  // namespace dcmt::cli

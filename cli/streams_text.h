@@ -8,8 +8,7 @@
 
 namespace dcmt::cli {
 
-/// `path`: of the trace, for the command that comes next.
-[[nodiscard]] std::string waits_text(const std::string& path, const model::Finding& finding, const Style& style);
-[[nodiscard]] std::string pools_text(const std::string& path, const model::Finding& finding, const Style& style);
+[[nodiscard]] std::string waits_text(const model::Finding& finding, const Style& style);
+[[nodiscard]] std::string pools_text(const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

@@ -86,7 +86,7 @@ def test_it_records_where_it_was_carried_to(installed, tmp_path):
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE bytes = 1048576") == [(1,)]
     assert recorded.query(trace, "SELECT count(*) FROM frame")[0][0] > 0, "the provider for this CPython is there"
     report = installed.tool("report", tmp_path / "out")
-    assert "(1.0 MiB) on cpu" in report.stdout, report.stderr
+    assert "Peak 1.0 MiB on cpu" in report.stdout, report.stderr
     assert list(installed.home.iterdir()) == [], "nothing is cached unasked"
 
 

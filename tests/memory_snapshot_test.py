@@ -120,7 +120,7 @@ def test_devices_have_peaks_of_their_own(tmp_path):
 
 def test_the_report_says_what_it_knows_and_what_it_cannot(tmp_path):
     allocator = Allocator(3, waits=0).run(200)
-    text = recorded.tool("report", saved(tmp_path / "s.pickle", snapshot(allocator))).stdout
+    text = recorded.tool("report", "--bytes", saved(tmp_path / "s.pickle", snapshot(allocator))).stdout
     assert f"{max(allocator.requested):,} B" in text
     assert "train.py:1" in text and "layer1" in text  # its sites
     assert "as far as the snapshot goes back" in text

@@ -65,7 +65,7 @@ def test_a_page_says_what_the_report_says(tmp_path: pathlib.Path) -> None:
     text = recorded.tool("report", trace).stdout
     assert text.strip() in page.text
     peak = sum(100_000 + site for site in range(30))
-    assert f"{peak:,} B" in page.text
+    assert f"Peak {peak / 2**20:.1f} MiB" in page.text
     rows = re.findall(r"([\d,]+) B[\d.]+ %1(\S+)", page.text.replace("\n", ""))
     assert rows[0][0] == "100,029"
 

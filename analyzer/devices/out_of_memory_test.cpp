@@ -133,17 +133,18 @@ TEST(OutOfMemory, AlikeErrorsAreOneFindingAndComeFirst) {
   EXPECT_EQ(analysis.findings[2].rule, "residual");
 }
 
-TEST(OutOfMemory, IsAMoment) {
+TEST(OutOfMemory, IsAPointOfTheRun) {
   TestTrace trace;
   trace.user_mark("oom");
   const auto first = trace.out_of_memory({.requested = 1});
   trace.allocate(64);
   const auto second = trace.out_of_memory({.requested = 1});
   const TraceData data = trace.load();
-  EXPECT_EQ(find_moment(data, "oom", {}), Sequence(first));
-  EXPECT_EQ(find_moment(data, "oom#2", {}), Sequence(second));
-  EXPECT_FALSE(find_moment(data, "oom#3", {}));
-  EXPECT_FALSE(find_moment(data, "oom#0", {}));
+  EXPECT_EQ(find_point(data, "oom", {}), Sequence(first));
+  EXPECT_EQ(find_point(data, "oom#2", {}), Sequence(second));
+  EXPECT_FALSE(find_point(data, "oom#3", {}));
+  EXPECT_FALSE(find_point(data, "oom#0", {}));
+  EXPECT_NE(find_point(data, "mark:oom", {}), find_point(data, "oom", {})) << "the mark of that name";
   EXPECT_EQ(out_of_memory_at(data, Sequence(second)), &data.out_of_memory[1]);
   EXPECT_EQ(out_of_memory_at(data, Sequence(second - 1)), nullptr);
 }
@@ -161,7 +162,7 @@ TEST(OutOfMemory, ATraceOfSchemaOneHasNone) {
   const Expected<TraceData> data = TraceData::load(*database);
   ASSERT_TRUE(data.ok()) << data.error().message;
   EXPECT_TRUE(data->out_of_memory.empty());
-  EXPECT_FALSE(find_moment(*data, "oom", {}));
+  EXPECT_FALSE(find_point(*data, "oom", {}));
 }
 
 }  // namespace

@@ -38,8 +38,10 @@ Groups LiveSet::by(analyzer::GroupBy by) const {
   Groups result;
   for (analyzer::Group& group : analyzer::group_blocks(*data_, *phases_, live, by, at_)) {
     const double share = total > 0 ? static_cast<double>(group.bytes.value) / static_cast<double>(total) : 0;
-    result.groups.push_back(
-        {std::move(group.name), group.bytes, share, group.blocks, group.storages, given(group.largest)});
+    const Block* largest = data_->blocks.find(group.largest);
+    result.groups.push_back({std::move(group.name), group.bytes, share, group.blocks, group.storages,
+                             given(group.largest),
+                             largest != nullptr ? given(largest->storage) : std::optional<StorageId>()});
   }
   return result;
 }

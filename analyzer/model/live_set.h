@@ -36,6 +36,7 @@ struct Group {
   double share = 0;  ///< of all groups
   std::int64_t blocks = 0, storages = 0;
   std::optional<BlockId> largest_block;
+  std::optional<StorageId> largest_storage;
 
   static constexpr std::string_view kShape = "group";
   static void describe(auto&& field) {
@@ -48,6 +49,7 @@ struct Group {
     field("blocks", &Group::blocks, "0: their number is not known");
     field("storages", &Group::storages, "");
     field("largest_block", &Group::largest_block, "");
+    field("largest_storage", &Group::largest_storage, "of that block; null where none is known");
   }
 };
 

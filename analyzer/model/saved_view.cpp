@@ -63,7 +63,7 @@ struct Sum {
 
 Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis& analysis, const std::string& at) {
   const TraceData& data = *analysis.data;
-  DCMT_ASSIGN_OR_RETURN(const Sequence seq, moment_named(path, analysis, at));
+  DCMT_ASSIGN_OR_RETURN(const Sequence seq, point_named(path, analysis, at));
   SavedView view;
   view.path = path;
   view.rank = analysis.facts.rank;

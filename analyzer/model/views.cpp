@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyzer/time/named_moment.h"
+#include "analyzer/time/named_point.h"
 #include "trace/sql/kept.h"
 
 namespace dcmt::model {
@@ -10,15 +10,15 @@ namespace {
 
 using analyzer::Analysis;
 
-/// The moments before and after an interval without rows at which the trace knows what is alive.
+/// The points in time before and after an interval without rows at which the trace knows what is alive.
 std::string nearest_windows(const TraceData& data, const analyzer::Interval& interval) {
   std::string before;
   for (const analyzer::Interval& other : data.intervals) {
     if (other.kept == Kept::kNo) continue;
     if (other.span.from_seq < interval.span.from_seq) {
-      before = " Moments that were kept lie before: --at " + std::to_string(other.span.to_seq.value);
+      before = " What was alive is known before it: --at " + std::to_string(other.span.to_seq.value);
     } else {
-      const std::string lead = before.empty() ? " A moment that was kept lies after" : before + ", and after";
+      const std::string lead = before.empty() ? " What was alive is known after it" : before + ", and after it";
       return lead + ": --at " + std::to_string(other.span.from_seq.value + 1) + ".";
     }
   }
@@ -46,10 +46,10 @@ PeakView peak_view(const std::string& path, const Analysis& analysis) {
   return view;
 }
 
-Expected<Sequence> moment_named(const std::string& path, const Analysis& analysis, const std::string& at) {
+Expected<Sequence> point_named(const std::string& path, const Analysis& analysis, const std::string& at) {
   const TraceData& data = *analysis.data;
   DCMT_ASSIGN_OR_RETURN(const Sequence seq,
-                        analyzer::named_moment(data, path, at, analysis.main().what_if.measured.seq, "--at takes"));
+                        analyzer::named_point(data, path, at, analysis.main().what_if.measured.seq, "--at takes"));
   if (const analyzer::Interval* interval = data.sums_only_at(seq); interval != nullptr) {
     return Error{ErrorCode::kUsage, path + ": what was alive at '" + at +
                                         "' was not kept, only sums of that part of the run." +
@@ -61,13 +61,14 @@ Expected<Sequence> moment_named(const std::string& path, const Analysis& analysi
 Expected<LiveView> live_view(const std::string& path, const Analysis& analysis, const std::string& at,
                              bool any_device) {
   const TraceData& data = *analysis.data;
-  DCMT_ASSIGN_OR_RETURN(const Sequence seq, moment_named(path, analysis, at));
+  DCMT_ASSIGN_OR_RETURN(const Sequence seq, point_named(path, analysis, at));
   const analyzer::OutOfMemory* oom = analyzer::out_of_memory_at(data, seq);
   const StringId device = oom != nullptr && any_device ? oom->device : analysis.main().device;
   LiveView view{path,
                 analysis.facts.rank,
                 text_of(data, device),
                 seq,
+                at,
                 LiveSet(&data, &analysis.phases, device, seq),
                 number_of(analyzer::step_at(analysis.releases.steps, seq)),
                 {}};

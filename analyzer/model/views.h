@@ -49,6 +49,7 @@ struct LiveView {
   std::int64_t rank = -1;
   std::optional<std::string_view> device;
   Sequence at_seq;
+  std::string at;  ///< what names this point in time: "peak", "step:3"
   LiveSet live;
 
   std::optional<std::int64_t> step;
@@ -62,7 +63,7 @@ struct LiveView {
     field("path", &LiveView::path, "");
     field("rank", &LiveView::rank, "");
     field("device", &LiveView::device, "null: nothing was allocated");
-    field("at_seq", &LiveView::at_seq, "the moment: right after this event");
+    field("at_seq", &LiveView::at_seq, "right after this event");
     field("bytes", &LiveView::bytes, "alive then");
     LiveSet::describe_groups(
         [&field](std::string_view key, auto member, std::string_view meaning) {
@@ -187,11 +188,12 @@ struct StorageView {
 
 [[nodiscard]] ReleasesView releases_view(const std::string& path, const analyzer::Analysis& analysis);
 [[nodiscard]] PeakView peak_view(const std::string& path, const analyzer::Analysis& analysis);
-/// The moment that `at` names (analyzer::find_moment). kUsage if there is none, or what was alive then was not kept.
-[[nodiscard]] Expected<Sequence> moment_named(const std::string& path, const analyzer::Analysis& analysis,
-                                              const std::string& at);
+/// The point in time that `at` names (analyzer::find_point). kUsage if there is none, or what was alive then was not
+/// kept.
+[[nodiscard]] Expected<Sequence> point_named(const std::string& path, const analyzer::Analysis& analysis,
+                                             const std::string& at);
 /// What is alive at what `at` names. `any_device`: the report's first one, or the one that ran
-/// out of memory then. kUsage if there is no such moment, or what was alive then was not kept.
+/// out of memory then. kUsage if there is none, or what was alive then was not kept.
 [[nodiscard]] Expected<LiveView> live_view(const std::string& path, const analyzer::Analysis& analysis,
                                            const std::string& at, bool any_device);
 /// kUsage if there is no such storage.

@@ -428,7 +428,7 @@ TEST(RunFactsTest, CountsLossesCensusesAndGaps) {
   EXPECT_EQ(facts.state, "finished");
 }
 
-TEST(Moments, AreFoundByNameNumberStepAndWord) {
+TEST(Points, AreFoundByNameNumberStepAndWord) {
   TestTrace trace;
   trace.allocate(1);        // 1, 2
   trace.user_mark("here");  // 3
@@ -436,16 +436,20 @@ TEST(Moments, AreFoundByNameNumberStepAndWord) {
   trace.user_mark("here");  // 5
   const TraceData data = trace.load();
   const auto find = [&](std::string_view name) {
-    const auto moment = find_moment(data, name, Sequence(1));
-    return moment ? moment->value : -1;
+    const auto point = find_point(data, name, Sequence(1));
+    return point ? point->value : -1;
   };
   EXPECT_EQ(find("here"), 3);
   EXPECT_EQ(find("here#2"), 5);
   EXPECT_EQ(find("here#3"), -1);
+  EXPECT_EQ(find("mark:here"), 3);
+  EXPECT_EQ(find("mark:here#2"), 5);
+  EXPECT_EQ(find("mark:peak"), -1);
   EXPECT_EQ(find("step:7"), 4);
   EXPECT_EQ(find("step:8"), -1);
   EXPECT_EQ(find("peak"), 1);
   EXPECT_EQ(find("end"), 5);
+  EXPECT_EQ(find("exit"), 1) << "the last allocation";
   EXPECT_EQ(find("2"), 2);
   EXPECT_EQ(find("6"), -1);
   EXPECT_EQ(find("0"), -1);

@@ -123,7 +123,7 @@ std::string fix_of(const Growth& growth) {
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
   if (growth.type.empty() || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
-  return "keep numbers or detached copies there, or clear it when it has been used";
+  return "store numbers, such as loss.item(), or detached copies; or clear it after use";
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
     finding.why = by_calls ? "it keeps the autograd graphs of what was computed, and the program never calls a backward"
-                           : "every part of the run adds to it, and hardly anything that was added went again";
+                           : "every part of the run adds to it, and hardly any of that is freed later";
     finding.fix = fix_of(growth);
     findings.push_back(std::move(finding));
   }

@@ -388,7 +388,7 @@ TEST(Grows, TheFixIsThatOfWhatHoldsIt) {
   };
   HeldOf graph = kSeen;
   graph.type = "graph";
-  EXPECT_NE(fix(kSeen).find("keep numbers or detached copies there"), std::string::npos);
+  EXPECT_NE(fix(kSeen).find("store numbers, such as loss.item(), or detached copies"), std::string::npos);
   EXPECT_NE(fix(graph).find("add numbers to it, not tensors"), std::string::npos);
   EXPECT_NE(fix({.path = "main: total", .otherwise = true}).find("add numbers to it"), std::string::npos);
   EXPECT_NE(fix({.path = "cycle A.x → B → A (through autograd nodes)", .otherwise = true}).find("cut one reference"),

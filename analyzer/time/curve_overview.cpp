@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/time/curve.h"
-#include "analyzer/time/named_moment.h"
+#include "analyzer/time/named_point.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -32,7 +32,7 @@ Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup
     found = ends;
   }
   if (found) return *found;
-  return no_moment(database.path(), name, "--from and --to take a sequence number or step:N");
+  return no_point(database.path(), name, "--from and --to take a sequence number or step:N");
 }
 
 Expected<DeviceCurve> device_of(Database& database, const std::vector<DeviceCurve>& devices, const std::string& name) {

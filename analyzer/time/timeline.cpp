@@ -145,7 +145,14 @@ const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at) {
   return found != data.out_of_memory.end() ? &*found : nullptr;
 }
 
-std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak) {
+/// Where the last block began, on any device; of a trace without blocks its end.
+Sequence last_allocation(const TraceData& data) {
+  Sequence last;
+  for (const Block& block : data.blocks) last = std::max(last, block.span.from_seq);
+  return last.valid() ? last : last_sequence(data);
+}
+
+std::optional<Sequence> find_point(const TraceData& data, std::string_view name, Sequence peak) {
   const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -154,6 +161,7 @@ std::optional<Sequence> find_moment(const TraceData& data, std::string_view name
   };
   if (name == "peak") return peak;
   if (name == "end") return last_sequence(data);
+  if (name == "exit") return last_allocation(data);
   if (const auto sequence = number(name)) {
     if (*sequence < 1 || Sequence(*sequence) > last_sequence(data)) return std::nullopt;
     return Sequence(*sequence);
@@ -176,6 +184,8 @@ std::optional<Sequence> find_moment(const TraceData& data, std::string_view name
     const auto index = static_cast<std::size_t>(occurrence - 1);
     return index < data.out_of_memory.size() ? std::optional(data.out_of_memory[index].seq) : std::nullopt;
   }
+  constexpr std::string_view kMark = "mark:";
+  if (name.starts_with(kMark)) name.remove_prefix(kMark.size());
   for (const Mark& mark : data.marks) {
     if (data.text(mark.name) == name && --occurrence == 0) {
       return mark.span.ended() ? mark.span.to_seq : last_sequence(data);

@@ -52,9 +52,11 @@ class PhaseIndex {
 /// zero id.
 [[nodiscard]] const Operator* named_operator(const TraceData& data, OperatorId op);
 
-/// Finds what --at names: a sequence number, "peak", "end", "step:N" (its end), "oom" (an out-of-memory error), or a
-/// mark's name meaning its end; "oom#2", "name#2": the second one. nullopt if there is no such moment.
-[[nodiscard]] std::optional<Sequence> find_moment(const TraceData& data, std::string_view name, Sequence peak);
+/// Finds what --at names: a sequence number; "peak"; "end", of the recording; "exit", where the last block was
+/// allocated, after which a program that ends only frees; "step:N" (its end); "oom" (an out-of-memory error);
+/// "mark:NAME" or the name alone, meaning the mark's end; "oom#2", "name#2": the second one. nullopt if the trace has
+/// no such point.
+[[nodiscard]] std::optional<Sequence> find_point(const TraceData& data, std::string_view name, Sequence peak);
 
 /// The out-of-memory error of that moment, nullptr if it is none.
 [[nodiscard]] const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at);

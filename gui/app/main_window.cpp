@@ -305,7 +305,7 @@ void MainWindow::show_live() {
   std::vector<TableModel::Row> rows;
   if (device() != nullptr && selection_.moment()) {
     const auto by = analyzer::kGroupNames[static_cast<std::size_t>(std::max(0, live_by_->currentIndex()))].by;
-    const Expected<Sequence> seq = model::moment_named(session_->path, session_->analysis, moment_text());
+    const Expected<Sequence> seq = model::point_named(session_->path, session_->analysis, moment_text());
     if (seq.ok()) {
       const model::LiveSet live(session_->data.get(), &session_->analysis.phases, device()->device().device, *seq);
       rows = words::groups(live.by(by));
@@ -334,7 +334,7 @@ void MainWindow::select_lifetime(std::optional<scene::LifetimeId> lifetime) {
 
 QString MainWindow::show_moment(const QString& at) {
   if (!session_) return tr("no trace is open.");
-  const Expected<Sequence> seq = model::moment_named(session_->path, session_->analysis, at.toStdString());
+  const Expected<Sequence> seq = model::point_named(session_->path, session_->analysis, at.toStdString());
   if (!seq.ok()) return QString::fromStdString(seq.error().message);
   selection_.select_moment(device()->unit_of(*seq));
   return {};

@@ -29,6 +29,9 @@
 namespace dcmt::recorder {
 namespace {
 
+/// Starts a line anew on a terminal.
+constexpr char kClearLine[] = "\r\033[K";
+
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(10);

@@ -22,6 +22,7 @@
 #include "collector/agent/standby_protocol.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "collector/recorder/assemble/unmatched_rows.h"
+#include "collector/recorder/console/status_line.h"
 #include "collector/recorder/job/child_process.h"
 #include "collector/recorder/job/preload.h"
 #include "collector/recorder/job/run_claim.h"
@@ -47,9 +48,6 @@ constexpr auto kStatusEvery = std::chrono::milliseconds(250);
 /// finished as they are. With what finishing takes, the command's caller waits less than a second.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 
-void write_status(const std::string& line) { fprintf(stderr, "%s%s", kClearLine, line.c_str()); }
-void clear_status() { fputs(kClearLine, stderr); }
-
 Expected<std::string> find_agent(const std::string& libraries) {
   std::string agent = libraries + "/libdcmt_agent.so";
   if (access(agent.c_str(), R_OK) == 0) return agent;
@@ -58,10 +56,11 @@ Expected<std::string> find_agent(const std::string& libraries) {
 }
 
 /// Looks whether the job has ended. Where it was stopped from its terminal, we stop, too, until we are continued.
-void follow(JobState& job) {
+void follow(JobState& job, StatusLine& line) {
   int status = 0;
   while (!job.wait_status && waitpid(job.pid, &status, WNOHANG | WUNTRACED) == job.pid) {
     if (WIFSTOPPED(status)) {
+      line.give_back();
       stop_as_the_job(WSTOPSIG(status));
     } else {
       job.wait_status = status;
@@ -88,20 +87,20 @@ void pass_signals_on(SignalQueue& signals, const JobState& job) {
 }
 
 /// The job goes on without being recorded.
-void wait_for_job(SignalQueue& signals, JobState& job) {
-  while (follow(job), !job.wait_status) {
+void wait_for_job(SignalQueue& signals, JobState& job, StatusLine& line) {
+  while (follow(job, line), !job.wait_status) {
     pass_signals_on(signals, job);
     std::this_thread::sleep_for(kPause);
   }
 }
 
 /// Records until the job has ended, and the processes below it have or need not be waited for.
-void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, bool shows_status) {
+void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, StatusLine& line) {
   using Clock = std::chrono::steady_clock;
   auto last_status = Clock::now();
   std::optional<Clock::time_point> job_ended;
   for (;;) {
-    follow(job);
+    follow(job, line);
     pass_signals_on(signals, job);
     const std::size_t drained = session.poll(job);
     const auto now = Clock::now();
@@ -111,8 +110,8 @@ void record(Session& session, SignalQueue& signals, JobState& job, const RunOpti
       if (job_ended && (asked_to_end || (!options.wait_children && now - *job_ended > kGrace))) return;
       if (!job_ended) job_ended = now;
     }
-    if (shows_status && now - last_status > kStatusEvery && !session.idle()) {
-      write_status(session.status_line());
+    if (line.possible() && now - last_status > kStatusEvery && !session.idle()) {
+      line.show(session.status_line());
       last_status = now;
     }
     if (drained < kManyRecords) std::this_thread::sleep_for(kPause);
@@ -172,15 +171,16 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvOperators, operators_file}});
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
-  const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
+  StatusLine line(!options.quiet);
   Session session(options.folder, spool_folder, options.retention, operators.origins,
-                  options.owners ? options.layouts : scan::LayoutFolders(), launch, state, show);
+                  options.owners ? options.layouts : scan::LayoutFolders(), launch, state);
   JobState job{pid, std::nullopt};
   try {
-    record(session, signals, job, options, show);
+    record(session, signals, job, options, line);
     session.abandon_rest();
   } catch (const std::exception& error) {  // such as no memory: the job and its exit code do not depend on recording
-    wait_for_job(signals, job);
+    line.give_back();
+    wait_for_job(signals, job, line);
     state.recorder_pid = 0;
     state.notes = {
         fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers what "
@@ -189,7 +189,7 @@ Expected<RunResult> run(const RunOptions& options) {
     (void)save_run(options.folder, state);
     return RunResult{shell_exit_code(*job.wait_status), {}, state.notes};
   }
-  if (show) clear_status();
+  line.give_back();
 
   RunResult result;
   result.job_exit = shell_exit_code(*job.wait_status);

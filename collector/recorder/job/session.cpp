@@ -43,7 +43,7 @@ bool has_content(const std::string& trace) {
 }  // namespace
 
 Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-                 scan::LayoutFolders layouts, const Launch& launch, RunState& run, bool shows_status)
+                 scan::LayoutFolders layouts, const Launch& launch, RunState& run)
     : folder_(std::move(folder)),
       spool_folder_(std::move(spool_folder)),
       retention_(retention),
@@ -51,7 +51,6 @@ Session::Session(std::string folder, std::string spool_folder, const RetentionOp
       layouts_(std::move(layouts)),
       launch_(launch),
       run_(run),
-      shows_status_(shows_status),
       unseen_(spool_folder_) {}
 
 std::size_t Session::poll(const JobState& job) {
@@ -260,8 +259,7 @@ void Session::tell_out_of_memory(ProcessRecorder& process) {
     if (told_ == kMostTold) return;
     ++told_;
     const std::int32_t rank = process.spool().facts().rank;
-    const std::string lines = (shows_status_ ? kClearLine : "\n") +
-                              oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
+    const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
   }
 }

@@ -33,7 +33,7 @@ class Session {
  public:
   /// @param layouts  where the layouts of torch are; empty: owners of storages are not asked for
   Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
-          scan::LayoutFolders layouts, const Launch& launch, RunState& run, bool shows_status);
+          scan::LayoutFolders layouts, const Launch& launch, RunState& run);
 
   /// Drains the spools. Returns how many records there were.
   std::size_t poll(const JobState& job);
@@ -71,7 +71,6 @@ class Session {
   const scan::LayoutFolders layouts_;
   const Launch launch_;
   RunState& run_;
-  bool shows_status_;
   SpoolKeeper keeper_;
   std::map<std::string, Live> live_;
   std::set<pid_t> seen_pids_;  ///< of processes that have a spool or have said why not
@@ -86,8 +85,5 @@ class Session {
   std::int64_t told_ = 0;           ///< out-of-memory errors
   std::int64_t out_of_memory_ = 0;  ///< of processes that are over
 };
-
-/// Starts a line anew on a terminal.
-inline constexpr char kClearLine[] = "\r\033[K";
 
 }  // namespace dcmt::recorder

@@ -1,0 +1,67 @@
+#include "collector/recorder/console/status_line.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace dcmt::recorder {
+namespace {
+
+constexpr std::string_view kSaveCursor = "\0337";
+constexpr std::string_view kRestoreCursor = "\0338";
+constexpr std::string_view kOneDownOneUp = "\033D\033[A";  // scrolls where the cursor is in the last row
+constexpr std::string_view kScrollAll = "\033[r";
+constexpr int kFewestRows = 5;  // a smaller terminal has no row to give away
+
+/// In one write, so that nothing of the program comes between moving the cursor and moving it back.
+void say(const std::string& text) {
+  const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
+  (void)ignored;
+}
+
+/// As much of a text as fits into so many columns.
+std::string_view first_columns(std::string_view text, int columns) {
+  std::size_t end = 0;
+  for (int used = 0; end < text.size(); ++end) {
+    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0u) != 0x80u;
+    if (begins_character && used++ == columns) break;
+  }
+  return text.substr(0, end);
+}
+
+/// Writes into that row, and leaves the cursor where it was.
+std::string in_last_row(int row, std::string_view text) {
+  return fmt::format("{}\033[{};1H\033[2K{}{}", kSaveCursor, row, text, kRestoreCursor);
+}
+
+bool terminal_has_regions() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+}
+
+}  // namespace
+
+StatusLine::StatusLine(bool wanted) : possible_(wanted && terminal_has_regions()) {}
+
+void StatusLine::show(const std::string& text) {
+  winsize size{};
+  if (!possible_ || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < kFewestRows) return;
+  std::string out;
+  if (rows_ != size.ws_row) {
+    give_back();
+    rows_ = size.ws_row;
+    out = fmt::format("{}{}\033[1;{}r{}", kOneDownOneUp, kSaveCursor, rows_ - 1, kRestoreCursor);
+  }
+  say(out + in_last_row(rows_, first_columns(text, size.ws_col)));
+}
+
+void StatusLine::give_back() {
+  if (rows_ == 0) return;
+  say(fmt::format("{}{}{}", kSaveCursor, kScrollAll, kRestoreCursor) + in_last_row(rows_, ""));
+  rows_ = 0;
+}
+
+}  // namespace dcmt::recorder
