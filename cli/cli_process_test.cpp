@@ -165,6 +165,15 @@ TEST_F(Process, BytesAreExactWhereAskedFor) {
   }
 }
 
+TEST_F(Process, ProcessesAreSummedUp) {
+  trace.allocate(3 << 20);
+  TestTrace other;
+  other.allocate(5 << 20);
+  const std::string both = trace.save() + " " + other.save();
+  const Outcome report = run("report " + both);
+  EXPECT_NE(report.out.find("2 processes: at most 8.0 MiB on cpu together"), std::string::npos) << report.out;
+}
+
 TEST_F(Process, WithoutARunThereIsNoLastOne) {
   const Outcome none = run("report last", "", trace.folder().string());
   EXPECT_EQ(none.exit, 3);

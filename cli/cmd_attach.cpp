@@ -23,11 +23,11 @@ namespace dcmt::cli {
 namespace {
 
 constexpr char kAttachFooter[] =
-    "A process that was started by dc-memtrace run --standby, or has imported dc_memtrace.standby, waits for this;\n"
-    "dc-memtrace status lists those. Into another one that has torch, the agent is put, with the rights of a "
-    "debugger:\n"
-    "one of its threads that is asleep loads it. dc-memtrace doctor PID says what would work.\n"
-    "Ctrl-C, dc-memtrace detach and the end of the process end the recording, too; the process goes on.\n\n"
+    "A process in standby can be attached to without special rights: it was started by dc-memtrace run --standby, or\n"
+    "has imported dc_memtrace.standby. dc-memtrace status lists these. Any other process that has torch can be "
+    "attached\n"
+    "to with the rights of a debugger: one of its sleeping threads then loads the agent. dc-memtrace doctor PID says\n"
+    "what would work. Ctrl-C and dc-memtrace detach end the recording; the process goes on.\n\n"
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
     "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
@@ -90,7 +90,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
             if (!options->when) options->when.emplace();
             options->when->before = steps;
           },
-          "With --when: steps that are kept from before it")
+          "With --when: steps to keep from before the condition is met")
       ->needs(when)
       ->check(CLI::Range(0, 1000))
       ->type_name("N")
@@ -102,7 +102,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
             if (!options->when) options->when.emplace();
             options->when->near = percent / 100.0;
           },
-          "With --when: nothing is hooked while memory is sure to be below so much of the size; 0: recorded at once")
+          "With --when: nothing is hooked while memory is below this share of the size; 0: recorded at once")
       ->needs(when)
       ->check(CLI::Range(0, 100))
       ->type_name("PERCENT")
@@ -112,7 +112,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
 }  // namespace
 
 void add_attach_command(CLI::App& app, int& exit_code) {
-  CLI::App* attach = app.add_subcommand("attach", "Record, for a while, a process that runs");
+  CLI::App* attach = app.add_subcommand("attach", "Record a running process for a while");
   auto options = std::make_shared<recorder::AttachOptions>();
   auto choice = std::make_shared<recorder::TargetChoice>();
   CLI::Option* pid =
@@ -123,7 +123,7 @@ void add_attach_command(CLI::App& app, int& exit_code) {
       ->excludes(pid)
       ->type_name("GLOB");
   attach->add_flag("--all-ranks", choice->all_ranks,
-                   "All ranks of the launch by torchrun, mpirun or srun to which it belongs, of this machine");
+                   "All ranks on this machine that torchrun, mpirun or srun started together with it");
   add_recording_options(*attach, options);
   attach
       ->add_option_function<std::string>(
@@ -137,17 +137,19 @@ void add_attach_command(CLI::App& app, int& exit_code) {
             }
             options->duration = std::chrono::milliseconds(static_cast<std::int64_t>(std::stod(value) * 1e3));
           },
-          "Record for so long, such as 60s, 5m or 1h; with --when, after it")
+          "Record for this time, such as 60s, 5m or 1h; with --when, after the condition is met")
       ->type_name("TIME");
   attach
-      ->add_option("--steps", options->steps, "Record so many whole training steps; with --when, after it (default 3)")
+      ->add_option("--steps", options->steps,
+                   "Record this many whole training steps; with --when, after the condition is met (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
   attach->add_flag("--wait", options->waits,
                    "Wait for a process that has not imported torch yet; at most as long as --duration");
   add_when_options(*attach, options);
   attach->footer(kAttachFooter);
-  attach->add_flag("--only-standby", choice->only_standby, "Put nothing into a process that is not in standby");
+  attach->add_flag("--only-standby", choice->only_standby,
+                   "Do not put the agent into a process that is not in standby");
   attach->callback([options, choice, &exit_code] {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
       throw CLI::RequiredError("a process, --name GLOB or --all-ranks,");

@@ -173,7 +173,8 @@ int lint(const Options& options) {
 }  // namespace
 
 void add_lint_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("lint", "What generated code never deletes, and what operators' schemas hide");
+  CLI::App* command = app.add_subcommand(
+      "lint", "Names that generated code never deletes, and aliases that operators' schemas do not declare");
   auto options = std::make_shared<Options>();
   command
       ->add_option("PATH", options->paths,

@@ -86,9 +86,10 @@ int report(const Options& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("report", "What outlives its release, who holds it, and what it costs");
+  CLI::App* command =
+      app.add_subcommand("report", "What is wrong with a run's memory, who holds it, and the peak without it");
   auto options = std::make_shared<Options>();
-  command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them")->required();
+  command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run")->required();
   command->add_option("--device", options->device,
                       "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
   CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
@@ -102,6 +103,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
                     "Exit with 1 if there is a finding about the training");
   command->footer(
       "Examples:\n"
+      "  dc-memtrace report last                      the newest run below this folder\n"
       "  dc-memtrace report out/                      every rank of a run\n"
       "  dc-memtrace report out/ --device cpu         what is of one device\n"
       "  dc-memtrace report out/rank0.dcmt --json     for a script\n"

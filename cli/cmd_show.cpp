@@ -172,7 +172,7 @@ int show_ranks(const RanksOptions& options) {
 
 void add_ranks_view(CLI::App& show_command, int& exit_code) {
   auto options = std::make_shared<RanksOptions>();
-  CLI::App* view = show_command.add_subcommand("ranks", "The ranks of a run beside each other, and what differs");
+  CLI::App* view = show_command.add_subcommand("ranks", "The ranks of a run side by side, and what differs");
   view->add_option("PATH", options->paths, "The folder of a run, or traces (*.dcmt), one of each rank")->required();
   view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   view->footer(
@@ -188,7 +188,7 @@ void add_ranks_view(CLI::App& show_command, int& exit_code) {
 CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::string& help,
                    const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
   CLI::App* view = show_command.add_subcommand(name, help);
-  view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them")->required();
+  view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run")->required();
   view->add_option("--rank", options->rank, "Only the trace of this rank");
   view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   view->add_flag("--bytes", options->bytes, kBytesHelp);
@@ -240,7 +240,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
   CLI::App* view = add_view(*command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
   view->add_option("--from", curve->curve.from, "A sequence number, or step:N for its begin");
   view->add_option("--to", curve->curve.to, "A sequence number, or step:N for its end");
-  view->add_option("--rows", curve->curve.rows, "At most so many")
+  view->add_option("--rows", curve->curve.rows, "Most rows")
       ->check(CLI::Range(1, 100'000))
       ->default_val(std::size_t{24});
   view->add_option("--device", curve->curve.device, kDeviceHelp);
@@ -308,11 +308,11 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show holders out/ train.py:17 --json");
 
   auto saved = std::make_shared<Options>();
-  view = add_view(*command, "saved", "What autograd nodes had saved for backward, by node and field", saved,
+  view = add_view(*command, "saved", "What autograd keeps for backward, by node and field", saved,
                   of_loaded(show_saved), exit_code);
-  view->add_option("--at", saved->at, "Of what was alive then: as for `show live`")->capture_default_str();
+  view->add_option("--at", saved->at, "Of what was alive then; names as for `show live`")->capture_default_str();
   view->footer(
-      "Shown is what readings of the program's memory found. Whether backward read it is not observed.\n\n"
+      "The rows come from readings of the program's memory. Whether backward read the values is not observed.\n\n"
       "Examples:\n"
       "  dc-memtrace show saved out/\n"
       "  dc-memtrace show saved out/rank0.dcmt --at step:3");

@@ -142,7 +142,7 @@ int snapshot(const Arguments& arguments) {
 
 void add_snapshot_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
-      app.add_subcommand("snapshot", "Who holds the memory of a running program, now, or of a core file");
+      app.add_subcommand("snapshot", "Who holds the memory of a running program now, or of a core file");
   auto arguments = std::make_shared<Arguments>();
   CLI::Option* pid = command->add_option("pid", arguments->pid,
                                          "Process to inspect; it goes on meanwhile, and nothing is loaded into it");

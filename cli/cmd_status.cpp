@@ -50,7 +50,7 @@ std::string list_text(const StandbyList& list, const Style& style) {
 }  // namespace
 
 void add_status_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("status", "The processes in standby, and which of them are recorded");
+  CLI::App* command = app.add_subcommand("status", "Processes in standby, and which of them are recorded");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Machine-readable output (docs/json.md)");
   command->footer(

@@ -91,7 +91,7 @@ int run_trim(const Options& options) {
 }  // namespace
 
 void add_trim_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("trim", "A small trace of a window: its rows, and sums of the rest");
+  CLI::App* command = app.add_subcommand("trim", "Make a small trace of a few steps, with sums of the rest");
   auto options = std::make_shared<Options>();
   command->add_option("TRACE", options->input, "A trace (*.dcmt)")->required();
   command->add_option(
@@ -102,7 +102,7 @@ void add_trim_command(CLI::App& app, int& exit_code) {
   command->add_flag("--force", options->force, "Replace the file if it is there");
   command->add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
   command->footer(
-      "A window is whole steps: those that have the two moments, and what lies between.\n"
+      "The new trace has whole steps: those in which --from and --to lie, and all between them.\n"
       "Examples:\n"
       "  dc-memtrace trim out/rank0.dcmt --from step:40 --to step:42 -o three.dcmt   three steps, for a laptop\n"
       "  dc-memtrace trim out/rank0.dcmt --from peak --to peak -o peak.dcmt          the step that has the peak\n"

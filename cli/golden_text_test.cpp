@@ -33,7 +33,7 @@ std::string report_text(const std::vector<LoadedTrace>& traces) {
     text.add(model::report_of(trace.path, trace.analysis));
     ranks.add(trace.analysis);
   }
-  return text.text() + run_text(ranks, Style{});
+  return text.text() + run_text(ranks, Style{}) + text.next_line();
 }
 
 std::string live_of(const LoadedTrace& trace, const std::string& at, analyzer::GroupBy by) {

@@ -82,7 +82,7 @@ std::string holder_lines(const model::Holders& holders, std::string_view suffix,
   }
   if (holders.paths.empty()) {
     text += labelled("held by",
-                     holders.tensors == 0 ? "nobody that the census saw"
+                     holders.tensors == 0 ? "no holder that the census found"
                                           : counted(holders.tensors, "tensor") + " without a named holder",
                      style);
   }

@@ -47,13 +47,13 @@ std::string holders_text(const model::HoldersView& view, const Style& style) {
       style.bold(fmt::format("{}   {}, {}", view.of, counted(view.storages, "storage"), style.bytes(view.bytes))) +
       fmt::format("   the memory was read {}\n", counted(view.readings, "time"));
   text += containers_text(view.containers, style) + paths_text(view.paths, style);
-  if (view.readings == 0) return text + "Nobody looked who holds them.\n";
+  if (view.readings == 0) return text + "The memory was not read while they were there: their holders are not known.\n";
   if (view.later != 0) {
     text += fmt::format("{} ({}) made after the last reading.\n", counted(view.later, "storage"),
                         style.bytes(view.later_bytes));
   }
   if (view.not_found != 0) {
-    text += fmt::format("To {} ({}) no reading found a path: gone by then, not reached, or held by C++ alone.\n",
+    text += fmt::format("No reading found a holder of {} ({}): gone by then, not reached, or held by C++ alone.\n",
                         counted(view.not_found, "older storage"), style.bytes(view.not_found_bytes));
   }
   return text;

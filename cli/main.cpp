@@ -70,13 +70,16 @@ std::string called(const CLI::App& app) {
 
 int dispatch(int argc, char** argv) {
   int exit_code = kExitOk;
-  CLI::App app("Memory lifetimes of PyTorch programs: what outlives its release, and who holds it", "dc-memtrace");
+  CLI::App app(
+      "Memory profiler for PyTorch: what stays in memory longer than needed, who holds it, and the peak without it",
+      "dc-memtrace");
   app.set_version_flag("--version", "dc-memtrace " DCMT_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
-      "  dc-memtrace run -o out -- python train.py\n"
-      "  dc-memtrace report out/\n\n"
+      "  dc-memtrace run train.py\n"
+      "  dc-memtrace report last\n"
+      "  dc-memtrace show\n\n"
       "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable,\n"
       "6 no verdict, 7 the checked command failed, 130 stopped by Ctrl-C");
   add_all_commands(app, exit_code);

@@ -179,12 +179,16 @@ std::string ranks_text(const RankComparison& comparison, const Style& style) {
 
 std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style) {
   std::string text;
+  if (ranks.processes() > 1 && ranks.most_on_cpu().value > 0) {
+    text = fmt::format("\n{} processes: at most {} on cpu together, the sum of their peaks\n", ranks.processes(),
+                       style.bytes(ranks.most_on_cpu()));
+  }
   if (const auto clocks = ranks.clocks()) {
-    text = style.dim(clocks->aligned ? fmt::format("clocks of the ranks: aligned within {} by {} and {}",
-                                                   duration(clocks->error.value), counted(clocks->steps, "step"),
-                                                   counted(clocks->collectives, "collective"))
-                                     : "clocks of the ranks: not aligned, no step or collective in common") +
-           "\n";
+    text += style.dim(clocks->aligned ? fmt::format("clocks of the ranks: aligned within {} by {} and {}",
+                                                    duration(clocks->error.value), counted(clocks->steps, "step"),
+                                                    counted(clocks->collectives, "collective"))
+                                      : "clocks of the ranks: not aligned, no step or collective in common") +
+            "\n";
   }
   const auto difference = ranks.difference();
   if (!difference) return text;

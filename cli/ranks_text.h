@@ -11,7 +11,7 @@ namespace dcmt::cli {
 
 [[nodiscard]] std::string ranks_text(const analyzer::RankComparison& comparison, const Style& style);
 
-/// What stands below the reports of several ranks: how well their clocks compare, and what differs. Empty for one rank.
+/// What stands below the reports of several ranks: how well their clocks compare, and what differs. Empty for one process.
 [[nodiscard]] std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style);
 
 }  // namespace dcmt::cli

@@ -27,9 +27,9 @@ std::string out_of_memory_sentence(const Summary& summary) {
   if (summary.errors_in_vain == 0) return text + ". ";
   return text +
          (summary.errors == summary.errors_in_vain
-              ? ", and need not have been"
-              : fmt::format(", {} of them in vain", grouped(summary.errors_in_vain))) +
-         ": released storages were held. ";
+              ? ", which was avoidable"
+              : fmt::format(", {} of them avoidable", grouped(summary.errors_in_vain))) +
+         ": released storages were still held. ";
 }
 
 std::string streams_sentence(const Finding& finding, const Style& style) {

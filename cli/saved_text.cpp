@@ -26,7 +26,7 @@ std::string saved_text(const model::SavedView& view, const Style& style) {
                                             counted(view.storages, "storage"))) +
                      fmt::format("   alive at seq {} · the memory was read {}\n", grouped(view.at_seq.value),
                                  counted(view.readings, "time"));
-  if (view.readings == 0) return text + "Nobody looked what autograd nodes hold.\n";
+  if (view.readings == 0) return text + "The memory was not read: what autograd keeps is not known.\n";
   if (view.fields.empty()) return text + "No reading found any of what was alive then in the field of a node.\n";
   Table table({"bytes", "storages", "elsewhere too", "node", "field", "graph held by"},
               {true, true, true, false, false, false});

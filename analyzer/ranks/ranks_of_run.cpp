@@ -9,6 +9,11 @@
 namespace dcmt::analyzer {
 
 void RanksOfRun::add(const Analysis& analysis) {
+  ++processes_;
+  for (const DeviceAnalysis& device : analysis.devices) {
+    if (device.device.valid() && analysis.data->text(device.device) == "cpu")
+      most_on_cpu_.value += device.what_if.measured.bytes.value;
+  }
   if (analysis.facts.rank < 0) return;
   events_.push_back(rank_events(*analysis.data));
   ranks_.push_back(rank_facts(analysis));

@@ -20,8 +20,13 @@ struct RankClocks {
 /// Takes one trace after the other, and keeps nothing of them that is large.
 class RanksOfRun {
  public:
-  /// A trace without a rank is none of them.
+  /// A trace without a rank is none of them, but a process of the run.
   void add(const Analysis& analysis);
+
+  /// All traces, of ranks and of other processes, such as workers.
+  [[nodiscard]] std::int64_t processes() const { return processes_; }
+  /// The sum of the peaks of all on the CPU: they never had more together.
+  [[nodiscard]] Bytes most_on_cpu() const { return most_on_cpu_; }
 
   /// nullopt for one rank.
   [[nodiscard]] std::optional<RankClocks> clocks() const;
@@ -33,6 +38,8 @@ class RanksOfRun {
  private:
   std::vector<RankEvents> events_;
   std::vector<RankFacts> ranks_;
+  std::int64_t processes_ = 0;
+  Bytes most_on_cpu_;
 };
 
 }  // namespace dcmt::analyzer
