@@ -75,8 +75,9 @@ TEST(Text, LongLinesGoOnBelowTheirText) {
             "a word that is\n"
             "ever-so-very-long-and-has-no-s\n"
             "pace");
-  EXPECT_EQ(folded("\x1b[1mone two three four five six se\x1b[0m", narrow),
-            "\x1b[1mone two three four five six\nse\x1b[0m");
+  EXPECT_EQ(folded("\x1b[1mone two three four five six seven\x1b[0m", narrow),
+            "\x1b[1mone two three four five six\nseven\x1b[0m")
+      << "colours have no width";
   EXPECT_EQ(folded(std::string(200, 'x'), Style{}).size(), 200u) << "no terminal, no limit";
 }
 
