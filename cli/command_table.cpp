@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "cli/commands.h"
@@ -41,7 +42,10 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 
 }  // namespace
 
-std::span<const Command> commands() { return kCommands; }
+const Command* command_named(std::string_view word) {
+  const auto found = std::ranges::find(kCommands, word, &Command::name);
+  return found != std::end(kCommands) ? found : nullptr;
+}
 
 std::string_view closest_command(std::string_view word) {
   std::string_view closest;

@@ -1,7 +1,6 @@
 // The one table of commands: the parser, its help and the suggestions all come from it.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,7 +15,8 @@ struct Command {
   void (*add)(CLI::App& app, int& exit_code);
 };
 
-[[nodiscard]] std::span<const Command> commands();
+/// nullptr: there is none.
+[[nodiscard]] const Command* command_named(std::string_view word);
 
 /// The command closest to a misspelt one; empty if none is close.
 [[nodiscard]] std::string_view closest_command(std::string_view word);

@@ -23,7 +23,7 @@ using dcmt::cli::add_all_commands;
 using dcmt::ErrorCode;
 using dcmt::cli::closest_command;
 using dcmt::cli::Command;
-using dcmt::cli::commands;
+using dcmt::cli::command_named;
 using dcmt::cli::kExitOk;
 using dcmt::cli::kExitUsage;
 using dcmt::cli::print_error;
@@ -53,11 +53,6 @@ int usage_error(const std::string& message, const std::string& help) {
   return kExitUsage;
 }
 
-bool is_command(std::string_view word) {
-  return std::any_of(commands().begin(), commands().end(),
-                     [&](const Command& command) { return command.name == word; });
-}
-
 /// The deepest subcommand that was named, as a person types it.
 std::string called(const CLI::App& app) {
   std::string text = "dc-memtrace";
@@ -82,7 +77,9 @@ int dispatch(int argc, char** argv) {
       "  dc-memtrace show\n\n"
       "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable,\n"
       "6 no verdict, 7 the checked command failed, 130 stopped by Ctrl-C");
-  add_all_commands(app, exit_code);
+  // The options of the others would be made for nothing.
+  const Command* const only = argc >= 2 ? command_named(argv[1]) : nullptr;
+  only != nullptr ? only->add(app, exit_code) : add_all_commands(app, exit_code);
 
   if (argc < 2) {
     std::cout << app.help();
@@ -92,7 +89,7 @@ int dispatch(int argc, char** argv) {
     const dcmt::Status written = dcmt::cli::write_manual(app, argv[2]);
     return written.ok() ? static_cast<int>(kExitOk) : print_error(written.error());
   }
-  if (const std::string_view word = argv[1]; !word.starts_with("-") && !is_command(word)) {
+  if (const std::string_view word = argv[1]; !word.starts_with("-") && only == nullptr) {
     const std::string_view closest = closest_command(word);
     const std::string suggestion = closest.empty() ? "" : " Did you mean " + std::string(closest) + "?";
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");

@@ -14,7 +14,9 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr unsigned kMostThreads = 8;  ///< more wait for memory only
+constexpr std::int64_t kMostThreads = 8;  ///< more wait for memory only
+/// A thread has a connection of its own, which reads the schema: as long as some thousand rows take.
+constexpr std::int64_t kRecordsOfAThread = 10'000;
 
 /// Whether blocks may have streams.
 Expected<bool> has_streams(Database& database) {
@@ -96,8 +98,10 @@ Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(tensor_parts.plan(database, "tensor", read_tensors, jobs));
   // A trace that grows is seen at one moment through one connection only. One that is finished is the same to all.
   const bool grows = meta_text(meta::kState) == "recording";
-  const std::size_t cpus = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
-  DCMT_RETURN_IF_ERROR(jobs.run(database, grows ? 0 : cpus - 1, watch));
+  const std::int64_t cpus = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+  const std::int64_t records = meta_integer(meta::kLastSeq).value_or(cpus * kRecordsOfAThread);
+  const std::int64_t helpers = grows ? 0 : std::clamp<std::int64_t>(records / kRecordsOfAThread, 0, cpus - 1);
+  DCMT_RETURN_IF_ERROR(jobs.run(database, static_cast<std::size_t>(helpers), watch));
   operators = operator_parts.join();
   blocks = block_parts.join();
   storages = storage_parts.join();
