@@ -73,7 +73,13 @@ QJsonObject timeline_json(const load::DeviceTimeline& device, const scene::Facts
     if (!facts.reserved.empty() && facts.reserved[i] >= 0) json["reserved_bytes"] = number(facts.reserved[i]);
     columns.append(json);
   }
-  return {{"chart", json_of(facts.chart)}, {"texts", texts}, {"bars", bars}, {"columns", columns}};
+  QJsonArray arrows;
+  for (const scene::ArrowOf& arrow : facts.arrows) {
+    arrows.append(QJsonObject{{"line", json_of(arrow.line)},
+                              {"holder_storage", number(device.block_of(arrow.holder).storage.value)},
+                              {"held_storage", number(device.block_of(arrow.held).storage.value)}});
+  }
+  return {{"chart", json_of(facts.chart)}, {"texts", texts}, {"bars", bars}, {"columns", columns}, {"arrows", arrows}};
 }
 
 QJsonObject strips_json(StripChart& chart) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "gui/app/more_panels.h"
+#include "gui/load/hold_arrows.h"
 #include "gui/models/run_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
@@ -270,7 +271,11 @@ void MainWindow::show_selected() {
   facts_.set_rows(std::move(facts));
   story_.set_rows(std::move(story));
   story_panel_->setWindowTitle(title);
-  timeline_->set_selected(lifetime);
+  std::vector<scene::HoldArrow> arrows;
+  if (device() != nullptr)
+    arrows = load::hold_arrows(*device(), session_->holds,
+                               lifetime ? std::vector{*lifetime} : device()->lifetimes_of(selection_.finding()));
+  timeline_->set_selected(lifetime, std::move(arrows));
   timeline_->setAccessibleDescription(spoken);
   show_more();
   const int row = findings_.row_of(selection_.finding());

@@ -103,6 +103,7 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
   session->data->path = session->path;
   DCMT_ASSIGN_OR_RETURN(session->analysis, analyzer::analyze(*session->data, watch.part(0.5, 0.7)));
   session->report = model::report_of(session->path, session->analysis);
+  session->holds = model::find_holds(*session->data);
   const std::size_t count = session->analysis.devices.size();
   for (std::size_t i = 0; i < count; ++i) {
     const double from = 0.7 + 0.3 * static_cast<double>(i) / static_cast<double>(count);

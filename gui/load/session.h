@@ -9,6 +9,7 @@
 #include "analyzer/load/trace_data.h"
 #include "analyzer/load/watch.h"
 #include "analyzer/model/analysis.h"
+#include "analyzer/model/holds.h"
 #include "analyzer/model/report.h"
 #include "gui/load/block_addresses.h"
 #include "gui/load/device_timeline.h"
@@ -22,6 +23,7 @@ struct Session {
   std::unique_ptr<analyzer::TraceData> data;
   analyzer::Analysis analysis;
   model::Report report;
+  std::vector<model::Hold> holds;                        ///< as find_holds()
   std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
   /// Of a memory snapshot, whose trace is gone once it is read; those of a trace are read when they are asked for.
   std::optional<std::vector<BlockAddress>> addresses;

@@ -416,6 +416,7 @@ const Facts& Painter::draw(const Document& document, const View& view, const Loo
   facts_.columns.resize(static_cast<std::size_t>(facts_.chart.width));
   facts_.rows.clear();
   facts_.bars.clear();
+  facts_.arrows.clear();
   facts_.text_count = 0;
   facts_.runs = 0;
   find_columns(*document.recording, view, facts_.columns);
@@ -429,6 +430,7 @@ const Facts& Painter::draw(const Document& document, const View& view, const Loo
   for (std::size_t row = 0; row < document.points.size(); ++row) points(row);
   curve();
   bands();
+  arrows();
   overlays();
   return facts_;
 }

@@ -87,6 +87,12 @@ struct Document {
   std::function<void(LifetimeId, std::string&)> label;
 };
 
+/// What holds a lifetime, as an arrow between their bars at a unit of both.
+struct HoldArrow {
+  LifetimeId holder = kNoLifetime, held = kNoLifetime;
+  Unit at = 0;
+};
+
 struct Look {
   int width = 0, height = 0;  ///< of the picture
   int text_height = 16;
@@ -97,6 +103,7 @@ struct Look {
   std::optional<LifetimeId> hovered;
   std::optional<Unit> moment;
   std::optional<std::pair<Unit, Unit>> range;
+  std::vector<HoldArrow> holds;  ///< of what is selected
 };
 
 /// A horizontal part of the picture.
@@ -110,6 +117,12 @@ struct Row {
 struct BarOf {
   LifetimeId lifetime = kNoLifetime;
   Box box;
+};
+
+/// From the holder's bar to that of what it holds, or to the edge of the picture.
+struct ArrowOf {
+  LifetimeId holder = kNoLifetime, held = kNoLifetime;
+  Box line;
 };
 
 struct TextOf {
@@ -130,6 +143,7 @@ struct Facts {
   std::vector<std::vector<SpanRow::Span>> spans;  ///< of each row of them, those that are drawn one by one
   std::vector<std::size_t> span_counts;           ///< of each row of them: how many the view has
   std::vector<BarOf> bars;
+  std::vector<ArrowOf> arrows;
   std::int64_t scale = 1;  ///< bytes at the top of the curve
   int content = 0;         ///< height of all bands
   std::uint64_t runs = 0;  ///< read for the lanes
@@ -165,6 +179,10 @@ class Painter {
   void lane(std::uint32_t lane, int y, int height);
   /// What is selected there, if it is too narrow for a bar of its own: a stroke at each side.
   void mark_narrow(std::uint32_t lane, int y, int height);
+  void arrows();
+  void arrow(const HoldArrow& of);
+  /// Where the bars of a lane are in the picture: its row, or where that would be.
+  [[nodiscard]] Row row_of(std::uint32_t lane) const;
   void overlays();
   /// Cut to what fits, or left out where it is not to be cut; nothing if that is less than a few letters.
   void text(int x, int y, int width, int height, std::string_view text, Color color, bool cut = true);

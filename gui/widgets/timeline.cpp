@@ -42,6 +42,7 @@ void Timeline::show_device(load::DeviceTimeline* device) {
   history_.clear();
   range_.reset();
   look_.selected.reset();
+  look_.holds.clear();
   look_.hovered.reset();
   look_.moment.reset();
   rows_->setValue(0);
@@ -73,8 +74,9 @@ void Timeline::show_overview(std::shared_ptr<const scene::Overview> overview, co
   update();
 }
 
-void Timeline::set_selected(std::optional<scene::LifetimeId> lifetime) {
+void Timeline::set_selected(std::optional<scene::LifetimeId> lifetime, std::vector<scene::HoldArrow> holds) {
   look_.selected = lifetime;
+  look_.holds = std::move(holds);
   refresh();
 }
 

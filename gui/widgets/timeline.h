@@ -32,7 +32,8 @@ class Timeline : public QWidget {
   /// Until there is a device.
   void show_overview(std::shared_ptr<const scene::Overview> overview, const QString& doing);
 
-  void set_selected(std::optional<scene::LifetimeId> lifetime);
+  /// @param holds  arrows of it
+  void set_selected(std::optional<scene::LifetimeId> lifetime, std::vector<scene::HoldArrow> holds);
   void set_moment(std::optional<scene::Unit> moment);
   /// What the device's document says has changed.
   void refresh();

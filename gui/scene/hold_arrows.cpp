@@ -1,0 +1,68 @@
+// Arrows between bars: who holds whom of what is selected.
+#include <algorithm>
+#include <cstdlib>
+
+#include "gui/scene/frame.h"
+
+namespace dcmt::gui::scene {
+namespace {
+
+/// Of one picture, at most: more nobody follows.
+constexpr std::size_t kMostArrows = 40;
+/// Pixels between arrows.
+constexpr int kApart = 6;
+
+}  // namespace
+
+Row Painter::row_of(std::uint32_t lane) const {
+  const auto seen = std::ranges::find_if(
+      facts_.rows, [lane](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
+  if (seen != facts_.rows.end()) return *seen;
+  return {Row::What::kLane, bands_top_ + top_of(*document_, *look_, lane) - look_->scroll, look_->text_height, lane};
+}
+
+/// Straight up or down. Its head is at what is held.
+void Painter::arrow(const HoldArrow& of) {
+  const auto& lifetimes = document_->recording->lifetimes();
+  const std::uint32_t holder_lane = document_->lanes->lane_of(of.holder);
+  const std::uint32_t held_lane = document_->lanes->lane_of(of.held);
+  if (holder_lane == kNoLane || held_lane == kNoLane || holder_lane == held_lane) return;
+  const Unit begin = std::max(lifetimes[of.holder].from, lifetimes[of.held].from);
+  const Unit end = std::min(lifetimes[of.holder].to, lifetimes[of.held].to);
+  if (begin >= end) return;
+
+  // In both bars, and in the picture where these are.
+  const int left = std::max(x_of(begin), facts_.chart.x);
+  const int right = std::min(x_of(end), facts_.chart.x + facts_.chart.width) - 1;
+  if (left > right) return;
+  int x = std::clamp(x_of(std::clamp(of.at, begin, end - 1)) + kApart, std::min(left + kApart, right), right);
+  const auto is_taken = [&](int at) {
+    return std::ranges::any_of(facts_.arrows,
+                               [at](const ArrowOf& each) { return std::abs(each.line.x - at) < kApart; });
+  };
+  while (is_taken(x) && x + kApart <= right) x += kApart;
+
+  const Row holder = row_of(holder_lane);
+  const Row held = row_of(held_lane);
+  const bool up = held.y < holder.y;
+  const auto shown = [this](int y) { return std::clamp(y, bands_top_, look_->height); };
+  const int tail = shown(up ? holder.y : holder.y + holder.height - 1);
+  const int head = shown(up ? held.y + held.height - 1 : held.y);
+  if (tail == head) return;
+  const Theme& theme = *look_->theme;
+  const Box line{x, std::min(tail, head), 1, std::abs(head - tail)};
+  canvas_->fill({x - 1, line.y, 3, line.height}, theme.background);  // so that it is seen on any color
+  canvas_->fill(line, theme.selected);
+  const bool head_seen = held.y >= bands_top_ && held.y + held.height <= look_->height;
+  for (int i = 0; head_seen && i < 5; ++i)
+    canvas_->fill({x - i, up ? head + i : head - i - 1, 2 * i + 1, 1}, theme.selected);
+  facts_.arrows.push_back({of.holder, of.held, line});
+}
+
+void Painter::arrows() {
+  for (const HoldArrow& each : look_->holds) {
+    if (facts_.arrows.size() < kMostArrows) arrow(each);
+  }
+}
+
+}  // namespace dcmt::gui::scene
