@@ -75,8 +75,20 @@ std::optional<Asked> place_of(const Analysis& analysis, const std::string& asked
   return exists ? std::optional(found) : std::nullopt;
 }
 
+Asked alive_at_last_reading(const TraceData& data) {
+  Asked found{"all that was alive when the memory was read last", {}};
+  if (data.owners.scans.empty()) return found;
+  const Sequence last = data.owners.scans.back().from;
+  for (const Storage& storage : data.storages) {
+    if (storage.span.from_seq > last || (storage.span.ended() && storage.span.to_seq <= last)) continue;
+    found.storages.push_back(&storage);
+  }
+  return found;
+}
+
 std::optional<Asked> asked_for(const Analysis& analysis, const std::string& text) {
   constexpr std::string_view kFinding = "finding:", kStorage = "storage:";
+  if (text == kAllHolders) return alive_at_last_reading(*analysis.data);
   if (text.starts_with(kFinding)) {
     const auto number = number_in(std::string_view(text).substr(kFinding.size()));
     return number ? finding_of(analysis, *number) : std::nullopt;
@@ -186,7 +198,7 @@ Expected<HoldersView> holders_view(const std::string& path, const Analysis& anal
   if (!found) {
     return Error{ErrorCode::kUsage, path + ": no finding, storage or place '" + asked +
                                         "'. Take a finding's number from: dc-memtrace report " + shell_word(path) +
-                                        ", a storage's id, or a line as train.py:17."};
+                                        ", a storage's id, a line as train.py:17, or all."};
   }
   HoldersView view;
   view.path = path;

@@ -93,8 +93,11 @@ struct HoldersView {
   }
 };
 
-/// @param asked  a finding's number, a storage's id, or a place as "train.py:17"; "finding:1" and "storage:1" where a
-/// number is both, and else means the finding
+/// What to ask for: the storages that were alive when the memory was read last.
+inline constexpr std::string_view kAllHolders = "all";
+
+/// @param asked  a finding's number, a storage's id, a place as "train.py:17", or kAllHolders; "finding:1" and
+/// "storage:1" where a number is both, and else means the finding
 /// kUsage if there is no such thing.
 [[nodiscard]] Expected<HoldersView> holders_view(const std::string& path, const analyzer::Analysis& analysis,
                                                  const std::string& asked);

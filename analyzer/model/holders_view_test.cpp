@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::model {
@@ -51,6 +57,48 @@ TEST(HoldersView, OfAFindingPathsAreOneAndWhatWasMadeLaterIsSaid) {
   EXPECT_EQ(view->paths[0].bytes, Bytes(700));
   EXPECT_EQ(view->paths[0].found.number, 1);
   EXPECT_EQ(view->later + view->not_found, 3);
+}
+
+TEST(HoldersView, OfAllThatIsAliveContainersAreAsEachStorageAsked) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    std::mt19937 random(seed);
+    TestTrace trace;
+    std::map<std::string, std::int64_t> bytes, alone;
+    std::vector<Handle> gone;
+    std::int64_t storages = 0;
+    for (int i = 0; i < 40; ++i) {
+      const std::int64_t size = 1 + static_cast<std::int64_t>(random() % 1000);
+      std::set<std::string> containers;
+      for (auto count = random() % 3; count > 0; --count) containers.insert("m.c" + std::to_string(random() % 5));
+      const bool otherwise = random() % 3 == 0;
+      const Handle handle = trace.allocate(size);
+      trace.held(handle, {.containers = {containers.begin(), containers.end()}, .path = "m.x", .otherwise = otherwise});
+      if (random() % 4 == 0) {
+        gone.push_back(handle);
+        continue;
+      }
+      ++storages;
+      for (const std::string& each : containers) {
+        bytes[each] += size;
+        alone[each] += containers.size() == 1 && !otherwise ? size : 0;
+      }
+    }
+    for (const Handle handle : gone) trace.drop(handle);
+    trace.step(0);
+    trace.begin_reading();
+    trace.allocate(5);  // after it
+    const TraceData data = trace.load();
+    const auto view = holders_view("t.dcmt", analyzer::analyze(data), std::string(kAllHolders));
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_EQ(view->storages, storages);
+    std::map<std::string, std::int64_t> found, found_alone;
+    for (const HoldingContainer& each : view->containers) {
+      found.emplace(each.path, each.bytes.value);
+      found_alone.emplace(each.path, each.alone.value);
+    }
+    EXPECT_EQ(found, bytes) << "seed " << seed;
+    EXPECT_EQ(found_alone, alone) << "seed " << seed;
+  }
 }
 
 TEST(HoldersView, OfAStorageThePathIsAsItWasRead) {

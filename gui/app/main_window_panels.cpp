@@ -71,6 +71,7 @@ void MainWindow::make_panels() {
   connect(groupings_, &QComboBox::activated, this, &MainWindow::show_grouping);
 
   finding_table_ = new TableView(findings_, tr("Findings"), this);
+  finding_table_->say_if_empty(tr("No finding: nothing is kept for nothing, as far as it was recorded."));
   finding_panel_ = add_panel(tr("Findings"), finding_table_, Qt::RightDockWidgetArea);
   connect(finding_table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& row) {
@@ -112,6 +113,7 @@ void MainWindow::make_panels() {
   });
 
   story_table_ = new TableView(story_, tr("Story"), this);
+  story_table_->say_if_empty(tr("Click a bar: what happened to its storage, in order."));
   story_panel_ = add_panel(tr("Story"), story_table_, Qt::BottomDockWidgetArea);
   connect(story_table_, &QTableView::activated, this, [this](const QModelIndex& index) {
     if (device() != nullptr) selection_.select_moment(device()->unit_of(Sequence(story_.row_at(index.row()).id)));

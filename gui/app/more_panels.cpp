@@ -61,10 +61,12 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
   scroll->setFrameShape(QFrame::NoFrame);
   tabs->addTab(scroll, tr("Graph"));
   auto* containers = new TableView(containers_, tr("Containers"));
+  containers->say_if_empty(tr("No list, dictionary or other container leads to it, as far as the memory was read."));
   containers->setSortingEnabled(true);
   containers->horizontalHeader()->setSortIndicator(3, Qt::DescendingOrder);
   tabs->addTab(containers, tr("What goes if it lets go"));
   auto* paths = new TableView(paths_, tr("Paths"));
+  paths->say_if_empty(tr("No reading of the memory found a path to it."));
   tabs->addTab(paths, tr("Paths"));
   holders_layout->addWidget(tabs);
   dock_of_[kHolders] = add(tr("Holders"), holders, graph_, right);
@@ -76,20 +78,25 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
   chart->setFrameShape(QFrame::NoFrame);
   dock_of_[kChart] = add(tr("On one axis"), chart, chart_, right);
 
-  const auto add_table = [&](Part part, const QString& title, TableModel& model) {
+  const auto add_table = [&](Part part, const QString& title, TableModel& model, const QString& if_empty) {
     auto* table = new TableView(model, title, &window);
+    table->say_if_empty(if_empty);
     table->setSortingEnabled(true);
     table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     dock_of_[part] = add(title, table, table, left);
     return table;
   };
-  connect(add_table(kReleases, tr("Releases"), releases_), &QTableView::activated, this,
+  connect(add_table(kReleases, tr("Releases"), releases_, tr("No gathered parameter was released in this run.")),
+          &QTableView::activated, this,
           [this](const QModelIndex& index) { emit sequence_picked(releases_.row_at(index.row()).id); });
-  connect(add_table(kSurvivors, tr("Survivors"), survivors_), &QTableView::activated, this,
-          [this](const QModelIndex& index) {
+  connect(add_table(kSurvivors, tr("Survivors"), survivors_,
+                    tr("Nothing that a step made outlives it, or no step is known.")),
+          &QTableView::activated, this, [this](const QModelIndex& index) {
             if (const qint64 storage = survivors_.row_at(index.row()).id; storage != 0) emit storage_picked(storage);
           });
-  add_table(kSaved, tr("Saved for backward"), saved_);
+  add_table(
+      kSaved, tr("Saved for backward"), saved_,
+      tr("Nothing was saved for a backward at the moment of the live set, or no reading of the memory found it."));
   QWidget* addresses = address_box();
   dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, left);
   auto* run = new TableView(run_, tr("Run"), &window);
@@ -234,17 +241,16 @@ void MorePanels::fill_holders() {
   std::vector<scene::HolderNode> roots;
   std::vector<TableModel::Row> containers;
   std::vector<TableModel::Row> paths;
-  QString title = tr("Nothing is selected: N goes to the next finding, a click to a bar.");
-  if (!shown_.asked.empty()) {
-    const auto view = model::holders_view(shown_.session->path, shown_.session->analysis, shown_.asked);
-    if (view.ok()) {
-      roots = load::holder_tree(*view, kMostPathsDrawn);
-      containers = words::containers(*view);
-      paths = words::paths(*view);
-      title = words::holders_title(*view);
-    } else {
-      title = QString::fromStdString(view.error().message);
-    }
+  QString title;
+  const std::string asked = shown_.asked.empty() ? std::string(model::kAllHolders) : shown_.asked;
+  const auto view = model::holders_view(shown_.session->path, shown_.session->analysis, asked);
+  if (view.ok()) {
+    roots = load::holder_tree(*view, kMostPathsDrawn);
+    containers = words::containers(*view);
+    paths = words::paths(*view);
+    title = words::holders_title(*view);
+  } else {
+    title = QString::fromStdString(view.error().message);
   }
   holders_title_->setText(title);
   graph_->show_roots(std::move(roots));
