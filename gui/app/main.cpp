@@ -2,6 +2,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QFontInfo>
+#include <QScreen>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QTimer>
@@ -202,6 +203,10 @@ int run(QApplication& app, const Options& options) {
   }
   EventLog log(window);
   if (!options.log.isEmpty() && !log.open(options.log)) return say(options.log + ": cannot be written.", kBadInput);
+  // What does not fit into the screen would hide the line below.
+  const QSize room = window.screen()->availableSize() - QSize(16, 48);
+  if (!options.headless() && (window.width() > room.width() || window.height() > room.height()))
+    window.setWindowState(window.windowState() | Qt::WindowMaximized);
   window.show();
   window.timeline().setFocus();
   QTimer::singleShot(0, &window, [&] {

@@ -322,7 +322,8 @@ TEST(BytesText, SaysFewLetters) {
   EXPECT_EQ(text, "12.1 MiB");
   EXPECT_EQ(round_bytes(1), 1);
   EXPECT_EQ(round_bytes(3 << 20), 5 << 20);
-  EXPECT_EQ(round_bytes(600 << 20), 1000LL << 20);
+  EXPECT_EQ(round_bytes(600 << 20), 1LL << 30);
+  EXPECT_EQ(round_bytes(1 << 30), 1LL << 30);
   for (int shift = 0; shift < 63; ++shift) EXPECT_GE(round_bytes(std::int64_t{1} << shift), std::int64_t{1} << shift);
 }
 
