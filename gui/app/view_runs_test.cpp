@@ -1,0 +1,183 @@
+// Ranks, two runs, and traces to which something happens while they are open.
+#include <gtest/gtest.h>
+
+#include <QTableView>
+
+#include <fstream>
+
+#include "gui/app/view_testing.h"
+#include "gui/models/words.h"
+#include "gui/widgets/strip_chart.h"
+#include "gui/widgets/strip_panel.h"
+#include "gui/widgets/table_view.h"
+
+namespace dcmt::gui {
+namespace {
+
+using testing::kBytes;
+using testing::kPatienceMs;
+using testing::TestTrace;
+using testing::two_steps;
+using testing::ViewTest;
+
+/// Two ranks in one folder, of which the second keeps what it gathers.
+class RanksViewTest : public ViewTest {
+ protected:
+  RanksViewTest() {
+    other_.meta_integers["rank"] = 1;
+    for (std::int64_t step = 1; step <= 2; ++step) {
+      other_.phase("forward", [&] { dcmt::testing::add_zero3_graph(other_, 4, kBytes, true); });
+      other_.step(step);
+    }
+    std::filesystem::rename(other_.save(), trace_.folder() / "rank1.dcmt");
+    folder_ = QString::fromStdString(trace_.folder().string());
+  }
+  void open_settled(const QString& path) {
+    QSignalSpy settled(&window_, &MainWindow::settled);
+    window_.open(path);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !settled.isEmpty(); }, kPatienceMs));
+  }
+
+  TestTrace other_;
+  QString folder_;
+};
+
+TEST_F(RanksViewTest, AFolderShowsItsRanksOnOneClock) {
+  open_settled(folder_);
+  ASSERT_NE(window_.ranks(), nullptr);
+  EXPECT_EQ(table("ranks").rowCount(), 2);
+  EXPECT_GT(table("rank_differences").rowCount(), 1);
+  StripChart& chart = window_.rank_panel().chart();
+  EXPECT_EQ(chart.current(), 0U);
+  EXPECT_TRUE(chart.accessibleDescription().contains("rank 1: peak"));
+  // A click on the other one's curve opens it; what was read of the ranks stays.
+  const load::Ranks* before = window_.ranks();
+  ASSERT_EQ(chart.facts().rows.size(), 2U);
+  const scene::Box row = chart.facts().rows[1];
+  QSignalSpy settled(&window_, &MainWindow::settled);
+  const double ratio = chart.devicePixelRatioF();
+  QTest::mouseClick(&chart, Qt::LeftButton, {},
+                    {static_cast<int>(row.width / ratio / 2), static_cast<int>((row.y + row.height / 2) / ratio)});
+  ASSERT_TRUE(settled.wait(kPatienceMs));
+  EXPECT_EQ(window_.session()->report.rank, 1);
+  EXPECT_EQ(chart.current(), 1U);
+  EXPECT_EQ(window_.ranks(), before);
+  QTest::keyClick(&chart, Qt::Key_Up);
+  ASSERT_TRUE(settled.wait(kPatienceMs));
+  EXPECT_EQ(window_.session()->report.rank, 0);
+  // One trace alone has no such panel.
+  open_settled(path_);
+  EXPECT_EQ(window_.ranks(), nullptr);
+  EXPECT_EQ(table("ranks").rowCount(), 0);
+}
+
+TEST_F(RanksViewTest, AnEarlierTraceIsComparedByRank) {
+  EXPECT_NE(window_.compare_with(folder_), "") << "nothing is open";
+  open_settled(path_);
+  QSignalSpy settled(&window_, &MainWindow::settled);
+  ASSERT_EQ(window_.compare_with(folder_), "");
+  ASSERT_TRUE(settled.wait(kPatienceMs));
+  ASSERT_NE(window_.comparison(), nullptr);
+  EXPECT_TRUE(window_.comparison()->difference.equal_runs()) << "the folder's rank 0 is the same trace";
+  ASSERT_EQ(window_.compare_with(QString::fromStdString((trace_.folder() / "rank1.dcmt").string())), "");
+  ASSERT_TRUE(settled.wait(kPatienceMs));
+  const analyzer::Difference& difference = window_.comparison()->difference;
+  ASSERT_FALSE(difference.numbers.empty());
+  const TableModel& rows = table("comparison");
+  EXPECT_EQ(rows.row_at(0).cells[0], words::text(difference.numbers.front().name)) << "what explains most is first";
+  // A step's row leads to the step.
+  for (int row = 0; row < rows.rowCount(); ++row) {
+    if (rows.row_at(row).id != 1) continue;
+    emit window_.compare_panel().tables()[0]->activated(rows.index(row, 0));
+    const analyzer::Step& step = window_.session()->analysis.releases.steps[1];
+    const load::DeviceTimeline& device = *window_.timeline().device();
+    EXPECT_GE(*window_.selection().moment(), device.unit_of(step.from));
+    EXPECT_LT(*window_.selection().moment(), device.unit_of(step.to));
+  }
+  QSignalSpy failed(&window_, &MainWindow::failed);
+  ASSERT_EQ(window_.compare_with("/nowhere.dcmt"), "");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !failed.isEmpty(); }, kPatienceMs));
+  EXPECT_NE(window_.comparison(), nullptr) << "what was compared before stays";
+}
+
+/// Into the same file, as a recorder does.
+void write_over(const std::filesystem::path& to, const std::filesystem::path& from) {
+  std::ifstream in(from, std::ios::binary);
+  std::ofstream(to, std::ios::binary | std::ios::in | std::ios::out | std::ios::trunc) << in.rdbuf();
+}
+
+TEST_F(ViewTest, ATraceThatGrowsIsReadAgainAndWhatIsSeenStays) {
+  trace_.meta_texts["state"] = "recording";
+  std::filesystem::remove(path_.toStdString());
+  path_ = QString::fromStdString(trace_.save());
+  open(path_);
+  EXPECT_TRUE(window_.message().startsWith("recording, 2 steps so far")) << qPrintable(window_.message());
+  ASSERT_EQ(window_.select("finding:1"), "");
+  ASSERT_EQ(window_.show_moment("step:1"), "");
+  const StorageId storage = window_.timeline().device()->block_of(*window_.selection().lifetime()).storage;
+  const Sequence moment = window_.timeline().device()->sequence_of(*window_.selection().moment());
+  window_.timeline().zoom(4);
+  const scene::View view = *window_.timeline().view();
+
+  two_steps(trace_);  // two more
+  write_over(path_.toStdString(), trace_.save("longer.dcmt"));
+  const SessionPointer before = window_.session();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_.session() != before; }, kPatienceMs));
+  EXPECT_TRUE(window_.message().startsWith("recording, 4 steps so far")) << qPrintable(window_.message());
+  const load::DeviceTimeline& device = *window_.timeline().device();
+  EXPECT_EQ(device.block_of(*window_.selection().lifetime()).storage, storage);
+  EXPECT_EQ(device.sequence_of(*window_.selection().moment()), moment);
+  EXPECT_EQ(window_.timeline().view()->from(), view.from());
+  EXPECT_EQ(window_.timeline().view()->to(), view.to());
+
+  // What is no trace any more is one line, and what was read stays.
+  const SessionPointer grown = window_.session();
+  for (const char* content : {"no trace any more", ""}) {
+    std::ofstream(path_.toStdString(), std::ios::in | std::ios::out | std::ios::trunc) << content;
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window_.message().startsWith("recording"); }, kPatienceMs));
+    EXPECT_FALSE(window_.message().contains('\n'));
+    EXPECT_EQ(window_.session(), grown);
+  }
+}
+
+TEST_F(ViewTest, WhatHappensToTheFileIsOneLine) {
+  open(path_);
+  const SessionPointer before = window_.session();
+  std::filesystem::copy(path_.toStdString(), trace_.folder() / "copy.dcmt");
+  std::filesystem::rename(trace_.folder() / "copy.dcmt", path_.toStdString());
+  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.message().contains("another file has its name")) << qPrintable(window_.message());
+  EXPECT_FALSE(window_.follower().look()) << "it is said once";
+  std::filesystem::resize_file(path_.toStdString(), 4096);
+  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.message().contains("was cut"));
+  std::filesystem::remove(path_.toStdString());
+  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.message().contains("is gone"));
+  EXPECT_EQ(window_.session(), before);
+  window_.tick_finding();
+  EXPECT_FALSE(window_.timeline().facts().bars.empty());
+}
+
+TEST_F(ViewTest, AnAnswerAboutAnotherTraceIsNotShown) {
+  open(path_);
+  window_.tick_finding();  // is being worked on while
+  TestTrace other;
+  other.allocate(100);
+  open(QString::fromStdString(other.save()));
+  QTest::qWait(100);
+  EXPECT_EQ(window_.timeline().device()->shown()->peak, window_.session()->report.peak.predicted_bytes);
+}
+
+TEST_F(ViewTest, TheNewestRequestWins) {
+  QSignalSpy opened(&window_, &MainWindow::opened);
+  window_.open("/nowhere.dcmt");
+  window_.open(path_);
+  ASSERT_TRUE(opened.wait(kPatienceMs));
+  QTest::qWait(50);
+  EXPECT_EQ(opened.size(), 1);
+  ASSERT_NE(window_.session(), nullptr);
+}
+
+}  // namespace
+}  // namespace dcmt::gui
