@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@
 #include "collector/recorder/job/process_recorder.h"
 #include "gui/load/comparison.h"
 #include "gui/load/device_timeline.h"
+#include "gui/load/hold_arrows.h"
 #include "gui/load/holder_tree.h"
 #include "gui/load/overview.h"
 #include "gui/load/query.h"
@@ -112,6 +114,9 @@ void draw_timelines(const cli::LoadedTrace& trace, fuzz::Random& random, std::os
     gui::scene::View view((*timeline)->recording(), gui::scene::Axis::kTime);
     gui::scene::Look look;
     look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    std::vector<gui::scene::LifetimeId> selected((*timeline)->recording().lifetimes().size());
+    std::iota(selected.begin(), selected.end(), 0U);
+    look.holds = gui::load::hold_arrows(**timeline, model::find_holds(*trace.data), selected);
     for (int step = 0; step < 6; ++step) {
       look.width = 1 + static_cast<int>(random.below(900));
       look.height = 1 + static_cast<int>(random.below(700));
