@@ -35,13 +35,6 @@ void Painter::arrow(const HoldArrow& of) {
   const int left = std::max(x_of(begin), facts_.chart.x);
   const int right = std::min(x_of(end), facts_.chart.x + facts_.chart.width) - 1;
   if (left > right) return;
-  int x = std::clamp(x_of(std::clamp(of.at, begin, end - 1)) + kApart, std::min(left + kApart, right), right);
-  const auto is_taken = [&](int at) {
-    return std::ranges::any_of(facts_.arrows,
-                               [at](const ArrowOf& each) { return std::abs(each.line.x - at) < kApart; });
-  };
-  while (is_taken(x) && x + kApart <= right) x += kApart;
-
   const Row holder = row_of(holder_lane);
   const Row held = row_of(held_lane);
   const bool up = held.y < holder.y;
@@ -49,8 +42,16 @@ void Painter::arrow(const HoldArrow& of) {
   const int tail = shown(up ? holder.y : holder.y + holder.height - 1);
   const int head = shown(up ? held.y + held.height - 1 : held.y);
   if (tail == head) return;
+  int x = std::clamp(x_of(std::clamp(of.at, begin, end - 1)) + kApart, std::min(left + kApart, right), right);
+  const auto line_at = [&](int at) { return Box{at, std::min(tail, head), 1, std::abs(head - tail)}; };
+  const auto is_taken = [&](int at) {
+    const Box room{at - kApart / 2, line_at(at).y, kApart, line_at(at).height};
+    return std::ranges::any_of(facts_.arrows, [&](const ArrowOf& each) { return room.meets(each.line); });
+  };
+  while (is_taken(x) && x + kApart <= right) x += kApart;
+
   const Theme& theme = *look_->theme;
-  const Box line{x, std::min(tail, head), 1, std::abs(head - tail)};
+  const Box line = line_at(x);
   canvas_->fill({x - 1, line.y, 3, line.height}, theme.background);  // so that it is seen on any color
   canvas_->fill(line, theme.selected);
   const bool head_seen = held.y >= bands_top_ && held.y + held.height <= look_->height;
