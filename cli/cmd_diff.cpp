@@ -60,6 +60,7 @@ int diff(const Options& options) {
       Expected<LoadedTrace> trace = load_trace(std::move(each));
       if (!trace.ok()) return print_error(trace.error());
       run.ranks.push_back(analyzer::memory_facts(trace->path, trace->analysis));
+      analyzer::add_lives_and_graphs(trace->analysis, run.ranks.back());
       for (const std::string& why : run.ranks.back().unfit)
         print_note(trace->path + ": " + why + ": differences may come from that.");
     }
@@ -79,17 +80,19 @@ int diff(const Options& options) {
 }  // namespace
 
 void add_diff_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("diff", "What differs between runs: operators, peaks by phase and line, findings");
+  CLI::App* command = app.add_subcommand(
+      "diff", "What differs between runs: operators, peaks by phase and line, findings, lifetimes, the graph");
   auto options = std::make_shared<Options>();
   command->add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
       ->required()
       ->expected(2, 1000);
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->footer(
-      "The first run is what the others are compared with, rank by rank. A rank that only one of them has is said, "
+      "The first run is what the others are compared with, rank by rank. A rank that only one of them has is named "
       "and\n"
-      "compared with nothing.\n\n"
+      "compared with nothing. Lifetimes are counted by the phases and steps whose ends blocks outlive; the graph is "
+      "what\n"
+      "autograd had saved for backward at the peak that differs most.\n\n"
       "Examples:\n"
       "  dc-memtrace diff out-old/ out-new/\n"
       "  dc-memtrace diff 2.10=a/ 2.11=b/ fixed=c/     one table, and what explains each difference\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "cli/check_text.h"
@@ -14,22 +15,33 @@ namespace {
 
 using analyzer::Difference;
 using analyzer::FindingChange;
+using analyzer::GraphDifference;
+using analyzer::LifetimeDifference;
+using analyzer::LifetimeHistograms;
 using analyzer::LineDifference;
 using analyzer::LoneRanks;
 using analyzer::NumberDifference;
 using analyzer::OrderDifference;
 using analyzer::RunRow;
+using analyzer::SavedDifference;
 using analyzer::StepDifference;
 
 std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + exact_bytes(bytes); }
 
+/// Where the peak is: "backward of step 3".
+std::string part_of(const RunRow& row) {
+  if (row.peak_part.empty()) return "-";
+  const std::string part = row.peak_part == "first_step" ? "the first step" : row.peak_part;
+  return part == row.peak_part && row.peak_step ? fmt::format("{} of step {}", part, *row.peak_step) : part;
+}
+
 std::string runs_table(const std::vector<RunRow>& runs, const Style& style) {
-  Table table({"run", "device", "steps", "a step", "max allocated", "max reserved", "to the first"},
-              {false, false, true, true, true, true, true});
+  Table table({"run", "device", "steps", "a step", "max allocated", "in", "max reserved", "to the first"},
+              {false, false, true, true, true, false, true, true});
   for (const RunRow& row : runs) {
     const std::string device = row.device + (row.rank >= 0 ? fmt::format(", rank {}", row.rank) : "");
     table.add({row.label, device, grouped(row.steps), row.step_time ? duration(row.step_time->value) : "-",
-               exact_bytes(row.peak.value), row.reserved ? exact_bytes(row.reserved->value) : "-",
+               exact_bytes(row.peak.value), part_of(row), row.reserved ? exact_bytes(row.reserved->value) : "-",
                row.change != 0 ? signed_bytes(row.change) : "-"});
   }
   return table.text(style, "");
@@ -119,6 +131,71 @@ std::string finding_line(const FindingChange& finding) {
   return text + fmt::format(": {} → {} B\n", grouped(finding.before.value), grouped(finding.after.value));
 }
 
+/// How long the blocks of a bar lived.
+std::string lived_text(const LifetimeDifference& bar, bool phases) {
+  if (bar.unit == LifetimeDifference::kAlive) return "to the end";
+  const bool of_phases = bar.unit == LifetimeDifference::kPhases;
+  const std::string_view unit = of_phases ? "phase" : "step";
+  if (bar.least == 0) return phases ? "within a phase" : "within a step";
+  if (!bar.most) return fmt::format("{} {}s later or more", bar.least, unit);
+  if (bar.least == *bar.most) return fmt::format("{} later", counted(bar.least, unit));
+  return fmt::format("{} to {} {}s later", bar.least, *bar.most, unit);
+}
+
+std::string bar_text(Bytes bytes, Bytes longest) {
+  constexpr std::int64_t kWidest = 12;
+  if (bytes.value <= 0) return "";
+  std::string bar;
+  const std::int64_t whole =
+      static_cast<std::int64_t>(static_cast<double>(bytes.value) * kWidest / static_cast<double>(longest.value));
+  for (std::int64_t i = 0; i < whole; ++i) bar += "█";
+  return bar.empty() ? "▏" : bar;
+}
+
+/// Two histograms of lifetimes side by side.
+std::string lives_text(const LifetimeHistograms& lives, const Style& style) {
+  if (!lives.differ()) return "";
+  Bytes longest;
+  bool phases = false;
+  for (const LifetimeDifference& bar : lives.bars) {
+    longest = std::max({longest, bar.before, bar.after});
+    phases |= bar.unit == LifetimeDifference::kPhases && bar.least > 0;
+  }
+  Table table({"ended", "blocks before", "bytes", "", "blocks after", "bytes", "", "mean time before, after"},
+              {false, true, true, false, true, true, false, false});
+  const auto time = [](const std::optional<TimeNs>& ns) { return ns ? duration(ns->value) : "-"; };
+  for (const LifetimeDifference& bar : lives.bars) {
+    table.add({lived_text(bar, phases), grouped(bar.before_blocks), grouped(bar.before.value),
+               bar_text(bar.before, longest), grouped(bar.after_blocks), grouped(bar.after.value),
+               bar_text(bar.after, longest), time(bar.before_lived) + ", " + time(bar.after_lived)});
+  }
+  const std::string what = lives.from_step > 0 ? fmt::format("{} after the first one", counted(lives.steps, "step"))
+                                               : counted(lives.steps, "step");
+  return fmt::format("  lifetimes   of the blocks that began in {}:\n", what) + table.text(style, "    ");
+}
+
+std::string saved_line(const SavedDifference& saved) {
+  const std::string name = saved.node.empty() ? "a field that no reading found" : saved.node + "." + saved.field;
+  return fmt::format("    {}  {}: {} → {} B in {} → {}{}\n", left(name_of(saved.became), 6), name,
+                     grouped(saved.before.value), grouped(saved.after.value), grouped(saved.before_storages),
+                     counted(saved.after_storages, "storage"),
+                     saved.certain ? "" : ", not certain: as many bytes of the other run are not known");
+}
+
+/// What autograd's graph had saved.
+std::string graph_text(const GraphDifference& graph) {
+  if (graph.peak.empty()) return "";
+  if (!graph.compared) return "  graph       not compared: the memory of a run was not read\n";
+  std::string text = fmt::format("  graph       at {}, saved for backward: {} → {} B", graph.peak,
+                                 grouped(graph.before.value), grouped(graph.after.value));
+  if (graph.kept_fields > 0) {
+    text += fmt::format("; {} B in {} kept", grouped(graph.kept.value), counted(graph.kept_fields, "field"));
+  }
+  text += "\n";
+  for (const SavedDifference& saved : graph.fields) text += saved_line(saved);
+  return text;
+}
+
 std::string runs_of(const Difference& difference) {
   return fmt::format("{} → {}{}", difference.before, difference.after,
                      difference.rank >= 0 ? fmt::format(", rank {}", difference.rank) : "");
@@ -135,11 +212,12 @@ std::string headline(const Difference& difference) {
   return text + fmt::format(", {} of it from {}", percent(most.lines.front().share, 0), place(most.lines.front()));
 }
 
-std::string details(const Difference& difference) {
+std::string details(const Difference& difference, const Style& style) {
   std::string text = "  operators   " + order_sentence(difference.order) + "\n";
   if (difference.equal_runs()) return text;
   text += steps_text(difference) + numbers_text(difference.numbers);
   for (const FindingChange& finding : difference.findings) text += finding_line(finding);
+  text += lives_text(difference.lives, style) + graph_text(difference.graph);
   if (difference.equal > 0) text += fmt::format("  {} equal\n", counted(difference.equal, "other number"));
   return text;
 }
@@ -169,11 +247,12 @@ std::string diff_text(const analyzer::RunsDifference& runs, const Style& style) 
   const Difference* shown = nullptr;
   for (const Difference& difference : runs.differences) {
     const bool of_one_run = shown != nullptr && shown->after == difference.after;
-    const bool alike = of_one_run && headline(*shown) == headline(difference) && details(*shown) == details(difference);
+    const bool alike =
+        of_one_run && headline(*shown) == headline(difference) && details(*shown, style) == details(difference, style);
     const std::string what = alike ? fmt::format("the same as rank {}", shown->rank) : headline(difference);
     text += "\n" + style.bold(runs_of(difference) + ": " + what) + "\n";
     if (alike) continue;
-    text += details(difference);
+    text += details(difference, style);
     shown = &difference;
   }
   const std::string not_compared = not_compared_text(runs);

@@ -297,9 +297,14 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   difference.numbers = {number};
   difference.steps = {{}};
   difference.findings = {{}};
+  difference.lives.bars = {{}};
+  difference.lives.bars[0].most = 1;
+  difference.lives.bars[0].before_lived = difference.lives.bars[0].after_lived = TimeNs(1);
+  difference.graph.fields = {{}};
   analyzer::RunRow row;
   row.step_time = TimeNs(1);
   row.reserved = Bytes(8);
+  row.peak_step = 1;
   const analyzer::RunsDifference runs{{row}, {difference}, {{"a", "b", {1}}}, {"worker.dcmt"}};
   schema.check(Json::parse(JsonDocument("diff").with(runs)), "diff", "diff");
   gate::Cause cause{"/repo/train.py", 12,        "train.py step", "train.py:30 main", "main: kept", 8, 1, 1,

@@ -86,6 +86,22 @@ void compare_peaks(const std::vector<PeakFact>& before, const std::vector<PeakFa
   }
 }
 
+/// What the graphs had saved at the peak of which both runs have one: that differs most, or else the highest.
+GraphDifference graphs_at_peak(const std::vector<PeakFact>& before, const std::vector<PeakFact>& after) {
+  GraphDifference difference;
+  std::tuple<std::int64_t, std::int64_t> most;
+  for (const PeakFact& is : after) {
+    const auto was = std::ranges::find(before, is.name, &PeakFact::name);
+    if (was == before.end()) continue;
+    const std::tuple size(std::abs(is.bytes.value - was->bytes.value), is.bytes.value);
+    if (!difference.peak.empty() && size <= most) continue;
+    most = size;
+    difference = graph_difference(was->graph, is.graph);
+    difference.peak = "peak." + is.name;
+  }
+  return difference;
+}
+
 /// The device of the later run that comes first, and the same kind of the earlier one, or nullptr.
 void compare_main(const DeviceFacts* before, const DeviceFacts& after, Difference& difference) {
   static const DeviceFacts kNone;
@@ -99,6 +115,8 @@ void compare_main(const DeviceFacts* before, const DeviceFacts& after, Differenc
   numbers.add("peak", before != nullptr ? std::optional(before->peak.value) : std::nullopt, after.peak.value);
   numbers.add("reserved", value_of(was.reserved), value_of(after.reserved));
   numbers.add("growth.step", value_of(was.growth), value_of(after.growth), was.grown, after.grown);
+  difference.lives = histograms_of(was.lives, after.lives, std::min(difference.steps_before, difference.steps_after));
+  difference.graph = graphs_at_peak(was.peaks, after.peaks);
   for (std::size_t i = 0; i < std::min(was.step_peaks.size(), after.step_peaks.size()); ++i) {
     if (was.step_peaks[i] == after.step_peaks[i]) continue;
     difference.steps.push_back({static_cast<std::int64_t>(i), was.step_peaks[i], after.step_peaks[i]});
@@ -158,8 +176,7 @@ std::vector<FindingChange> compare_findings(const std::vector<FindingFact>& befo
     }
     still[was] = true;
     if (now.bytes == before[was].bytes) continue;
-    const Became became = now.bytes > before[was].bytes ? Became::kGrew : Became::kShrank;
-    differences.push_back(of_finding(became, now, before[was].bytes, now.bytes));
+    differences.push_back(of_finding(became(before[was].bytes, now.bytes), now, before[was].bytes, now.bytes));
   }
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!still[i]) differences.push_back(of_finding(Became::kWent, before[i], before[i].bytes, Bytes()));
@@ -188,7 +205,12 @@ std::vector<RunRow> rows_of(const LabelledRun& run) {
       const auto [at, fresh] = rows.try_emplace(kind_of(device.device));
       RunRow& row = at->second;
       if (!fresh && device.peak <= row.peak) continue;
-      row = {run.label, kind_of(device.device), rank.rank, rank.steps, device.peak, device.reserved, rank.step_time, 0};
+      row = {run.label,       kind_of(device.device), rank.rank, rank.steps, device.peak,
+             device.reserved, rank.step_time,         0,         {},         {}};
+      const auto highest = std::ranges::max_element(device.peaks, {}, &PeakFact::bytes);
+      if (highest == device.peaks.end()) continue;
+      row.peak_part = highest->name;
+      row.peak_step = highest->step;
     }
   }
   std::vector<RunRow> result;
@@ -197,20 +219,6 @@ std::vector<RunRow> rows_of(const LabelledRun& run) {
 }
 
 }  // namespace
-
-std::string_view name_of(Became became) {
-  switch (became) {
-    case Became::kCame:
-      return "came";
-    case Became::kWent:
-      return "went";
-    case Became::kGrew:
-      return "grew";
-    case Became::kShrank:
-      return "shrank";
-  }
-  return "";
-}
 
 Difference difference_of(const MemoryFacts& before, const MemoryFacts& after) {
   Difference difference;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/compare/graph_difference.h"
+#include "analyzer/compare/lifetimes.h"
 #include "analyzer/compare/memory_facts.h"
 
 namespace dcmt::analyzer {
@@ -67,9 +69,6 @@ struct StepDifference {
   }
 };
 
-enum class Became { kCame, kWent, kGrew, kShrank };
-[[nodiscard]] std::string_view name_of(Became became);
-
 struct FindingChange {
   Became became = Became::kCame;
   std::string title, holder, file;
@@ -121,6 +120,8 @@ struct Difference {
   std::vector<StepDifference> steps;      ///< those that differ
   std::int64_t steps_before = 0, steps_after = 0;
   std::vector<FindingChange> findings;
+  LifetimeHistograms lives;
+  GraphDifference graph;
   std::int64_t equal = 0;  ///< numbers that do not differ
 
   static constexpr std::string_view kShape = "difference";
@@ -136,10 +137,12 @@ struct Difference {
     field("steps_before", &Difference::steps_before, "that ended");
     field("steps_after", &Difference::steps_after, "");
     field("findings", &Difference::findings, "that came, went, grew or shrank");
+    field("lives", &Difference::lives, "how long the blocks of the device lived");
+    field("graph", &Difference::graph, "what autograd's graph had saved at the peak that differs most");
   }
 
   [[nodiscard]] bool equal_runs() const {
-    return numbers.empty() && steps.empty() && findings.empty() && !order.first && !order.lifetimes;
+    return numbers.empty() && steps.empty() && findings.empty() && !order.first && !order.lifetimes && !lives.differ();
   }
 };
 
@@ -151,6 +154,8 @@ struct RunRow {
   std::optional<Bytes> reserved;
   std::optional<TimeNs> step_time;
   std::int64_t change = 0;  ///< of the peak, to the first run
+  std::string peak_part;    ///< "backward"
+  std::optional<std::int64_t> peak_step;
 
   static constexpr std::string_view kShape = "run_row";
   static void describe(auto&& field) {
@@ -162,6 +167,8 @@ struct RunRow {
     field("reserved_bytes", &RunRow::reserved, "null: not known");
     field("step_ns", &RunRow::step_time, "the median of the steps after the first, recorded; null: there are none");
     field("change", &RunRow::change, "of the peak, to the first run, bytes");
+    field("peak_part", &RunRow::peak_part, "the part of the run that has the peak, as in the names of numbers");
+    field("peak_step", &RunRow::peak_step, "null: outside of steps");
   }
 };
 

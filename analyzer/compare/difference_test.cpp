@@ -49,7 +49,10 @@ struct Training {
       trace.step(step);
     }
     const TraceData data = trace.load();
-    return memory_facts("train.dcmt", analyze(data));
+    const Analysis analysis = analyze(data);
+    MemoryFacts facts = memory_facts("train.dcmt", analysis);
+    add_lives_and_graphs(analysis, facts);
+    return facts;
   }
 
   static void at(TestTrace& trace, std::int64_t line) {

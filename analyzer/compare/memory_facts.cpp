@@ -127,6 +127,7 @@ DeviceFacts device_facts(const Analysis& analysis, const DeviceAnalysis& device,
   });
   for (Parts::Part& part : parts.take()) {
     if (const Step* step = step_at(analysis.releases.steps, part.at)) part.fact.step = step->number;
+    part.fact.at = part.at;
     part.fact.lines = lines.of(live_blocks(data, device.device, part.at));
     facts.peaks.push_back(std::move(part.fact));
   }
@@ -320,6 +321,18 @@ MemoryFacts memory_facts(const std::string& path, const Analysis& analysis) {
   return facts;
 }
 
+void add_lives_and_graphs(const Analysis& analysis, MemoryFacts& facts) {
+  const TraceData& data = *analysis.data;
+  const Graphs graphs(data);
+  for (DeviceFacts& of : facts.devices) {
+    const auto device = std::ranges::find_if(
+        analysis.devices, [&](const DeviceAnalysis& each) { return data.text(each.device) == of.device; });
+    if (device == analysis.devices.end()) continue;
+    of.lives = lifetime_facts(analysis, device->device);
+    for (PeakFact& peak : of.peaks) peak.graph = graphs.at(device->device, peak.at);
+  }
+}
+
 std::vector<PeakFact> peaks_beside(const MemoryFacts& facts, const DeviceFacts* main) {
   std::vector<PeakFact> peaks;
   for (const DeviceFacts& device : facts.devices) {
@@ -328,7 +341,8 @@ std::vector<PeakFact> peaks_beside(const MemoryFacts& facts, const DeviceFacts* 
     const std::string kind = kind_of(device.device);
     auto known = std::ranges::find(peaks, kind, &PeakFact::name);
     if (known == peaks.end()) known = peaks.insert(known, PeakFact{kind, {}, {}, {}});
-    if (device.peak > known->bytes) *known = {kind, device.peak, highest->step, highest->lines};
+    if (device.peak > known->bytes)
+      *known = {kind, device.peak, highest->step, highest->lines, highest->at, highest->graph};
   }
   return peaks;
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/compare/graph_difference.h"
+#include "analyzer/compare/lifetimes.h"
 #include "analyzer/model/analysis.h"
 
 namespace dcmt::analyzer {
@@ -30,6 +32,8 @@ struct PeakFact {
   Bytes bytes;
   std::optional<std::int64_t> step;
   std::vector<AllocationLine> lines;  ///< by function, then line
+  Sequence at = {};
+  GraphFacts graph = {};  ///< see add_lives_and_graphs()
 };
 
 /// "cuda" of "cuda:0".
@@ -43,6 +47,7 @@ struct DeviceFacts {
   std::vector<Bytes> step_peaks;      ///< of the steps that ended
   std::optional<Bytes> growth;        ///< a step, after the first one; nullopt: fewer than three steps
   std::vector<AllocationLine> grown;  ///< what of the steps after the first was alive at the end of the last one
+  std::vector<LifetimeFact> lives;    ///< see add_lives_and_graphs()
 };
 
 /// An operator of a step.
@@ -87,6 +92,10 @@ struct MemoryFacts {
 /// "other" outside of phases; "after" to the end. A trace without steps has its phases alone. A trace of which rows
 /// were not kept has one peak, "run".
 [[nodiscard]] MemoryFacts memory_facts(const std::string& path, const Analysis& analysis);
+
+/// What a person who compares two runs wants to know besides, and a gate does not: how long blocks lived, and what the
+/// graph had saved at each peak. `facts`: of the same analysis.
+void add_lives_and_graphs(const Analysis& analysis, MemoryFacts& facts);
 
 /// The peaks of the devices other than `main`, one for each kind of device ("cpu", "cuda"), which is its name: the
 /// highest, with its lines. `main`: one of `facts.devices`, or nullptr.

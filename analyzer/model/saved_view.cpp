@@ -1,50 +1,21 @@
 #include "analyzer/model/saved_view.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "analyzer/model/views.h"
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/saved_fields.h"
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::model {
 namespace {
 
 using analyzer::OwnerPath;
-
-/// How a path says that it leads to what a node has saved, and what of that is the field's name.
-struct Spelling {
-  std::string_view text;
-  std::size_t field;  ///< where in it the name begins
-};
-constexpr std::array<Spelling, 2> kSpellings{{{"._saved_", 8}, {".saved_tensors", 1}}};
-
-struct Field {
-  std::string node, field;
-  friend auto operator<=>(const Field&, const Field&) = default;
-};
-
-/// The last field of a node on a path: "main: v.grad_fn NllLossBackward0 … 2 nodes → AddmmBackward0._saved_mat1".
-std::optional<Field> field_of(std::string_view path) {
-  for (const Spelling& spelling : kSpellings) {
-    const std::size_t at = path.rfind(spelling.text);
-    if (at == std::string_view::npos) continue;
-    const std::size_t space = path.rfind(' ', at);
-    const std::size_t node = space == std::string_view::npos ? 0 : space + 1;
-    const std::string_view name = path.substr(at + spelling.field);
-    return Field{std::string(path.substr(node, at - node)), std::string(name.substr(0, name.find_first_of(" .[")))};
-  }
-  return std::nullopt;
-}
-
-bool is_of_a_graph(std::string_view path) {
-  return path.find(".grad_fn") != std::string_view::npos || field_of(path).has_value();
-}
+using analyzer::SavedFieldName;
 
 /// "main: losses[*]" of what is held through a graph.
 std::string graph_holder(std::string_view path) {
@@ -69,16 +40,16 @@ Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis
   view.rank = analysis.facts.rank;
   view.at_seq = seq;
   view.readings = static_cast<std::int64_t>(data.owners.scans.size());
-  std::map<Field, Sum> sums;
+  std::map<SavedFieldName, Sum> sums;
   for (const analyzer::Storage& storage : data.storages) {
     if (!storage.span.covers(seq)) continue;
-    std::map<Field, std::set<std::string>> fields;
+    std::map<SavedFieldName, std::set<std::string>> fields;
     bool elsewhere = false;
     for (const OwnerPath& owner : data.owners.paths_to(storage.id)) {
       if (!owner.confirmed) continue;
       const std::string_view text = data.text(owner.path);
-      elsewhere |= !is_of_a_graph(text);
-      if (const auto field = field_of(text)) fields[*field].insert(graph_holder(text));
+      elsewhere |= !analyzer::leads_through_a_graph(text);
+      if (const auto field = analyzer::saved_field_of(text)) fields[*field].insert(graph_holder(text));
     }
     if (fields.empty()) continue;
     ++view.storages;

@@ -1,0 +1,23 @@
+// Which field of an autograd node has saved a storage, by the paths that readings of the memory found.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dcmt::analyzer {
+
+struct SavedFieldName {
+  std::string node, field;  ///< "AddmmBackward0", "mat1"; "saved_tensors" of a custom function
+  friend auto operator<=>(const SavedFieldName&, const SavedFieldName&) = default;
+};
+
+/// The last field of a node on a path: "main: v.grad_fn NllLossBackward0 … 2 nodes → AddmmBackward0._saved_mat1".
+/// Nothing if the path leads through no such field.
+[[nodiscard]] std::optional<SavedFieldName> saved_field_of(std::string_view path);
+
+/// Whether a path leads through an autograd graph.
+[[nodiscard]] bool leads_through_a_graph(std::string_view path);
+
+}  // namespace dcmt::analyzer
