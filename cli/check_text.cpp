@@ -213,12 +213,11 @@ std::string check_text(const Verdict& verdict, const CheckAdvice& advice, const 
     text += why_lines(verdict, style);
     if (!verdict.order.empty()) text += line("where", verdict.order, style);
     const std::int64_t others = count_of(verdict, true);
-    std::string ran = verdict.ran;
-    if (others > 0) ran += (ran.empty() ? "" : "; ") + counted(others, "other fact") + " equal";
-    if (verdict.recordings > 1) {
-      ran += fmt::format("{}the same in each of {} recordings", ran.empty() ? "" : "; ", verdict.recordings);
-    }
-    if (!ran.empty()) text += line("ran", ran, style);
+    if (!verdict.ran.empty()) text += line("ran", verdict.ran, style);
+    std::vector<std::string> rest;
+    if (others > 0) rest.push_back(counted(others, "other fact") + " equal");
+    if (verdict.recordings > 1) rest.push_back(fmt::format("the same in each of {} recordings", verdict.recordings));
+    if (!rest.empty()) text += line("rest", joined(rest, "; "), style);
   }
   text += since_lines(verdict, style);
   for (const std::string& warning : verdict.warnings) text += line("note", warning, style);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -50,6 +51,18 @@ Status NewFile::keep() {
   if (error) return {ErrorCode::kIo, printable(path_) + ": cannot be written: " + error.message() + "."};
   kept_ = true;
   return {};
+}
+
+Status write_new_file(const std::string& path, const std::string& text) {
+  std::error_code ignored;  // what cannot be made is said below
+  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
+  NewFile file(path);
+  DCMT_RETURN_IF_ERROR(file.check(true));
+  std::ofstream out(file.part(), std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return {ErrorCode::kIo, path + ": cannot be written: is the disk full?"};
+  return file.keep();
 }
 
 }  // namespace dcmt::cli

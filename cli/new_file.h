@@ -27,4 +27,7 @@ class NewFile {
   bool kept_ = false;
 };
 
+/// Writes a text file whole or not at all, with its folders; replaces one that is there.
+Status write_new_file(const std::string& path, const std::string& text);
+
 }  // namespace dcmt::cli
