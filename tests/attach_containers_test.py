@@ -81,6 +81,7 @@ def check(folder: pathlib.Path) -> None:
 STANDBY = (recorded.TOOL, "run", "--standby", "--")
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_standby_from_outside_and_inside(tmp_path):
     with contained(tmp_path / "program", STANDBY) as program:
         until(lambda: recorded.tool("doctor", program.pid).returncode == 0)

@@ -8,7 +8,9 @@ import types
 
 import pytest
 
-from recorded import python
+from recorded import ROOT, python
+
+sys.path.insert(0, str(ROOT / "python"))
 
 TRAINER = """
 import json, sys, torch, transformers

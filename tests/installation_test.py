@@ -196,6 +196,7 @@ def fake_compiler(installation: Installation, folder: pathlib.Path) -> dict[str,
     return {"CXX": str(script), "FAKE_LOG": str(folder), "FAKE_PROVIDER": str(installation.root / "away" / "libdcmt_torch.so")}
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_provider, tmp_path):
     stopped = without_provider.prepared_folder().parent / "building"
     stopped.mkdir(parents=True)  # of a preparation that was killed

@@ -50,7 +50,7 @@ def outcome(folder: pathlib.Path, script: str, run: str) -> tuple[str, str, int]
     return output, errors, life_safety.shell_code(result.returncode)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", recorded.some(KINDS, 2))
 def test_a_kind_of_job(tmp_path, kind):
     plain = outcome(tmp_path, KINDS[kind], "")
     assert outcome(tmp_path, KINDS[kind], "-q") == plain

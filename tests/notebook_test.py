@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dc_memtrace._ledger import PhaseMemory, Survivor
-from dc_memtrace._notebook import text_of
+import sys
 
 import recorded
 from attached import by_import
+
+sys.path.insert(0, str(recorded.ROOT / "python"))
+from dc_memtrace._ledger import PhaseMemory, Survivor  # noqa: E402
+from dc_memtrace._notebook import text_of  # noqa: E402
 
 # A shell as far as the magic needs one: cells run in __main__, and the last one's result is `_`.
 SHELL = """

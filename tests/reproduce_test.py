@@ -399,6 +399,7 @@ def test_every_finding_is_found_again(tmp_path, name):
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 @pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 6))
 def test_cycles_that_lie_across_steps(tmp_path, name):
     trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
@@ -537,6 +538,7 @@ def counted(verdicts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in verdicts.items() if count}
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 @pytest.mark.parametrize(
     "program, switch, before, after",
     recorded.some(
@@ -654,6 +656,7 @@ dm.step(0)
 """
 
 
+@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
 @pytest.mark.parametrize("count, whole", recorded.some([(120, True), (1200, False)], 2))
 def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whole):
     trace = record(tmp_path / "out", ("-c", SEVERAL_HUNDRED_EVENTS.replace("{count}", str(count))))

@@ -21,7 +21,7 @@ def expression_of(retained: dict) -> str | None:
     return path if is_plain and retained["references"] == 1 and retained["confirmed"] else None
 
 
-@pytest.mark.parametrize("kind", ["gpt", "vit", "lora"])
+@pytest.mark.parametrize("kind", recorded.some(["gpt", "vit", "lora"], 3))
 def test_what_is_claimed_goes(kind):
     with subprocess.Popen([sys.executable, "-W", "ignore", PROGRAM, kind], env=recorded.environment(), text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # fmt: skip

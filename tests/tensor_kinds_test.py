@@ -15,9 +15,13 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "tensor_kinds.py"
 LIBRARIES = recorded.BUILD / "lib" / "tests"
-CASES = re.findall(r"^@case\ndef (\w+)", PROGRAM.read_text(), re.MULTILINE)
-# Starts processes that compile, and has no memory to spare: runs alone.
+# Starts processes that compile, and has no memory to spare: runs alone, and takes long.
 ALONE = ("compiled",)
+CASES = [
+    name
+    for name in re.findall(r"^@case\ndef (\w+)", PROGRAM.read_text(), re.MULTILINE)
+    if recorded.ALL or name not in ALONE
+]
 # A mapped file becomes a storage by inline code; the tensors lie on storages of their own inside of it.
 HAVE_A_FILE_AS_STORAGE = ("saved_and_loaded",)
 # Tensors without memory of their own that are given the storage of another one by inline code. What they moved from
