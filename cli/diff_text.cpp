@@ -182,10 +182,11 @@ std::string saved_line(const SavedDifference& saved) {
                      saved.certain ? "" : ", not certain: as many bytes of the other run are not known");
 }
 
-/// What autograd's graph had saved.
+/// What autograd's graph had saved, where that differs.
 std::string graph_text(const GraphDifference& graph) {
   if (graph.peak.empty()) return "";
   if (!graph.compared) return "  graph       not compared: the memory of a run was not read\n";
+  if (graph.fields.empty()) return "";
   std::string text = fmt::format("  graph       at {}, saved for backward: {} → {} B", graph.peak,
                                  grouped(graph.before.value), grouped(graph.after.value));
   if (graph.kept_fields > 0) {
