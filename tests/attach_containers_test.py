@@ -81,7 +81,7 @@ def check(folder: pathlib.Path) -> None:
 STANDBY = (recorded.TOOL, "run", "--standby", "--")
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_standby_from_outside_and_inside(tmp_path):
     with contained(tmp_path / "program", STANDBY) as program:
         until(lambda: recorded.tool("doctor", program.pid).returncode == 0)
@@ -128,7 +128,7 @@ def runs_out_of_shared_memory() -> str:
     return "mount -t tmpfs -o size=4k none /dev/shm && (head -c 1000000 /dev/zero > /dev/shm/full || true) 2>/dev/null"
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_full_shared_memory(tmp_path):
     """Nothing of a recording lies there."""
     with contained(tmp_path / "program", STANDBY, runs_out_of_shared_memory()) as program:
@@ -138,7 +138,7 @@ def test_full_shared_memory(tmp_path):
         check(tmp_path / "trace")
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_no_place_for_a_socket(tmp_path):
     runtime = tmp_path / "runtime"
     runtime.mkdir(mode=0o700)
@@ -148,7 +148,7 @@ def test_no_place_for_a_socket(tmp_path):
         program.end()
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_a_socket_that_was_there(tmp_path):
     """Of an earlier process with this number: the first one in there."""
     runtime = pathlib.Path(f"/tmp/dcmt-{os.getpid()}")

@@ -55,7 +55,7 @@ def test_what_was_there_before(tmp_path, detail):
     assert recorded.query(trace, kept, int(first[0])) == [(3,)]
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_a_program_that_does_not_wait(tmp_path):
     """Storages begin and end while the hooks are made, and while what was there before is read."""
     with training(tmp_path / "program", 400, 3) as program:

@@ -115,7 +115,7 @@ def test_growth_with_the_window_before_it(tmp_path, growing):
     growing.end()
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_allocated_is_counted_to_the_byte(tmp_path, growing):
     """On the CPU by dc-memtrace itself, which is there from the begin: an interpreter can write on more than this."""
     limit = 60 << 20

@@ -8,9 +8,7 @@ import types
 
 import pytest
 
-from recorded import ROOT, python
-
-sys.path.insert(0, str(ROOT / "python"))
+from recorded import python
 
 TRAINER = """
 import json, sys, torch, transformers

@@ -300,7 +300,7 @@ def run_inductor(*switches: str) -> dict:
     return seen
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_inductor_generates_code_that_gathers_and_releases_in_the_order_of_the_graphs(monkeypatch):
     graphs = []
     insert = graph_pass.insert_operators
@@ -329,7 +329,7 @@ def test_inductor_reuses_what_undeclared_aliases_say_is_dead():
     assert run_inductor("undeclared_alias")["right"] is False
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_dc_memtrace_names_the_line_of_the_generated_code_and_foretells_the_peak_of_the_fix(tmp_path):
     peaks = {}
     for folder, switches in (("defect", ["release_clears_tensor_only"]), ("fixed", [])):

@@ -16,7 +16,7 @@ def torchrun(ranks: int) -> tuple[str, ...]:
     return ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 @pytest.mark.parametrize("ranks, options", recorded.some([(2, ("--bf16", "--offload")), (3, ("--prefetch", "1"))], 2))
 def test_processes_compute_the_bits_that_simulated_ranks_compute(ranks, options):
     processes = recorded.python(*torchrun(ranks), *TRAIN, "--processes", *options, env=environment())
@@ -37,7 +37,7 @@ def test_symmetric_memory_is_for_processes_on_gpus():
 LAST_OF_A_UNIT = (1, 13, 17)
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_each_process_has_its_own_residual_releases(tmp_path):
     command = (*torchrun(2), *TRAIN, "--processes", "--switch", "release_clears_tensor_only")
     done = recorded.tool("run", "-o", tmp_path, "--", sys.executable, *command, env=environment())

@@ -161,7 +161,7 @@ def test_names_that_a_graph_never_deletes_hold_every_weight_and_the_predicted_pe
     assert seen["peak"]["predicted_bytes"] == recorded.peak_of(trace_in(tmp_path / "fixed"))
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 @pytest.mark.parametrize("defect", recorded.some([True, False], 2))
 def test_a_schema_that_hides_an_alias_spoils_what_is_trained_and_is_no_matter_of_lifetimes(tmp_path, defect):
     switch = ("--switch", "undeclared_alias") * defect
@@ -173,7 +173,7 @@ def test_a_schema_that_hides_an_alias_spoils_what_is_trained_and_is_no_matter_of
     assert verdicts(tmp_path / "out") == {"freed": (PARAMETERS + len(READ_IN_BACKWARD_OF_ALL)) * 2 * 4}
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_graphs_that_delete_names_after_their_last_use_need_no_fix(tmp_path):
     train(tmp_path / "out", "--ranks", 2, "--compiled", *DEFECT)
     assert findings(tmp_path / "out") == []

@@ -157,7 +157,7 @@ dm.mark("here")
     assert bytes_by_origin["Parameters.gather"] == 320_000
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_fsdp2_is_known_out_of_the_box(tmp_path):
     counted = tmp_path / "counted.json"
     folder = tmp_path / "out"

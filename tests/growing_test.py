@@ -83,7 +83,7 @@ def test_the_peak_by_holder(report):
     assert both in ((STEPS - 1) * FLOATS, STEPS * FLOATS)
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_the_peak_without_one_is_what_a_run_without_it_measures(report, tmp_path):
     predicted = growth(report)["main: losses"]["predicted_peak_bytes"]
     measured = record(tmp_path / "out", "losses")["peak"]["bytes"]

@@ -53,7 +53,7 @@ def test_nothing_else_is_found(run):
     assert report["findings"] == []
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_numbers_are_the_same_without_the_tool(run):
     _, output = run()
     plain = recorded.python(FOLDER / "run.py", *NAMES)
@@ -83,7 +83,7 @@ def rules_of_ranks(folder, *flags: str) -> tuple[list[list[str]], list[dict], st
     return rules, [remark for rank in ranks for remark in rank["remarks"]], result.stdout
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_fsdp2_that_trains_and_evaluates_has_no_finding_and_the_same_numbers(tmp_path):
     rules, remarks, output = rules_of_ranks(tmp_path / "out")
     assert rules == [[], []]

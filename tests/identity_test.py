@@ -8,7 +8,6 @@ import random
 import shutil
 import sqlite3
 
-import pytest
 import recorded
 
 # One with nothing changed, one with everything; scripts/soak records more.
@@ -78,7 +77,7 @@ def record_variant(number: int, folder):
     return trace
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_one_defect_is_one_finding_in_every_run(tmp_path):
     random.seed(1)
     traces = [record_variant(number, tmp_path) for number in range(RECORDINGS)]

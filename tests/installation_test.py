@@ -196,7 +196,7 @@ def fake_compiler(installation: Installation, folder: pathlib.Path) -> dict[str,
     return {"CXX": str(script), "FAKE_LOG": str(folder), "FAKE_PROVIDER": str(installation.root / "away" / "libdcmt_torch.so")}
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_provider, tmp_path):
     stopped = without_provider.prepared_folder().parent / "building"
     stopped.mkdir(parents=True)  # of a preparation that was killed
@@ -223,7 +223,7 @@ def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_pr
     assert without_provider.tool("doctor", "--clean").stdout == "nothing is cached.\n"
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_prepare_does_without_link_time_optimization_where_the_compiler_has_none(without_provider, tmp_path):
     compiler = fake_compiler(without_provider, tmp_path / "compiler")
     result = prepare(without_provider, **compiler, FAKE_WITHOUT_LTO="1")
@@ -231,7 +231,7 @@ def test_prepare_does_without_link_time_optimization_where_the_compiler_has_none
     assert (tmp_path / "compiler" / "linked").read_text() == "once\n"
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_a_provider_that_refuses_its_torch_is_not_kept(without_provider, tmp_path):
     compiler = fake_compiler(without_provider, tmp_path / "compiler")
     result = prepare(without_provider, **compiler, DC_MEMTRACE_TEST_SELF_CHECK="fail")

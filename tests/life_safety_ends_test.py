@@ -144,7 +144,7 @@ def test_python_ends(tmp_path, way):
     assert recorded.meta(the_trace(tmp_path / "out"))["state"] == "finished"
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_censuses_while_python_goes_down(tmp_path):
     """Threads that Python knows nothing of release parameters until the interpreter is gone: a thread that asked for
     the GIL then would be ended by CPython, and the process with it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import life_safety
-import pytest
 import recorded
 from life_safety import LIFE, SCALE, the_trace, unharmed
 
@@ -129,7 +128,7 @@ def test_forks_while_threads_begin(tmp_path):
     assert "lock of callbacks" not in life_safety.notes(the_trace(tmp_path / "out"))
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_python_children(tmp_path):
     program = tmp_path / "children.py"
     program.write_text(PYTHON_CHILDREN)

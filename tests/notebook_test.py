@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
-import recorded
+import recorded  # first: it makes dc_memtrace importable
 from attached import by_import
-
-sys.path.insert(0, str(recorded.ROOT / "python"))
-from dc_memtrace._ledger import PhaseMemory, Survivor  # noqa: E402
-from dc_memtrace._notebook import text_of  # noqa: E402
+from dc_memtrace._ledger import PhaseMemory, Survivor
+from dc_memtrace._notebook import text_of
 
 # A shell as far as the magic needs one: cells run in __main__, and the last one's result is `_`.
 SHELL = """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import recorded
 
 PROGRAM = recorded.PROGRAMS / "operators_on_demand.py"
@@ -97,7 +95,7 @@ def test_nodes_have_their_names_without_a_callback_for_each(tmp_path):
     assert {"torch::autograd::PyNode", "torch::autograd::AccumulateGrad", "SinBackward0", "GeluBackward0"} <= names
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_each_birth_has_the_stack_of_its_own_place(tmp_path):
     for detail in ("lifetimes", "full", "operators"):
         recorded.record(tmp_path / detail, PROGRAM, detail=detail)

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 import recorded
 
 PROGRAM = recorded.PROGRAMS / "short_program.py"
@@ -34,7 +32,7 @@ def test_a_list_of_the_module(tmp_path):
     assert (growth["steps"], finding["bytes"], growth["seen"]) == (STEPS, STEPS * KEPT, STEPS)
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_a_cycle_through_autograd(tmp_path):
     """That nothing else holds it takes two readings. Without it the peak is what the corrected program has, and what one
     step makes: in its own step it counts as needed."""

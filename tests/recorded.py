@@ -10,12 +10,16 @@ import sqlite3
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))  # for tests of the package's own functions
 BUILD = pathlib.Path(os.environ.get("DCMT_BUILD_DIR", ROOT / "build" / "dev"))
 TOOL = BUILD / "bin" / "dc-memtrace"
 PROGRAMS = ROOT / "tests" / "programs"
 # All of what the test run has a part of; for scripts/soak.
 ALL = os.environ.get("DCMT_ALL_CASES") == "1"
+for_soak = pytest.mark.skipif(not ALL, reason="for scripts/soak")
 SAMPLE_OPERATORS = ("--operators", PROGRAMS / "sample_operators.toml")
 SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 

@@ -399,7 +399,7 @@ def test_every_finding_is_found_again(tmp_path, name):
         assert replay["replayed_peak_bytes"] == replay["recorded_peak_bytes"]
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 @pytest.mark.parametrize("name", recorded.some(ACROSS_STEPS, 6))
 def test_cycles_that_lie_across_steps(tmp_path, name):
     trace = record(tmp_path / "out", ("-c", ACROSS_STEPS[name]))
@@ -410,7 +410,7 @@ def test_cycles_that_lie_across_steps(tmp_path, name):
     assert [replay["difference"] for replay in replays] == [None] * len(replays)
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_random_plans_are_reproduced_step_by_step(tmp_path):
     trace = record(tmp_path / "out", (recorded.PROGRAMS / "random_plan.py", "--plans", 4))
     for step in range(4):
@@ -538,7 +538,7 @@ def counted(verdicts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in verdicts.items() if count}
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 @pytest.mark.parametrize(
     "program, switch, before, after",
     recorded.some(
@@ -656,7 +656,7 @@ dm.step(0)
 """
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 @pytest.mark.parametrize("count, whole", recorded.some([(120, True), (1200, False)], 2))
 def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whole):
     trace = record(tmp_path / "out", ("-c", SEVERAL_HUNDRED_EVENTS.replace("{count}", str(count))))
@@ -688,7 +688,7 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
     assert "\n0 bytes were still alive" in fixed.stdout
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_the_story_of_a_trained_model_is_told_whole(tmp_path):
     trace = record(tmp_path / "out", (*TRAIN, *TENSOR_ONLY, "--switch", "wrapper_keeps_aliases"))
     done = recorded.tool("reproduce", trace, "--emit", "-")
@@ -752,7 +752,7 @@ dm.step(0)
 """
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_a_story_of_thousands_of_events_of_one_storage(tmp_path):
     trace = record(tmp_path / "out", ("-c", ONE_LONG_STORY))
     done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")

@@ -101,7 +101,7 @@ def hang_on(what: str, holders: list[str]) -> bool:
     return bool(lasting) and all(re.match(re.escape(what) + r"(?!\w)", path) for path in lasting)
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_without_its_holder_each_is_gone(planted):
     expected, shown, *_, gone = planted
     assert sum(kind in answer for kind, (_, answer) in gone.items()) >= 55

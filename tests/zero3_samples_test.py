@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import recorded
 
 SKIPPED_FRAME = recorded.ROOT / "samples" / "zero3_skipped_frame" / "train.py"
@@ -47,7 +45,7 @@ def test_weights_of_a_skipped_frame_that_are_released_early_are_read_by_the_back
         assert item["release"]["name"] == "dcmt_z3::release_param"
 
 
-@pytest.mark.skipif(not recorded.ALL, reason="for scripts/soak")
+@recorded.for_soak
 def test_reloaded_inputs_are_all_there_at_the_peak_of_the_defect(tmp_path):
     peaks = {}
     outputs = set()
