@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "cli/default_folder.h"
 #include "cli/installation.h"
 #include "cli/recording_options.h"
+#include "collector/recorder/job/child_process.h"
 #include "collector/recorder/job/run.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
@@ -40,15 +40,6 @@ constexpr char kFooter[] =
     "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
-
-bool is_on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
 
 /// Takes a whole number off the front of `text`; false if there is none.
 bool take_number(std::string_view& text, std::int64_t& number) {
@@ -94,7 +85,7 @@ std::vector<std::string> with_interpreter(std::vector<std::string> command) {
   std::error_code ignored;
   if (script.extension() != ".py" || !std::filesystem::is_regular_file(script, ignored)) return command;
   if (script.has_parent_path() && access(script.c_str(), X_OK) == 0) return command;
-  command.insert(command.begin(), is_on_path("python") ? "python" : "python3");
+  command.insert(command.begin(), recorder::check_executable("python") == 0 ? "python" : "python3");
   return command;
 }
 

@@ -37,12 +37,12 @@ Graphs::Graphs(const TraceData& data) : data_(data), holders_(data) {
   }
 }
 
-GraphFacts Graphs::at(StringId device, Sequence moment) const {
+GraphFacts Graphs::at(StringId device, Sequence seq) const {
   GraphFacts facts;
   facts.readings = static_cast<std::int64_t>(data_.owners.scans.size());
   if (facts.readings == 0) return facts;
   std::map<SavedFieldName, SavedFact> sums;
-  for (const Block* block : live_blocks(data_, device, moment)) {
+  for (const Block* block : live_blocks(data_, device, seq)) {
     const Storage* storage = data_.storages.find(block->storage);
     if (storage == nullptr || is_gathered(data_, storage->id)) continue;
     const std::string category = holders_.category_of(storage->id);

@@ -21,8 +21,8 @@ struct SavedFact {
   Bytes bytes;
 };
 
-/// What of a device was alive at a moment to be read by a backward. A storage that several fields have saved is of the
-/// first one by name.
+/// What of a device was alive at one point of the run to be read by a backward. A storage that several fields have
+/// saved is of the first one by name.
 struct GraphFacts {
   std::int64_t readings = 0;  ///< of the memory, in the run; 0: nothing is known
   Bytes bytes;
@@ -30,11 +30,11 @@ struct GraphFacts {
   std::vector<SavedFact> fields;
 };
 
-/// The graphs of one trace at several moments; the data must outlive it.
+/// The graphs of one trace at any point of its run; the data must outlive it.
 class Graphs {
  public:
   explicit Graphs(const TraceData& data);
-  [[nodiscard]] GraphFacts at(StringId device, Sequence moment) const;
+  [[nodiscard]] GraphFacts at(StringId device, Sequence seq) const;
 
  private:
   const TraceData& data_;

@@ -15,7 +15,7 @@ class Ends {
  public:
   void add(Sequence end) { ends_.push_back(end); }
   void sort() { std::ranges::sort(ends_); }
-  /// How many lie before a moment.
+  /// How many lie before this event.
   [[nodiscard]] std::int64_t before(Sequence at) const { return std::ranges::lower_bound(ends_, at) - ends_.begin(); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(ends_.size()); }
 

@@ -93,7 +93,7 @@ struct MemoryFacts {
 /// were not kept has one peak, "run".
 [[nodiscard]] MemoryFacts memory_facts(const std::string& path, const Analysis& analysis);
 
-/// What a person who compares two runs wants to know besides, and a gate does not: how long blocks lived, and what the
+/// What a comparison of two runs has besides, and a gate does not need: how long blocks lived, and what the
 /// graph had saved at each peak. `facts`: of the same analysis.
 void add_lives_and_graphs(const Analysis& analysis, MemoryFacts& facts);
 

@@ -49,7 +49,8 @@ struct SavedView {
   }
 };
 
-/// Of what was alive at the moment that `at` names (analyzer::find_point), on all devices. kUsage if there is none.
+/// Of what was alive at the point in time that `at` names (analyzer::find_point), on all devices. kUsage if there is
+/// none.
 [[nodiscard]] Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis& analysis,
                                              const std::string& at);
 
