@@ -276,7 +276,7 @@ void ProcessRecorder::follow_small_growth() {
 
 Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading()) return end_reading(reader, false);
-  if (!begins_readings_ || !first_record_ || is_asked(reader_.asked_reading())) return {};
+  if (!begins_readings_ || !first_record_ || program_ended_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due = (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
                       schedule_.is_due(scope, since_first_record(), progress());
   // One of everything would take the core that one of variables, which is short, needs.
@@ -321,6 +321,7 @@ void ProcessRecorder::serve_request() {
 }
 
 void ProcessRecorder::serve_end() {
+  program_ended_ = true;
   const bool reads = memory_ != nullptr && (memory_->is_reading() || variables_->is_reading());
   const bool may_read = memory_ != nullptr && begins_readings_ && first_record_;
   const bool wants_all =
@@ -341,9 +342,9 @@ void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
   reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), progress()};
   assembler_->reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) extra_reading_ = ExtraReading::kUnderWay;
-  const bool has_ended = is_asked(reader_.asked_reading()) && !requested_;
-  const bool searches = scope == scan::Scope::kAll && (has_ended || schedule_.affords_search(since_first_record())) &&
-                        assembler_->wants_cpp_holders(has_ended);
+  const bool searches = scope == scan::Scope::kAll &&
+                        (program_ended_ || schedule_.affords_search(since_first_record())) &&
+                        assembler_->wants_cpp_holders(program_ended_);
   reader.start(assembler_->smallest_followed(), searches ? Also::kCpp : Also::kNothing);
 }
 

@@ -146,6 +146,7 @@ class ProcessRecorder {
   bool reading_failed_ = false;
   bool begins_readings_ = true;
   std::int64_t highest_ = 0;          ///< bytes allocated at a poll
+  bool program_ended_ = false;        ///< its memory is being taken down, or waits for the last readings
   int last_readings_ = 0;             ///< of everything, begun because the program had ended
   bool read_variables_last_ = false;  ///< one of variables was begun for this
   bool counts_all_ = true;            ///< what was there before is counted, too
