@@ -9,8 +9,9 @@ namespace {
 
 /// Of the time of a run, for readings of each scope.
 constexpr double kShare = 0.005;
-/// Beyond that share: a short program has its readings, too.
-constexpr double kFree = 1, kFreeNear = 0.5;
+/// Beyond that share: a short program has its readings, too. What grows while a model is made leaves half of it for
+/// the steps.
+constexpr double kFree = 1, kFreeNear = 0.5, kFreeBeforeSteps = 0.25;
 /// What a search of C++ memory takes, in readings of everything: 10.3 s where such a reading took 1.4 s.
 constexpr double kSearch = 8;
 /// Growth since the latest reading that is worth another one of everything.
@@ -47,16 +48,21 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
   const Readings& readings = of(scope);
   // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.
   const double expected = near ? 0 : readings.latest;
-  if (readings.spent + expected > (near ? kFreeNear : kFree) + kShare * now) return false;
+  const double free_near = program.stepped ? kFreeNear : kFreeBeforeSteps;
+  if (readings.spent + expected > (near ? free_near : kFree) + kShare * now) return false;
   if (near) {
     if (prepares(now, program)) return true;
+    // How long the memory grew before the first step says nothing of the steps.
+    const bool is_first = program.stepped && !stepped_;
+    const double next_near = is_first ? 0 : next_near_;
+    const double next_quiet = is_first ? 0 : next_quiet_;
     const GrowingBytes& growing = program.growing;
     const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
     const bool in_time = program.of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
-                         (program.of_peak >= kOfPeak.front() && now >= next_quiet_ + patience) ||
-                         now >= next_quiet_ + 2 * patience;
-    return now >= next_near_ && (grows || (program.stepped && in_time && now >= next_quiet_));
+                         (program.of_peak >= kOfPeak.front() && now >= next_quiet + patience) ||
+                         now >= next_quiet + 2 * patience;
+    return now >= next_near && (grows || (program.stepped && in_time && now >= next_quiet));
   }
   return now >= next_ || (now >= kFirstOfAll && has_grown(program.growing.goes_on, readings.growing, kGrownBy));
 }
@@ -80,6 +86,11 @@ void ScanSchedule::done(scan::Scope scope, double now, double took, const Progre
   if (scope == scan::Scope::kAll) {
     next_ = std::max(2 * next_, 2 * now);
   } else {
+    if (program.stepped && !stepped_) {
+      stepped_ = true;
+      began_.reset();
+      grows_from_.reset();
+    }
     if (!began_) began_ = now;
     if (growing.signs < kFollowedBytes) {
       grows_from_.reset();

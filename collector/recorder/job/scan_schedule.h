@@ -43,7 +43,8 @@ class ScanSchedule {
   /// be over a few steps later.
   std::optional<double> prepared_at_;
   bool prepared_again_ = false;       ///< after imports that took long
-  std::optional<double> began_;       ///< the first reading of variables after those
+  bool stepped_ = false;              ///< one of variables has begun after the first step
+  std::optional<double> began_;       ///< the first of these; before, the first that prepared nothing
   std::optional<double> grows_from_;  ///< the first reading since which the memory has grown at each
   double next_ = 10;                  ///< of everything, without growth
   double next_near_ = 0;              ///< of variables

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dcmt::recorder {
 namespace {
 
@@ -102,6 +104,30 @@ TEST(ScanScheduleTest, HowLongImportsTookDelaysNoReading) {
   schedule.done(Scope::kVariables, 300, 0.02, program({kMiB, 0}));
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 300.1, program({2 * kMiB, 0}, true)))
       << "it had stopped, and began again";
+}
+
+TEST(ScanScheduleTest, WhatGrowsWhileAModelIsMadeLeavesReadingsForTheSteps) {
+  ScanSchedule schedule = prepared();
+  std::int64_t bytes = 0;
+  double spent = 0;
+  for (double now = 1; now < 11; now += 0.05) {
+    const Progress makes = program({bytes += kMiB, kMiB}, false);
+    if (!schedule.is_due(Scope::kVariables, now, makes)) continue;
+    schedule.done(Scope::kVariables, now, 0.05, makes);
+    spent += 0.05;
+  }
+  EXPECT_NEAR(spent, 0.3, 0.1) << "a quarter of a second, and its share of ten";
+  int readings = 0;
+  double first = 12;
+  for (double now = 11; now < 12; now += 0.01) {
+    const Progress trains = program({bytes += kMiB, kMiB}, true);
+    if (!schedule.is_due(Scope::kVariables, now, trains)) continue;
+    schedule.done(Scope::kVariables, now, 0.02, trains);
+    first = std::min(first, now);
+    ++readings;
+  }
+  EXPECT_EQ(first, 11) << "the first step waits for nothing";
+  EXPECT_GE(readings, 8);
 }
 
 TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
