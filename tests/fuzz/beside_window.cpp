@@ -1,0 +1,67 @@
+#include "tests/fuzz/beside_window.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "analyzer/model/views.h"
+#include "analyzer/storages/group_names.h"
+#include "gui/load/comparison.h"
+#include "gui/load/device_timeline.h"
+#include "gui/scene/frame.h"
+#include "gui/scene/raster.h"
+
+namespace dcmt::fuzz {
+namespace {
+
+using gui::load::DeviceTimeline;
+using gui::load::Session;
+
+constexpr int kFrames = 4;
+
+/// As the window's thread. @param stacks  whether the area may be stacked by something else meanwhile
+void draw(const Session& session, DeviceTimeline& timeline, bool stacks, Random& random) {
+  gui::scene::Painter painter;
+  gui::scene::Raster raster;
+  gui::scene::Look look;
+  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  look.width = 300;
+  look.height = 200;
+  gui::scene::View view(timeline.recording(), gui::scene::Axis::kTime);
+  const std::size_t storages = session.data->storages.size();
+  for (int frame = 0; frame < kFrames; ++frame) {
+    if (stacks) timeline.stack_by(analyzer::kGroupNames[random.below(std::size(analyzer::kGroupNames))].by);
+    view.zoom(random.chance(50) ? 3 : 0.5, 0.5);
+    raster.begin(look.width, look.height, look.theme->background);
+    painter.draw(timeline.document(), view, look, raster);
+    static_cast<void>(timeline.find("a"));
+    if (storages == 0) continue;
+    const auto storage = std::next(session.data->storages.begin(), static_cast<std::ptrdiff_t>(random.below(storages)));
+    static_cast<void>(model::storage_view(session.path, session.analysis, storage->id));
+  }
+}
+
+}  // namespace
+
+void use_beside_window(const Session& session, const Session& before, Random& random) {
+  std::vector<gui::load::BlockAddress> addresses;
+  for (const analyzer::Block& block : session.data->blocks)
+    addresses.push_back({block.id, random.bits() >> random.below(64)});
+  for (const auto& timeline : session.devices) {
+    {
+      const std::jthread what_if([&] {
+        for (const analyzer::Finding& finding : session.analysis.findings)
+          static_cast<void>(timeline->without({finding.number}));
+      });
+      const std::jthread comparing([&] { static_cast<void>(gui::load::compare(before, session)); });
+      draw(session, *timeline, true, random);
+    }
+    const std::jthread arranging([&] { static_cast<void>(timeline->by_address(addresses)); });
+    draw(session, *timeline, false, random);
+  }
+}
+
+}  // namespace dcmt::fuzz
