@@ -1,0 +1,33 @@
+// What the benchmarks of the viewer share: 200 steps through a timeline, clocks, percentiles, counted allocations.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gui/scene/frame.h"
+
+namespace dcmt::gui::bench {
+
+/// Of this program, so far.
+std::uint64_t allocations();
+double seconds(clockid_t clock);
+double percentile(std::vector<double> values, double share);
+
+/// 1920x1080, or as the two words say.
+scene::Look look_of(const char* width, const char* height);
+
+struct Frames {
+  std::vector<double> cpu_ms, wall_ms;  ///< of each step
+  std::uint64_t allocations = 0;        ///< of all steps together
+  std::uint64_t runs = 0;               ///< most that a frame read for its lanes
+};
+
+/// After 20 steps that are not counted, 200 of zoom, pan, jump and scroll, on both axes.
+/// @param after  is called after each step that is counted, with what was drawn
+Frames draw_frames(const scene::Document& document, scene::Look& look, scene::Painter& painter,
+                   const std::function<void(const scene::Painter&, const scene::View&)>& after = {});
+
+}  // namespace dcmt::gui::bench

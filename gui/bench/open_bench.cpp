@@ -1,0 +1,155 @@
+// What the viewer costs for a trace, without a window: the first picture from the stored curve, opening it, 200 steps
+// of zoom, pan, jump and scroll with a bar selected after each, the live set of random points, the curve without 1,000
+// lifetimes. Prints one JSON line. Usage: open_bench TRACE [WIDTH HEIGHT]
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "analyzer/model/live_set.h"
+#include "analyzer/model/views.h"
+#include "analyzer/time/curve.h"
+#include "gui/bench/frames.h"
+#include "gui/load/device_timeline.h"
+#include "gui/load/hold_arrows.h"
+#include "gui/load/overview.h"
+#include "gui/load/session.h"
+#include "gui/scene/overview.h"
+#include "gui/scene/raster.h"
+
+namespace {
+
+using namespace dcmt;  // NOLINT(google-build-using-namespace)
+using gui::bench::percentile;
+using gui::bench::seconds;
+
+constexpr std::size_t kStretches = 2000;  // as the window asks for
+constexpr int kPoints = 100;
+constexpr int kTimes = 10;
+constexpr std::size_t kLeftOut = 1000;
+
+long peak_rss_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "open_bench: %s\n", error.message.c_str());
+  return 1;
+}
+
+/// As the panel has it: all bytes, and the groups by site. Milliseconds of each.
+std::vector<double> live_sets(const gui::load::Session& session, const gui::load::DeviceTimeline& device) {
+  std::mt19937 random(1);
+  std::vector<double> took;
+  for (int i = 0; i < kPoints; ++i) {
+    const Sequence at = device.sequence_of(static_cast<gui::scene::Unit>(random() % device.recording().units()));
+    const double from = seconds(CLOCK_MONOTONIC);
+    const model::LiveSet live(session.data.get(), &session.analysis.phases, device.device().device, at);
+    if (live.by(analyzer::GroupBy::kSite).groups.empty() && live.bytes().value != 0) std::abort();
+    took.push_back((seconds(CLOCK_MONOTONIC) - from) * 1e3);
+  }
+  return took;
+}
+
+/// The predicted peak and the curve without the second half of 1,000 lifetimes, as after a tick. Milliseconds of each.
+std::vector<double> what_ifs(const gui::load::Session& session, const gui::load::DeviceTimeline& device) {
+  const gui::scene::Recording& recording = device.recording();
+  const std::size_t count = recording.lifetimes().size();
+  std::mt19937 random(2);
+  std::vector<double> took;
+  for (int times = 0; times < kTimes; ++times) {
+    std::vector<std::size_t> ids;
+    for (std::size_t i = 0; i < std::min(kLeftOut, count); ++i) ids.push_back(random() % count);
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    const double from = seconds(CLOCK_MONOTONIC);
+    std::vector<analyzer::Gap> gaps;
+    std::vector<gui::scene::LeftOut> left_out;
+    for (const std::size_t id : ids) {
+      const gui::scene::Lifetime& of = recording.lifetimes()[id];
+      const gui::scene::Unit middle = of.from + (of.to - of.from) / 2;
+      const analyzer::Block& block = device.block_of(static_cast<gui::scene::LifetimeId>(id));
+      gaps.push_back({&block, device.sequence_of(middle), block.span.to_seq});
+      left_out.push_back({middle, -of.bytes});
+      if (of.to < recording.units()) left_out.push_back({of.to, of.bytes});
+    }
+    std::sort(left_out.begin(), left_out.end(), [](const auto& a, const auto& b) { return a.unit < b.unit; });
+    const analyzer::Peak peak = analyzer::peak_of(*session.data, device.device().device, gaps);
+    const gui::scene::Curve curve(recording, std::move(left_out));
+    took.push_back((seconds(CLOCK_MONOTONIC) - from) * 1e3);
+    if (peak.bytes.value <= 0 || curve.peak() <= 0) std::abort();
+  }
+  return took;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 4) {
+    std::fprintf(stderr, "usage: open_bench TRACE [WIDTH HEIGHT]\n");
+    return 2;
+  }
+  gui::scene::Look look = gui::bench::look_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
+
+  const double begin = seconds(CLOCK_MONOTONIC);
+  const auto overview = gui::load::read_overview(argv[1], kStretches);
+  if (!overview.ok()) return fail(overview.error());
+  gui::scene::Raster raster;
+  raster.begin(look.width, look.height, look.theme->background);
+  gui::scene::draw_overview(*overview, look, "reading the rest", raster);
+  const double first_picture = seconds(CLOCK_MONOTONIC) - begin;
+
+  const auto session = gui::load::open_session(argv[1]);
+  if (!session.ok()) return fail(session.error());
+  const double opened = seconds(CLOCK_MONOTONIC) - begin;
+  const double opened_cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  const long memory = peak_rss_mib();
+
+  const gui::load::DeviceTimeline& device = *(*session)->devices.front();
+  gui::scene::Painter painter;
+  const auto frames = gui::bench::draw_frames(device.document(), look, painter);
+  const auto warm = gui::bench::draw_frames(device.document(), look, painter);
+  // The same again: after each step the topmost bar in the middle of the picture is selected, as a click does.
+  std::vector<double> selects;
+  gui::scene::Painter again;
+  gui::scene::Look of_frame = look;
+  gui::bench::draw_frames(
+      device.document(), of_frame, painter, [&](const gui::scene::Painter& drawn, const gui::scene::View& view) {
+        std::optional<gui::scene::Hit> hit;
+        for (int y = 0; y < look.height && !hit; y += 4) hit = drawn.hit(device.document(), look.width / 2, y);
+        if (!hit) return;
+        const double from = seconds(CLOCK_MONOTONIC);
+        const analyzer::Block& block = device.block_of(hit->lifetime);
+        static_cast<void>(model::storage_view((*session)->path, (*session)->analysis, block.storage));
+        gui::scene::Look selected = of_frame;
+        selected.selected = hit->lifetime;
+        selected.holds = gui::load::hold_arrows(device, (*session)->holds, {hit->lifetime});
+        raster.begin(selected.width, selected.height, selected.theme->background);
+        again.draw(device.document(), view, selected, raster);
+        selects.push_back((seconds(CLOCK_MONOTONIC) - from) * 1e3);
+      });
+  const std::vector<double> live = live_sets(**session, device);
+  const std::vector<double> without = what_ifs(**session, device);
+
+  std::printf(
+      "{\"lifetimes\": %zu, \"lanes\": %u, \"first_picture_s\": %.3f, \"open_s\": %.2f, \"open_cpu_s\": %.2f, "
+      "\"open_rss_mib\": %ld, \"rss_mib\": %ld, \"frame_p50_ms\": %.2f, \"frame_p99_ms\": %.2f, "
+      "\"frame_wall_p50_ms\": %.2f, \"frame_wall_p99_ms\": %.2f, \"allocations\": %llu, \"runs\": %llu, "
+      "\"selects\": %zu, \"select_p50_ms\": %.2f, \"select_p99_ms\": %.2f, \"live_p50_ms\": %.2f, "
+      "\"live_max_ms\": %.2f, \"what_if_p50_ms\": %.1f, \"what_if_max_ms\": %.1f}\n",
+      device.recording().lifetimes().size(), device.document().lanes->size(), first_picture, opened, opened_cpu, memory,
+      peak_rss_mib(), percentile(frames.cpu_ms, 0.5), percentile(frames.cpu_ms, 0.99), percentile(frames.wall_ms, 0.5),
+      percentile(frames.wall_ms, 0.99), static_cast<unsigned long long>(warm.allocations),
+      static_cast<unsigned long long>(frames.runs), selects.size(), percentile(selects, 0.5), percentile(selects, 0.99),
+      percentile(live, 0.5), percentile(live, 1), percentile(without, 0.5), percentile(without, 1));
+  return 0;
+}
