@@ -75,8 +75,8 @@ void add_view_command(CLI::App& app, int& exit_code) {
                       "How the lifetimes are arranged: kind (findings and sizes) or address");
   command->add_option(
       "--panel", options->panel,
-      "The panel that is seen: live, story, ranks, comparison, holders, releases, survivors, saved, addresses, run "
-      "or sql");
+      "The panel that is seen: live, story, on one axis, ranks, comparison, holders, releases, survivors, saved, "
+      "addresses, run or sql");
   command->add_option("--size", options->size, "Of the window: 1920x1080");
   command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");
   command->footer(
@@ -85,7 +85,7 @@ void add_view_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace view out-new/ --compare out-old/             two runs on one axis of steps\n"
       "  dc-memtrace view out/rank0.dcmt --select finding:1       what a finding is about\n"
       "  dc-memtrace view out/rank0.dcmt --picture peak.png       a picture for an issue\n"
-      "Exit codes: 0 fine, 2 usage, or no such moment, finding or storage, 3 bad input, 5 nothing to compare");
+      "Exit codes: 0 fine, 2 usage, or no such point, finding or storage, 3 bad input, 5 nothing to compare");
   command->callback([options, &exit_code] { exit_code = view(*options); });
 }
 

@@ -187,7 +187,7 @@ class Tasks:
                lambda at: "Comparison" in at["seen"] and len(at["tables"].get("What explains it", [])) > 0)
         def find(w: Window) -> None:
             w.click("menu Go")
-            w.click("menu Find an operator, a place or a storage …")
+            w.click("menu Find an operator, a source line or a storage …")
             time.sleep(0.3)
             w.type("pow")
         def find_by_key(w: Window) -> None:
@@ -195,10 +195,10 @@ class Tasks:
             time.sleep(0.3)
             w.type("pow")
         yield ("an operator by its name (Q7)", trace, find, find_by_key, lambda at: "match 1 of" in at["message"])
-        def moment(w: Window) -> None:
+        def another_point(w: Window) -> None:
             w.click("curve")
-        yield ("what was alive at another moment (Q26)", trace, moment, lambda w: (w.key("g"), time.sleep(0.3), w.type("step:1")),
-               lambda at: at["moment"] != self.device["at"]["seq"] and len(at["tables"].get("Live set", [])) > 0)
+        yield ("what was alive at another point (Q26)", trace, another_point, lambda w: (w.key("g"), time.sleep(0.3), w.type("step:1")),
+               lambda at: at["point"] != self.device["at"]["seq"] and len(at["tables"].get("Live set", [])) > 0)
         yield ("what was recorded, what is missing (Q30)", trace, lambda w: w.click("tab Run"), lambda w: w.key("shift+3"), with_panel("Run"))
 
 

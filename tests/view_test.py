@@ -80,7 +80,7 @@ def compare_with_report(trace: pathlib.Path) -> dict:
     columns = facts["timeline"]["columns"]
     assert max(column["highest_bytes"] for column in columns) == device["bytes"]
     (at_peak, *_) = (column for column in columns if column["highest_bytes"] == device["bytes"])
-    assert at_peak["highest_seq"] == device["at"]["seq"] == facts["moment_seq"]
+    assert at_peak["highest_seq"] == device["at"]["seq"] == facts["point_seq"]
     assert facts["without_peak_bytes"] == device["predicted_bytes"]
     if device["without_findings"]:
         assert max(column["without_bytes"] for column in columns) == device["predicted_bytes"]
@@ -201,7 +201,7 @@ def test_a_link_opens_the_same_view(run: pathlib.Path, tmp_path: pathlib.Path) -
     result = recorded.tool("view", facts["link"], "--facts", again)
     assert (result.returncode, result.stderr) == (0, "")
     shown = json.loads(again.read_text())
-    for key in ("timeline", "panels", "moment_seq", "link", "without_peak_bytes"):
+    for key in ("timeline", "panels", "point_seq", "link", "without_peak_bytes"):
         assert shown[key] == facts[key], key
     wrong = recorded.tool("view", facts["link"] + "&no=1", "--facts", again)
     assert wrong.returncode == 2 and len(wrong.stderr.splitlines()) == 1 and "is no link" in wrong.stderr
@@ -284,7 +284,7 @@ def test_a_memory_snapshot_is_opened_directly(folder: pathlib.Path) -> None:
 
 
 def gaps(trace: pathlib.Path, at: int) -> tuple[list[tuple[int, int]], dict[int, list[tuple[int, int]]]]:
-    """Stretches that blocks ever lay in, and of each what lives at a moment: from the rows alone."""
+    """Stretches that blocks ever lay in, and of each what lives at a point: from the rows alone."""
     with sqlite3.connect(trace) as database:
         blocks = database.execute("SELECT address, address + bytes, from_seq, to_seq FROM block WHERE address != 0 AND bytes > 0"
                                   " AND device = 'cpu' ORDER BY address").fetchall()
@@ -300,9 +300,9 @@ def gaps(trace: pathlib.Path, at: int) -> tuple[list[tuple[int, int]], dict[int,
 
 
 def test_the_map_of_addresses_is_that_of_the_rows(run: pathlib.Path) -> None:
-    for moment in ("peak", "end"):
-        facts = view(run, "--at", moment, "--arrange", "address", "--panel", "addresses")
-        stretches, live = gaps(run, facts["moment_seq"])
+    for point in ("peak", "end"):
+        facts = view(run, "--at", point, "--arrange", "address", "--panel", "addresses")
+        stretches, live = gaps(run, facts["point_seq"])
         rows = facts["panels"]["addresses"]
         assert len(rows) == len(stretches) > 0
         for row, (index, (begin, end)) in zip(rows, enumerate(stretches)):

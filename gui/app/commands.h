@@ -14,7 +14,6 @@ struct Command {
   const char* text;
   const char* keys;  ///< apart by a blank, as QKeySequence reads them; the first one is shown
   void (MainWindow::*run)();
-  bool in_timeline = false;  ///< its keys are letters, which belong to whoever has the focus
 };
 
 [[nodiscard]] std::span<const Command> commands();

@@ -120,7 +120,7 @@ QJsonObject line_of(MainWindow& window) {
     line["storage"] =
         selection.lifetime() ? static_cast<qint64>(device->block_of(*selection.lifetime()).storage.value) : 0;
     line["finding"] = static_cast<qint64>(selection.finding());
-    line["moment"] = selection.moment() ? static_cast<qint64>(device->sequence_of(*selection.moment()).value) : 0;
+    line["point"] = selection.point() ? static_cast<qint64>(device->sequence_of(*selection.point()).value) : 0;
     line["without"] = device->shown() != nullptr ? static_cast<qint64>(device->shown()->peak.value) : 0;
     const scene::Facts& facts = window.timeline().facts();
     for (std::size_t i = 0; i < std::min(kMostLoggedBars, facts.bars.size()); ++i) {

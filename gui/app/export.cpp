@@ -115,8 +115,7 @@ bool write_facts(MainWindow& window, const QString& path) {
     const load::DeviceTimeline& device = *window.timeline().device();
     document["device"] = words::text(device.name());
     document["timeline"] = timeline_json(device, window.timeline().facts());
-    if (const auto moment = window.selection().moment())
-      document["moment_seq"] = number(device.sequence_of(*moment).value);
+    if (const auto point = window.selection().point()) document["point_seq"] = number(device.sequence_of(*point).value);
     if (device.shown() != nullptr) document["without_peak_bytes"] = number(device.shown()->peak.value);
   }
   if (window.ranks() != nullptr) document["rank_curves"] = strips_json(window.rank_panel().chart());

@@ -55,8 +55,8 @@ int read_options(const QStringList& words, Options& options) {
   const QCommandLineOption facts("facts", "Write what the window shows as JSON and end", "FILE");
   const QCommandLineOption log("log", "Write what is seen, and where, as a line of JSON at each change: for tests",
                                "FILE");
-  const QCommandLineOption at("at", "The moment of the live set: peak, end, oom, step:N, a mark or a sequence number",
-                              "MOMENT");
+  const QCommandLineOption at(
+      "at", "The point of the live set: peak, exit, end, oom, step:N, mark:NAME or a sequence number", "POINT");
   const QCommandLineOption select("select", "What is selected: finding:N or storage:N", "WHAT");
   const QCommandLineOption by("by",
                               "What the area is stacked by and the live set is grouped by: site, operator, phase, "
@@ -67,8 +67,8 @@ int read_options(const QStringList& words, Options& options) {
   const QCommandLineOption theme("theme", "light or dark; by default the desktop's", "THEME");
   const QCommandLineOption compare("compare", "An earlier trace, or a run's folder, to show beside it", "TRACE");
   const QCommandLineOption panel("panel",
-                                 "The panel that is seen: live, story, ranks, comparison, holders, releases, "
-                                 "survivors, saved, addresses, run or sql",
+                                 "The panel that is seen: live, story, on one axis, ranks, comparison, holders, "
+                                 "releases, survivors, saved, addresses, run or sql",
                                  "PANEL");
   parser.addOptions({picture, facts, log, at, select, by, arrange, compare, panel, size, theme});
   if (!parser.parse(words)) return say(parser.errorText() + QStringLiteral(" See: dc-memtrace-view --help"), kUsage);
@@ -152,7 +152,7 @@ int write_files(MainWindow& window, const Options& options) {
     if (const QString why = window.show_link(*options.link); !why.isEmpty()) return say(why, kUsage);
   }
   if (!options.at.isEmpty()) {
-    if (const QString why = window.show_moment(options.at); !why.isEmpty()) return say(why, kUsage);
+    if (const QString why = window.show_point(options.at); !why.isEmpty()) return say(why, kUsage);
   }
   if (!options.by.isEmpty()) {
     if (const QString why = window.group_by(options.by); !why.isEmpty()) return say(why, kUsage);
@@ -217,7 +217,7 @@ int run(QApplication& app, const Options& options) {
         &window, &MainWindow::opened, &window,
         [&] {
           if (options.link) window.show_link(*options.link);
-          if (!options.at.isEmpty()) window.show_moment(options.at);
+          if (!options.at.isEmpty()) window.show_point(options.at);
           if (!options.by.isEmpty()) window.group_by(options.by);
           if (!options.arrange.isEmpty()) window.arrange(options.arrange);
           if (!options.select.isEmpty()) window.select(options.select);

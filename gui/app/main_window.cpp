@@ -33,11 +33,11 @@ const std::vector<analyzer::GroupName>& area_groupings() {
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent),
-      facts_({{tr("what")}, {tr("how it is")}}),
+      facts_({{tr("property")}, {tr("value")}}),
       story_({{tr("seq"), true}, {tr("after start"), true}, {tr("what")}, {tr("by")}}),
       live_({{tr("bytes"), true}, {tr("share"), true}, {tr("blocks"), true}, {tr("name")}}),
       ranks_table_(words::rank_columns()),
-      rank_differences_({{tr("what")}, {tr("how it is")}}),
+      rank_differences_({{tr("what")}, {tr("difference")}}),
       difference_(words::difference_columns()) {
   age_.start();
   setWindowTitle(tr("dc-memtrace"));
@@ -82,14 +82,14 @@ MainWindow::MainWindow(QWidget* parent)
     if (session_) what_if_.ask(session_, device_, findings_.ticked());
   });
   connect(&selection_, &Selection::changed, this, &MainWindow::show_selected);
-  connect(&selection_, &Selection::moment_changed, this, [this] {
-    timeline_->set_moment(selection_.moment());
-    mark_moment_of_ranks();
+  connect(&selection_, &Selection::point_changed, this, [this] {
+    timeline_->set_point(selection_.point());
+    mark_point_of_ranks();
     show_live();
     show_more();
   });
   connect(timeline_, &Timeline::picked, this, &MainWindow::select_lifetime);
-  connect(timeline_, &Timeline::moment_picked, this, [this](scene::Unit unit) { selection_.select_moment(unit); });
+  connect(timeline_, &Timeline::point_picked, this, [this](scene::Unit unit) { selection_.select_point(unit); });
   connect(timeline_, &Timeline::hovered, this, [this](const QString& text) {
     if (!text.isEmpty()) status_->setText(text);
   });
@@ -214,7 +214,7 @@ void MainWindow::put_device(int index, bool follow) {
                                 .arg(words::bytes(peak.dead_bytes.value), words::bytes(peak.predicted_bytes.value))
                           : QString()));
   show_grouping();
-  selection_.select_moment(device()->document().curve->peak_at());
+  selection_.select_point(device()->document().curve->peak_at());
   if (findings_.rowCount() > 0) {
     finding_table_->setCurrentIndex(findings_.index(0, 0));  // the worst one
   } else {
@@ -256,7 +256,7 @@ void MainWindow::show_selected() {
       const std::vector<TableModel::Row> more = words::facts(*finding, session_->report);
       facts.insert(facts.end(), more.begin(), more.end());
     }
-    if (facts.empty()) facts = words::facts(device()->peak());
+    if (facts.empty()) facts = words::facts(device()->peak(), session_->report);
     // Of a finding as a whole, the story of one of its storages is an example.
     if (const auto of = device()->lifetimes_of(selection_.finding()); !lifetime && !of.empty()) {
       const StorageId storage = device()->block_of(of.front()).storage;
@@ -283,11 +283,11 @@ void MainWindow::show_selected() {
 }
 
 void MainWindow::show_more() {
-  Shown shown{session_, file_, {}, {}, {}, 0, device(), selection_.moment(), selection_.lifetime()};
+  Shown shown{session_, file_, {}, {}, {}, 0, device(), selection_.point(), selection_.lifetime()};
   if (device() != nullptr) {
-    shown.moment = moment_text();
-    if (const auto moment = selection_.moment())
-      shown.moment_ns = device()->recording().ns(*moment) - device()->recording().begin_ns();
+    shown.point = point_text();
+    if (const auto point = selection_.point())
+      shown.point_ns = device()->recording().ns(*point) - device()->recording().begin_ns();
     if (selection_.lifetime()) {
       shown.storage = device()->block_of(*selection_.lifetime()).storage;
     } else if (const auto lifetimes = device()->lifetimes_of(selection_.finding()); !lifetimes.empty()) {
@@ -302,19 +302,19 @@ void MainWindow::show_more() {
   more_->show(std::move(shown));
 }
 
-std::string MainWindow::moment_text() const {
-  return selection_.moment() ? std::to_string(device()->sequence_of(*selection_.moment()).value) : "peak";
+std::string MainWindow::point_text() const {
+  return selection_.point() ? std::to_string(device()->sequence_of(*selection_.point()).value) : "peak";
 }
 
 void MainWindow::show_live() {
   std::vector<TableModel::Row> rows;
-  if (device() != nullptr && selection_.moment()) {
+  if (device() != nullptr && selection_.point()) {
     const auto by = analyzer::kGroupNames[static_cast<std::size_t>(std::max(0, live_by_->currentIndex()))].by;
-    const Expected<Sequence> seq = model::point_named(session_->path, session_->analysis, moment_text());
+    const Expected<Sequence> seq = model::point_named(session_->path, session_->analysis, point_text());
     if (seq.ok()) {
       const model::LiveSet live(session_->data.get(), &session_->analysis.phases, device()->device().device, *seq);
       rows = words::groups(live.by(by));
-      const std::int64_t ns = device()->recording().ns(*selection_.moment()) - device()->recording().begin_ns();
+      const std::int64_t ns = device()->recording().ns(*selection_.point()) - device()->recording().begin_ns();
       live_title_->setText(tr("%1 alive at seq %2, %3 after the start")
                                .arg(words::exact_bytes(live.bytes().value))
                                .arg(seq->value)
@@ -337,11 +337,11 @@ void MainWindow::select_lifetime(std::optional<scene::LifetimeId> lifetime) {
   selection_.select_lifetime(lifetime, finding);
 }
 
-QString MainWindow::show_moment(const QString& at) {
+QString MainWindow::show_point(const QString& at) {
   if (!session_) return tr("no trace is open.");
   const Expected<Sequence> seq = model::point_named(session_->path, session_->analysis, at.toStdString());
   if (!seq.ok()) return QString::fromStdString(seq.error().message);
-  selection_.select_moment(device()->unit_of(*seq));
+  selection_.select_point(device()->unit_of(*seq));
   return {};
 }
 

@@ -44,9 +44,9 @@ class MainWindow : public QMainWindow {
   void open(const QString& path);
   /// Another trace, or a run's folder, beside the one that is open. Empty: it is being read; else why not.
   QString compare_with(const QString& path);
-  /// A moment as `show live --at` has it: "peak", "end", "step:7", a mark's name, a sequence number. Empty: it is there
+  /// A point as `show live --at` has it: "peak", "exit", "step:7", "mark:NAME", a sequence number. Empty: it is there
   /// now; else why not.
-  QString show_moment(const QString& at);
+  QString show_point(const QString& at);
   /// "finding:1" or "storage:417". Empty: it is selected now; else why not.
   QString select(const QString& what);
 
@@ -117,7 +117,7 @@ class MainWindow : public QMainWindow {
   void previous_in_lane();
   void lane_above();
   void lane_below();
-  void moment_here();
+  void point_here();
   void clear_selection();
   void copy();
   void tick_finding();
@@ -169,10 +169,10 @@ class MainWindow : public QMainWindow {
   void put_addresses(const Expected<std::shared_ptr<load::ByAddress>>& read);
   void put_arrangement(load::Arrangement arrangement);
   void read_again();
-  void mark_moment_of_ranks();
+  void mark_point_of_ranks();
   void settle();
   void note_recent();
-  /// The moment at which the step that is the n-th to end has its peak.
+  /// The point at which the step that is the n-th to end has its peak.
   void show_step(std::size_t index);
   void show_device(int index);
   void put_device(int index, bool follow);
@@ -190,7 +190,7 @@ class MainWindow : public QMainWindow {
   void raise_more(const QString& title);
   void show_more();
   [[nodiscard]] load::DeviceTimeline* device() const;
-  [[nodiscard]] std::string moment_text() const;
+  [[nodiscard]] std::string point_text() const;
 
   QElapsedTimer age_;
   qint64 first_paint_ms_ = -1, complete_ms_ = -1;

@@ -12,6 +12,8 @@
 #include <QPlainTextEdit>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "gui/app/commands.h"
 #include "gui/app/main_window.h"
 #include "gui/app/more_panels.h"
@@ -66,6 +68,11 @@ void MainWindow::fit_selection() {
   } else if (selection_.lifetime()) {
     const scene::Lifetime& of = device()->recording().lifetimes()[*selection_.lifetime()];
     timeline_->fit(of.from, of.to);
+  } else if (const auto all = device()->lifetimes_of(selection_.finding()); !all.empty()) {
+    const std::vector<scene::Lifetime>& lifetimes = device()->recording().lifetimes();
+    scene::Unit to = 0;
+    for (const scene::LifetimeId each : all) to = std::max(to, lifetimes[each].to);
+    timeline_->fit(lifetimes[all.front()].from, to);
   } else {
     timeline_->fit_whole();
   }
@@ -101,16 +108,16 @@ void MainWindow::next_finding() { step_finding(1); }
 void MainWindow::previous_finding() { step_finding(-1); }
 
 void MainWindow::go_to_peak() {
-  if (device() != nullptr) selection_.select_moment(device()->document().curve->peak_at());
+  if (device() != nullptr) selection_.select_point(device()->document().curve->peak_at());
 }
 
 void MainWindow::go_to() {
   bool ok = false;
-  const QString at =
-      QInputDialog::getText(this, tr("Go to a moment"), tr("peak, end, oom, step:7, a mark or a sequence number"),
-                            QLineEdit::Normal, QStringLiteral("peak"), &ok);
+  const QString at = QInputDialog::getText(this, tr("Go to a point"),
+                                           tr("peak, exit, end, oom, step:7, mark:NAME or a sequence number"),
+                                           QLineEdit::Normal, QStringLiteral("peak"), &ok);
   if (!ok) return;
-  if (const QString why = show_moment(at); !why.isEmpty()) status_->setText(why);
+  if (const QString why = show_point(at); !why.isEmpty()) status_->setText(why);
 }
 
 QString MainWindow::find_text(const QString& text) {
@@ -119,7 +126,7 @@ QString MainWindow::find_text(const QString& text) {
   const qlonglong number = text.toLongLong(&is_number);
   if (is_number) return select(QStringLiteral("storage:%1").arg(number));
   matches_ = device()->find(text.toStdString());
-  if (matches_.empty()) return tr("no bar has '%1' in its operator or place.").arg(text);
+  if (matches_.empty()) return tr("no bar has '%1' in its operator or source line.").arg(text);
   match_ = matches_.size() - 1;
   step_match(1);
   return {};
@@ -127,9 +134,9 @@ QString MainWindow::find_text(const QString& text) {
 
 void MainWindow::find() {
   bool ok = false;
-  const QString text =
-      QInputDialog::getText(this, tr("Find"), tr("part of an operator's name or of a place, or a storage's number"),
-                            QLineEdit::Normal, {}, &ok);
+  const QString text = QInputDialog::getText(
+      this, tr("Find"), tr("part of an operator's name or of a source line, or a storage's number"), QLineEdit::Normal,
+      {}, &ok);
   if (!ok || text.isEmpty()) return;
   if (const QString why = find_text(text); !why.isEmpty()) status_->setText(why);
 }
@@ -151,11 +158,11 @@ void MainWindow::previous_in_lane() { select_beside(-1, 0); }
 void MainWindow::lane_above() { select_beside(0, -1); }
 void MainWindow::lane_below() { select_beside(0, 1); }
 
-void MainWindow::moment_here() {
+void MainWindow::point_here() {
   if (device() == nullptr) return;
   const bool selected = selection_.lifetime() && !timeline_->underMouse();
-  selection_.select_moment(selected ? device()->recording().lifetimes()[*selection_.lifetime()].from
-                                    : timeline_->unit_at_pointer());
+  selection_.select_point(selected ? device()->recording().lifetimes()[*selection_.lifetime()].from
+                                   : timeline_->unit_at_pointer());
 }
 
 void MainWindow::clear_selection() {

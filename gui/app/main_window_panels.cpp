@@ -16,6 +16,7 @@
 #include "gui/app/commands.h"
 #include "gui/app/main_window.h"
 #include "gui/app/more_panels.h"
+#include "gui/app/own_keys.h"
 #include "gui/models/run_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
@@ -71,7 +72,7 @@ void MainWindow::make_panels() {
   connect(groupings_, &QComboBox::activated, this, &MainWindow::show_grouping);
 
   finding_table_ = new TableView(findings_, tr("Findings"), this);
-  finding_table_->say_if_empty(tr("No finding: nothing is kept for nothing, as far as it was recorded."));
+  finding_table_->say_if_empty(tr("No finding in this trace: no memory is dead but held, as far as was recorded."));
   finding_panel_ = add_panel(tr("Findings"), finding_table_, Qt::RightDockWidgetArea);
   connect(finding_table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& row) {
@@ -93,6 +94,7 @@ void MainWindow::make_panels() {
   live_title_ = new QLabel(live);
   live_title_->setTextFormat(Qt::PlainText);
   live_by_ = new QComboBox(live);
+  live_by_->setObjectName(QStringLiteral("live by"));
   live_by_->setAccessibleName(tr("Live set by"));
   for (const analyzer::GroupName& name : analyzer::kGroupNames) live_by_->addItem(words::text(name.name));
   head->addWidget(live_title_, 1);
@@ -116,7 +118,7 @@ void MainWindow::make_panels() {
   story_table_->say_if_empty(tr("Click a bar: what happened to its storage, in order."));
   story_panel_ = add_panel(tr("Story"), story_table_, Qt::BottomDockWidgetArea);
   connect(story_table_, &QTableView::activated, this, [this](const QModelIndex& index) {
-    if (device() != nullptr) selection_.select_moment(device()->unit_of(Sequence(story_.row_at(index.row()).id)));
+    if (device() != nullptr) selection_.select_point(device()->unit_of(Sequence(story_.row_at(index.row()).id)));
   });
   add_strip_panels();
   resizeDocks({finding_panel_, fact_panel_}, {240, 420}, Qt::Vertical);
@@ -179,7 +181,7 @@ void MainWindow::add_strip_panels() {
     if (const QString why = select(QStringLiteral("storage:%1").arg(storage)); !why.isEmpty()) status_->setText(why);
   });
   connect(more_, &MorePanels::sequence_picked, this, [this](qint64 seq) {
-    if (device() != nullptr) selection_.select_moment(device()->unit_of(Sequence(seq)));
+    if (device() != nullptr) selection_.select_point(device()->unit_of(Sequence(seq)));
   });
   // A click on the tab is like the key.
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
@@ -208,14 +210,10 @@ void MainWindow::make_actions() {
     for (const QString& key : QString::fromUtf8(command.keys).split(QLatin1Char(' '))) keys.append(QKeySequence(key));
     action->setShortcuts(keys);
     connect(action, &QAction::triggered, this, [this, &command] { (this->*command.run)(); });
-    if (command.in_timeline) {
-      action->setShortcutContext(Qt::WidgetShortcut);
-      timeline_->addAction(action);
-    } else {
-      addAction(action);
-    }
+    addAction(action);
     menu->addAction(action);
   }
+  new OwnKeys(*this, *timeline_);
 }
 
 }  // namespace dcmt::gui

@@ -23,7 +23,7 @@ void MainWindow::read_ranks() {
   std::vector<std::string> files;
   for (int i = 0; i < traces_->count(); ++i) files.push_back(traces_->itemData(i).toString().toStdString());
   if (files == rank_files_) {
-    mark_moment_of_ranks();
+    mark_point_of_ranks();
     return;
   }
   rank_work_.cancel();
@@ -43,7 +43,7 @@ void MainWindow::read_ranks() {
         ranks_table_.set_rows(words::ranks(*ranks_));
         rank_differences_.set_rows(words::rank_differences(*ranks_));
         ranks_dock_->show();
-        mark_moment_of_ranks();
+        mark_point_of_ranks();
         if (!ranks_->apart.empty()) {
           const analyzer::RankApart& first = ranks_->apart.front();
           QString in;
@@ -62,18 +62,18 @@ void MainWindow::read_ranks() {
   });
 }
 
-void MainWindow::mark_moment_of_ranks() {
+void MainWindow::mark_point_of_ranks() {
   if (!ranks_) return;
   const std::size_t index = ranks_->index_of(file_);
   if (index == ranks_->paths.size() || device() == nullptr) {
     rank_panel_->chart().set_current(std::nullopt);
-    rank_panel_->chart().set_moment(std::nullopt);
+    rank_panel_->chart().set_point(std::nullopt);
     return;
   }
   rank_panel_->chart().set_current(index);
   std::optional<double> at;
-  if (const auto moment = selection_.moment()) at = ranks_->axis_of(index, device()->recording().ns(*moment));
-  rank_panel_->chart().set_moment(at);
+  if (const auto point = selection_.point()) at = ranks_->axis_of(index, device()->recording().ns(*point));
+  rank_panel_->chart().set_point(at);
 }
 
 QString MainWindow::compare_with(const QString& path) {
@@ -109,7 +109,7 @@ void MainWindow::show_step(std::size_t index) {
     if (!step.to.valid() || index-- > 0) continue;
     const scene::Unit from = device()->unit_of(step.from);
     const scene::Unit to = std::max(device()->unit_of(step.to), from + 1);
-    selection_.select_moment(device()->document().curve->column(from, to).highest_at);
+    selection_.select_point(device()->document().curve->column(from, to).highest_at);
     timeline_->fit(from, to);
     return;
   }
@@ -135,8 +135,8 @@ void MainWindow::follow_session(const SessionPointer& session) {
   // What is kept is named by what both readings have: sequence numbers, storages, numbers of findings.
   const load::DeviceTimeline* before = device();
   const std::string name(before != nullptr ? before->name() : "");
-  const bool at_peak = selection_.moment() == before->document().curve->peak_at();
-  const auto moment = selection_.moment() ? std::optional(before->sequence_of(*selection_.moment())) : std::nullopt;
+  const bool at_peak = selection_.point() == before->document().curve->peak_at();
+  const auto point = selection_.point() ? std::optional(before->sequence_of(*selection_.point())) : std::nullopt;
   const auto storage =
       selection_.lifetime() ? std::optional(before->block_of(*selection_.lifetime()).storage) : std::nullopt;
 
@@ -148,7 +148,7 @@ void MainWindow::follow_session(const SessionPointer& session) {
   if (storage) {
     if (const auto lifetime = device()->lifetime_of(*storage)) select_lifetime(lifetime);
   }
-  if (moment && !at_peak) selection_.select_moment(device()->unit_of(*moment));
+  if (point && !at_peak) selection_.select_point(device()->unit_of(*point));
   show_facts_of_run();
   if (by_address) read_addresses(true);
 }

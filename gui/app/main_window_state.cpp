@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
 #include <QSettings>
@@ -42,7 +43,7 @@ Link MainWindow::link() const {
   } else if (selection_.finding() > 0) {
     link.select = QStringLiteral("finding:%1").arg(selection_.finding());
   }
-  link.at = QString::fromStdString(moment_text());
+  link.at = QString::fromStdString(point_text());
   link.by = groupings_->currentText();
   if (device()->arrangement() == load::Arrangement::kAddress) link.arrange = QStringLiteral("address");
   QList<qint64> ticked;
@@ -65,7 +66,7 @@ QString MainWindow::show_link(const Link& link) {
     if (const QString why = arrange(link.arrange); !why.isEmpty()) return why;
   }
   if (!link.at.isEmpty()) {
-    if (const QString why = show_moment(link.at); !why.isEmpty()) return why;
+    if (const QString why = show_point(link.at); !why.isEmpty()) return why;
   }
   if (!link.select.isEmpty()) {
     if (const QString why = select(link.select); !why.isEmpty()) return why;

@@ -45,7 +45,7 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
       survivors_(words::survivor_columns()),
       saved_(words::saved_columns()),
       stretches_(words::stretch_columns()),
-      run_({{tr("what")}, {tr("how it is")}}),
+      run_({{tr("property")}, {tr("value")}}),
       answer_(std::vector<TableModel::ColumnOf>{}) {
   auto* holders = new QWidget(&window);
   auto* holders_layout = new QVBoxLayout(holders);
@@ -64,7 +64,7 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
   containers->say_if_empty(tr("No list, dictionary or other container leads to it, as far as the memory was read."));
   containers->setSortingEnabled(true);
   containers->horizontalHeader()->setSortIndicator(3, Qt::DescendingOrder);
-  tabs->addTab(containers, tr("What goes if it lets go"));
+  tabs->addTab(containers, tr("Containers"));
   auto* paths = new TableView(paths_, tr("Paths"));
   paths->say_if_empty(tr("No reading of the memory found a path to it."));
   tabs->addTab(paths, tr("Paths"));
@@ -94,9 +94,8 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
           &QTableView::activated, this, [this](const QModelIndex& index) {
             if (const qint64 storage = survivors_.row_at(index.row()).id; storage != 0) emit storage_picked(storage);
           });
-  add_table(
-      kSaved, tr("Saved for backward"), saved_,
-      tr("Nothing was saved for a backward at the moment of the live set, or no reading of the memory found it."));
+  add_table(kSaved, tr("Saved for backward"), saved_,
+            tr("Nothing was saved for a backward at the point of the live set, or no reading of the memory found it."));
   QWidget* addresses = address_box();
   dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, left);
   auto* run = new TableView(run_, tr("Run"), &window);
@@ -141,10 +140,10 @@ QWidget* MorePanels::address_box() {
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   tabs->addTab(scroll, tr("Map"));
-  auto* table = new TableView(stretches_, tr("Stretches of addresses"));
+  auto* table = new TableView(stretches_, tr("Address ranges"));
   table->setSortingEnabled(true);
   table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
-  tabs->addTab(table, tr("Stretches"));
+  tabs->addTab(table, tr("Ranges"));
   layout->addWidget(tabs);
   connect(addresses_, &AddressView::picked, this, &MorePanels::lifetime_picked);
   connect(table, &QTableView::activated, this, [this](const QModelIndex& index) {
@@ -160,16 +159,16 @@ QWidget* MorePanels::query_box() {
   auto* layout = new QVBoxLayout(left);
   layout->setContentsMargins(4, 4, 4, 4);
   sql_ = new QPlainTextEdit(QString::fromUtf8(kFirstQuestion));
-  sql_->setAccessibleName(tr("A question in SQL"));
+  sql_->setAccessibleName(tr("SQL query"));
   sql_->setTabChangesFocus(true);
-  auto* ask = new QPushButton(tr("Ask (Ctrl+Enter)"));
+  auto* ask = new QPushButton(tr("Run (Ctrl+Enter)"));
   answer_title_ = plain_label(left);
   answer_title_->setText(tr("Tables and examples: docs/schema.md. The trace is only read."));
   layout->addWidget(sql_, 1);
   layout->addWidget(ask);
   layout->addWidget(answer_title_);
   split->addWidget(left);
-  split->addWidget(new TableView(answer_, tr("Answer")));
+  split->addWidget(new TableView(answer_, tr("Result")));
   split->setSizes({420, 680});
   const auto run = [this] { this->ask(sql_->toPlainText()); };
   connect(ask, &QPushButton::clicked, this, run);
@@ -183,7 +182,7 @@ QWidget* MorePanels::query_box() {
 
 void MorePanels::ask(const QString& sql) {
   if (!shown_.session) return;
-  answer_title_->setText(tr("asking"));
+  answer_title_->setText(tr("running"));
   query_.start([this, file = shown_.file, sql = sql.toStdString()](const analyzer::Watch& watch) -> Background::Answer {
     auto result = load::run_query(file, sql, kMostAnswers, watch);
     return [this, result = std::move(result)] {
@@ -210,23 +209,23 @@ void MorePanels::ask(const QString& sql) {
 void MorePanels::show(Shown shown) {
   const bool other_trace = shown.session != shown_.session;
   const bool other_selection = other_trace || shown.asked != shown_.asked || shown.storage != shown_.storage;
-  const bool other_moment = other_trace || shown.moment != shown_.moment;
+  const bool other_point = other_trace || shown.point != shown_.point;
   const bool other_device = shown.device != shown_.device;
   if (other_device) addresses_->show_stretches(nullptr, {});  // before what it shows goes
   shown_ = std::move(shown);
   if (other_selection) filled_[kHolders] = filled_[kChart] = false;
-  if (other_moment) filled_[kSaved] = false;
-  if (other_moment || other_device) filled_[kAddresses] = false;
+  if (other_point) filled_[kSaved] = false;
+  if (other_point || other_device) filled_[kAddresses] = false;
   if (other_trace) {
     filled_[kReleases] = filled_[kSurvivors] = filled_[kRun] = false;
     query_.cancel();
   }
   for (unsigned part = 0; part < kParts; ++part) fill_if_seen(static_cast<Part>(part));
-  mark_moment();
+  mark_point();
   addresses_->set_selected(shown_.lifetime);
 }
 
-void MorePanels::mark_moment() { chart_->set_moment(static_cast<double>(shown_.moment_ns - chart_begin_ns_)); }
+void MorePanels::mark_point() { chart_->set_point(static_cast<double>(shown_.point_ns - chart_begin_ns_)); }
 
 void MorePanels::fill_if_seen(Part part) {
   // A dock behind another tab is "visible", too, but no part of it.
@@ -272,7 +271,7 @@ void MorePanels::fill_chart() {
     chart_begin_ns_ = story.begin_ns;
   }
   chart_->show_story(std::move(chart));
-  mark_moment();
+  mark_point();
 }
 
 void MorePanels::fill_addresses() {
@@ -320,7 +319,7 @@ void MorePanels::fill(Part part) {
       survivors_.set_rows(words::survivors(session.report));
       break;
     case kSaved: {
-      const auto view = model::saved_view(session.path, session.analysis, shown_.moment);
+      const auto view = model::saved_view(session.path, session.analysis, shown_.point);
       saved_.set_rows(view.ok() ? words::saved(*view) : std::vector<TableModel::Row>{});
       break;
     }

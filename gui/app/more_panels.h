@@ -31,11 +31,11 @@ struct Shown {
   SessionPointer session;
   std::string file;                              ///< that the session was read from
   std::string asked;                             ///< "finding:1", "storage:7"; empty: nothing is selected
-  std::string moment;                            ///< of the live set
+  std::string point;                             ///< of the live set
   StorageId storage;                             ///< that is selected, or an example of the finding that is; zero: none
-  std::int64_t moment_ns = 0;                    ///< the same moment after the start of the trace
+  std::int64_t point_ns = 0;                     ///< the same point after the start of the trace
   const load::DeviceTimeline* device = nullptr;  ///< of the session
-  std::optional<scene::Unit> unit;               ///< the same moment
+  std::optional<scene::Unit> unit;               ///< the same point
   std::optional<scene::LifetimeId> lifetime;     ///< that is selected
 };
 
@@ -82,7 +82,7 @@ class MorePanels : public QObject {
   void fill_chart();
   QWidget* address_box();
   void fill_addresses();
-  void mark_moment();
+  void mark_point();
   void fill_if_seen(Part part);
   QWidget* query_box();
 

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDialog>
+#include <QPlainTextEdit>
 #include <QTableView>
 #include <QTimer>
 
@@ -55,6 +57,40 @@ TEST_F(ViewTest, EveryCommandHasKeysThatRunIt) {
   QTest::qWait(100);
 }
 
+TEST_F(ViewTest, LettersWorkFromEveryPaneAndArrowsBelongToThePaneWithTheFocus) {
+  open(path_);
+  window_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&window_));
+  const scene::View whole = *window_.timeline().view();
+  QTest::keyClick(&window_.timeline(), Qt::Key_4);
+  auto* table = qobject_cast<TableView*>(QApplication::focusWidget());
+  ASSERT_NE(table, nullptr) << "4 goes to the live set";
+  QTest::keyClick(table, Qt::Key_W);
+  EXPECT_LT(window_.timeline().view()->to() - window_.timeline().view()->from(), whole.to() - whole.from());
+  QTest::keyClick(table, Qt::Key_0);
+  EXPECT_TRUE(window_.timeline().view()->whole());
+  table->setCurrentIndex(table->model()->index(0, 0));
+  const auto selected = window_.selection().lifetime();
+  QTest::keyClick(table, Qt::Key_Down);
+  EXPECT_EQ(table->currentIndex().row(), 1);
+  EXPECT_EQ(window_.selection().lifetime(), selected);
+
+  auto* box = window_.findChild<QComboBox*>(QStringLiteral("live by"));
+  ASSERT_NE(box, nullptr);
+  box->setFocus();
+  QTest::keyClick(box, Qt::Key_P);
+  EXPECT_TRUE(box->currentText().startsWith(QLatin1Char('p'))) << qPrintable(box->currentText());
+
+  ASSERT_EQ(window_.show_panel(QStringLiteral("sql")), "");
+  auto* sql = window_.findChild<QPlainTextEdit*>();
+  ASSERT_NE(sql, nullptr);
+  sql->setFocus();
+  sql->clear();
+  QTest::keyClicks(sql, QStringLiteral("SELECT 4"));
+  EXPECT_EQ(sql->toPlainText(), "SELECT 4");
+  EXPECT_TRUE(window_.timeline().view()->whole());
+}
+
 TEST_F(ViewTest, KeysMoveTheViewAndBackspaceGoesBack) {
   open(path_);
   Timeline& timeline = window_.timeline();
@@ -79,7 +115,7 @@ TEST_F(ViewTest, KeysMoveTheViewAndBackspaceGoesBack) {
   EXPECT_TRUE(timeline.view()->whole());
 }
 
-TEST_F(ViewTest, AClickOnABarSelectsItAndOnTheCurveItsHighestMoment) {
+TEST_F(ViewTest, AClickOnABarSelectsItAndOnTheCurveItsHighestPoint) {
   open(path_);
   Timeline& timeline = window_.timeline();
   const scene::Facts& facts = timeline.facts();
@@ -95,7 +131,7 @@ TEST_F(ViewTest, AClickOnABarSelectsItAndOnTheCurveItsHighestMoment) {
       static_cast<std::size_t>(at.x() * timeline.devicePixelRatioF()) - static_cast<std::size_t>(facts.chart.x);
   const scene::Unit highest = facts.curve[column].highest_at;
   QTest::mouseClick(&timeline, Qt::LeftButton, {}, at);
-  EXPECT_EQ(window_.selection().moment(), highest);
+  EXPECT_EQ(window_.selection().point(), highest);
   QTest::mousePress(&timeline, Qt::LeftButton, {}, at);
   QTest::mouseMove(&timeline, at + QPoint(60, 0));
   QTest::mouseRelease(&timeline, Qt::LeftButton, {}, at + QPoint(60, 0));

@@ -91,8 +91,8 @@ TEST_F(RanksViewTest, AnEarlierTraceIsComparedByRank) {
     emit window_.compare_panel().tables()[0]->activated(rows.index(row, 0));
     const analyzer::Step& step = window_.session()->analysis.releases.steps[1];
     const load::DeviceTimeline& device = *window_.timeline().device();
-    EXPECT_GE(*window_.selection().moment(), device.unit_of(step.from));
-    EXPECT_LT(*window_.selection().moment(), device.unit_of(step.to));
+    EXPECT_GE(*window_.selection().point(), device.unit_of(step.from));
+    EXPECT_LT(*window_.selection().point(), device.unit_of(step.to));
   }
   QSignalSpy failed(&window_, &MainWindow::failed);
   ASSERT_EQ(window_.compare_with("/nowhere.dcmt"), "");
@@ -113,9 +113,9 @@ TEST_F(ViewTest, ATraceThatGrowsIsReadAgainAndWhatIsSeenStays) {
   open(path_);
   EXPECT_TRUE(window_.message().startsWith("recording, 2 steps so far")) << qPrintable(window_.message());
   ASSERT_EQ(window_.select("finding:1"), "");
-  ASSERT_EQ(window_.show_moment("step:1"), "");
+  ASSERT_EQ(window_.show_point("step:1"), "");
   const StorageId storage = window_.timeline().device()->block_of(*window_.selection().lifetime()).storage;
-  const Sequence moment = window_.timeline().device()->sequence_of(*window_.selection().moment());
+  const Sequence point = window_.timeline().device()->sequence_of(*window_.selection().point());
   window_.timeline().zoom(4);
   const scene::View view = *window_.timeline().view();
 
@@ -126,7 +126,7 @@ TEST_F(ViewTest, ATraceThatGrowsIsReadAgainAndWhatIsSeenStays) {
   EXPECT_TRUE(window_.message().startsWith("recording, 4 steps so far")) << qPrintable(window_.message());
   const load::DeviceTimeline& device = *window_.timeline().device();
   EXPECT_EQ(device.block_of(*window_.selection().lifetime()).storage, storage);
-  EXPECT_EQ(device.sequence_of(*window_.selection().moment()), moment);
+  EXPECT_EQ(device.sequence_of(*window_.selection().point()), point);
   EXPECT_EQ(window_.timeline().view()->from(), view.from());
   EXPECT_EQ(window_.timeline().view()->to(), view.to());
 

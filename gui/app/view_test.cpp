@@ -28,7 +28,7 @@ TEST_F(ViewTest, ShowsTheReport) {
   EXPECT_EQ(findings.row_at(0).cells[2], words::bytes(report.findings.front().predicted_peak->value));
   EXPECT_EQ(findings.data(findings.index(0, 0), Qt::CheckStateRole).toInt(), Qt::Checked);
   EXPECT_EQ(window_.selection().finding(), 1) << "the worst one is selected at first";
-  EXPECT_EQ(window_.timeline().device()->sequence_of(*window_.selection().moment()), report.peak.at->seq);
+  EXPECT_EQ(window_.timeline().device()->sequence_of(*window_.selection().point()), report.peak.at->seq);
   const auto sites = report.peak.live.by_site();
   ASSERT_EQ(table("live").rowCount(), static_cast<int>(sites.size()));
   for (std::size_t i = 0; i < sites.size(); ++i) {
@@ -78,14 +78,14 @@ TEST_F(ViewTest, OneSelectionForAllPanels) {
   EXPECT_NE(window_.select("storage:999999"), "");
   EXPECT_NE(window_.select("finding:7"), "");
   EXPECT_NE(window_.select("x"), "");
-  EXPECT_EQ(window_.show_moment("step:1"), "");
-  EXPECT_NE(window_.show_moment("nowhere"), "");
+  EXPECT_EQ(window_.show_point("step:1"), "");
+  EXPECT_NE(window_.show_point("nowhere"), "");
 }
 
 TEST_F(ViewTest, ALinkOpensTheSameView) {
   open(path_);
   ASSERT_EQ(window_.select("finding:1"), "");
-  ASSERT_EQ(window_.show_moment("step:1"), "");
+  ASSERT_EQ(window_.show_point("step:1"), "");
   ASSERT_EQ(window_.group_by("phase"), "");
   window_.tick_finding();
   window_.timeline().toggle_axis();
@@ -99,7 +99,7 @@ TEST_F(ViewTest, ALinkOpensTheSameView) {
   ASSERT_EQ(other.show_link(*link_of(text_of(link))), "");
   EXPECT_EQ(other.link(), link);
   EXPECT_EQ(other.selection().lifetime(), window_.selection().lifetime());
-  EXPECT_EQ(other.selection().moment(), window_.selection().moment());
+  EXPECT_EQ(other.selection().point(), window_.selection().point());
   Link wrong = link;
   wrong.device = "cuda:7";
   EXPECT_NE(other.show_link(wrong), "");
@@ -112,10 +112,10 @@ TEST_F(ViewTest, PanelsAreFilledWhenTheyAreSeen) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return table("releases").rowCount() > 0; }, kPatienceMs));
   const auto releases = model::releases_view("", window_.session()->analysis);
   EXPECT_EQ(table("releases").rowCount(), static_cast<int>(releases.releases.size()));
-  // A release leads to its moment.
+  // A release leads to its point.
   const qint64 seq = table("releases").row_at(3).id;
   emit window_.more().sequence_picked(seq);
-  EXPECT_EQ(window_.selection().moment(), window_.timeline().device()->unit_of(Sequence(seq)));
+  EXPECT_EQ(window_.selection().point(), window_.timeline().device()->unit_of(Sequence(seq)));
 
   window_.show_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return table("run").rowCount() > 0; }, kPatienceMs));

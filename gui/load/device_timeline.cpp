@@ -186,17 +186,17 @@ std::uint16_t DeviceTimeline::band_of(const Block& block) {
 
 void DeviceTimeline::read(const analyzer::Watch& watch) {
   const analyzer::TraceData& data = *analysis_->data;
-  std::vector<analyzer::WantedMoment> moments;
+  std::vector<analyzer::WantedMoment> points;
   const auto want = [&](Sequence seq, TimeNs ns) {
-    if (seq.valid()) moments.push_back({seq, ns});
+    if (seq.valid()) points.push_back({seq, ns});
   };
   for (const analyzer::Step& step : analysis_->releases.steps) {
     want(step.from, step.from_ns);
     want(step.to, step.to_ns);
   }
   for (const analyzer::Mark& mark : data.marks) {
-    const bool is_moment = mark.gives_storage() || mark.kind == analyzer::MarkKind::kRelease;
-    if (is_moment) want(mark.span.from_seq, mark.span.from_ns);
+    const bool is_point = mark.gives_storage() || mark.kind == analyzer::MarkKind::kRelease;
+    if (is_point) want(mark.span.from_seq, mark.span.from_ns);
     if (mark.kind != analyzer::MarkKind::kPhase && mark.kind != analyzer::MarkKind::kUser) continue;
     want(mark.span.from_seq, mark.span.from_ns);
     want(mark.span.to_seq, mark.span.to_ns);
@@ -214,11 +214,10 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
       want(gap.to, {});
     }
   }
-  std::sort(moments.begin(), moments.end(),
+  std::sort(points.begin(), points.end(),
             [](const auto& a, const auto& b) { return a.seq != b.seq ? a.seq < b.seq : a.ns > b.ns; });
-  moments.erase(
-      std::unique(moments.begin(), moments.end(), [](const auto& a, const auto& b) { return a.seq == b.seq; }),
-      moments.end());
+  points.erase(std::unique(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.seq == b.seq; }),
+               points.end());
 
   const std::int64_t start = data.meta_integer("start_ns").value_or(0);
   GroupOfBlock groups(*analysis_, *device_, by_);
@@ -226,8 +225,8 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
   blocks_.reserve(data.blocks.size());
   std::size_t done = 0;
   bool begun = false;
-  analyzer::for_each_change(data, device_->device, std::move(moments), [&](const Change& change) {
-    if (!begun) recording_.moment(start != 0 ? std::min(start, change.ns.value) : change.ns.value);
+  analyzer::for_each_change(data, device_->device, std::move(points), [&](const Change& change) {
+    if (!begun) recording_.mark(start != 0 ? std::min(start, change.ns.value) : change.ns.value);
     begun = true;
     const std::int64_t ns = change.ns.value;
     const Unit unit = recording_.units();
@@ -251,7 +250,7 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
         other_sequences_.emplace(unit, change.seq);
         break;
       case Change::What::kMoment:
-        recording_.moment(ns);
+        recording_.mark(ns);
         other_sequences_.emplace(unit, change.seq);
         break;
     }

@@ -104,7 +104,7 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
       const scene::Document& document = timeline->document();
       EXPECT_EQ(document.curve->peak(), device.what_if.measured.bytes.value);
       EXPECT_EQ(timeline->sequence_of(document.curve->peak_at()), device.what_if.measured.seq);
-      // The curve and what is alive, at every moment.
+      // The curve and what is alive, at every point.
       for (std::int64_t seq = 1; seq <= trace.last_seq(); ++seq) {
         const scene::Unit unit = timeline->unit_of(Sequence(seq));
         std::set<const analyzer::Block*> drawn;

@@ -98,7 +98,7 @@ TEST_F(EventRows, GathersAndReleasesAreWhereTheyWere) {
   for (const analyzer::Mark& mark : session_->data->marks) {
     if (mark.kind != analyzer::MarkKind::kGather) continue;
     const scene::Unit unit = device.unit_of(mark.span.from_seq);
-    EXPECT_EQ(device.sequence_of(unit), mark.span.from_seq) << "a gather is a moment of its own";
+    EXPECT_EQ(device.sequence_of(unit), mark.span.from_seq) << "a gather is a point of its own";
     EXPECT_TRUE(std::ranges::binary_search(device.document().points[0].kinds[1].units, unit));
   }
 

@@ -23,7 +23,7 @@ struct Ranks {
   scene::Strips strips;       ///< the axis is nanoseconds of the common clock, from the first curve's begin
   std::int64_t begin_ns = 0;  ///< where the axis begins, on the common clock
 
-  /// Where a moment of a rank lies on the axis.
+  /// Where a point of a rank lies on the axis.
   [[nodiscard]] double axis_of(std::size_t rank, std::int64_t ns) const;
   /// By the path that was opened; paths.size(): it is none of them.
   [[nodiscard]] std::size_t index_of(const std::string& path) const;

@@ -1,6 +1,7 @@
 // A link that opens the same view: "dcmt:/out/rank0.dcmt#view?device=cuda:0&from=812&to=4711&select=finding:1&at=1301".
 #pragma once
 
+#include <QList>
 #include <QString>
 
 #include <cstdint>

@@ -37,17 +37,17 @@ TEST(Models, OfAMillionRowsAnswerAtOnce) {
 
 TEST(Models, ASelectionThatIsClearedIsGoneAsAWhole) {
   Selection selection;
-  selection.select_moment(7);
+  selection.select_point(7);
   selection.select_lifetime(3, 1);
   int heard = 0;
   const auto gone = [&] {
     ++heard;
     EXPECT_EQ(selection.finding(), 0);
     EXPECT_FALSE(selection.lifetime());
-    EXPECT_FALSE(selection.moment());
+    EXPECT_FALSE(selection.point());
   };
   QObject::connect(&selection, &Selection::changed, gone);
-  QObject::connect(&selection, &Selection::moment_changed, gone);
+  QObject::connect(&selection, &Selection::point_changed, gone);
   selection.clear();
   EXPECT_EQ(heard, 2);
   selection.clear();

@@ -59,7 +59,7 @@ QString parameter(const model::Release& release) {
   return graph.empty() ? key : text(graph) + QLatin1Char(' ') + key;
 }
 
-void add(RowList& rows, const char* what, const QString& how) {
+void add_fact(RowList& rows, const char* what, const QString& how) {
   if (!how.isEmpty()) rows.push_back({{QString::fromUtf8(what), how}, {}, 0});
 }
 
@@ -69,7 +69,7 @@ std::vector<TableModel::ColumnOf> container_columns() {
   return {{QStringLiteral("container")},
           {QStringLiteral("type")},
           {QStringLiteral("bytes"), true},
-          {QStringLiteral("go if it alone lets go"), true},
+          {QStringLiteral("freed if only this is emptied"), true},
           {QStringLiteral("storages"), true}};
 }
 
@@ -192,32 +192,34 @@ std::vector<TableModel::Row> saved(const model::SavedView& view) {
 std::vector<TableModel::Row> run(const model::Report& report) {
   const analyzer::RunFacts& facts = report.facts;
   RowList rows;
-  add(rows, "command", text(facts.command));
-  add(rows, "state", text(facts.state));
-  add(rows, "exit", text(facts.exit));
-  if (facts.rank >= 0) add(rows, "rank", QStringLiteral("%1 of %2").arg(facts.rank).arg(facts.world_size));
-  add(rows, "torch", text(facts.torch));
-  add(rows, "python", text(facts.python));
-  add(rows, "detail", text(facts.detail));
-  if (facts.seconds) add(rows, "recorded", QString::number(*facts.seconds, 'f', 3) + QStringLiteral(" s"));
+  add_fact(rows, "command", text(facts.command));
+  add_fact(rows, "state", text(facts.state));
+  add_fact(rows, "exit", text(facts.exit));
+  if (facts.rank >= 0) add_fact(rows, "rank", QStringLiteral("%1 of %2").arg(facts.rank).arg(facts.world_size));
+  add_fact(rows, "torch", text(facts.torch));
+  add_fact(rows, "python", text(facts.python));
+  add_fact(rows, "detail", text(facts.detail));
+  if (facts.seconds) add_fact(rows, "recorded", QString::number(*facts.seconds, 'f', 3) + QStringLiteral(" s"));
   if (facts.recorder_cores)
-    add(rows, "recorder", QString::number(*facts.recorder_cores, 'f', 2) + QStringLiteral(" cores"));
-  if (facts.records) add(rows, "records", count(*facts.records));
-  add(rows, "lost records", count(facts.lost));
+    add_fact(rows, "recorder", QString::number(*facts.recorder_cores, 'f', 2) + QStringLiteral(" cores"));
+  if (facts.records) add_fact(rows, "records", count(*facts.records));
+  add_fact(rows, "lost records", count(facts.lost));
   for (const analyzer::LossFact& loss : facts.losses)
-    add(rows, "lost", text(loss.reason) + QStringLiteral(": ") + count(loss.count));
+    add_fact(rows, "lost", text(loss.reason) + QStringLiteral(": ") + count(loss.count));
   if (facts.sequence_gaps && *facts.sequence_gaps > 0)
-    add(rows, "missing", count(*facts.sequence_gaps) + QStringLiteral(" records that the order of all has"));
-  add(rows, "steps", count(facts.steps));
+    add_fact(rows, "missing", count(*facts.sequence_gaps) + QStringLiteral(" records that the order of all has"));
+  add_fact(rows, "steps", count(facts.steps));
   if (facts.steps_kept != facts.steps) {
-    add(rows, "steps kept", count(facts.steps_kept) + QStringLiteral(" in full; of the others there are sums only"));
+    add_fact(rows, "steps kept",
+             count(facts.steps_kept) + QStringLiteral(" in full; of the others there are sums only"));
   }
   for (const analyzer::KeptFact& kept : facts.kept) {
-    if (kept.steps > 0) add(rows, "kept", count(kept.steps) + QStringLiteral(" steps: ") + text(text_of(kept.why)));
+    if (kept.steps > 0)
+      add_fact(rows, "kept", count(kept.steps) + QStringLiteral(" steps: ") + text(text_of(kept.why)));
   }
   if (report.releases.total > 0) {
     const model::Totals& totals = report.releases;
-    add(rows, "releases", count(totals.total));
+    add_fact(rows, "releases", count(totals.total));
     const std::pair<const char*, std::int64_t> each[] = {{"freed", totals.freed},
                                                          {"freed late", totals.late},
                                                          {"never freed", totals.never},
@@ -232,19 +234,20 @@ std::vector<TableModel::Row> run(const model::Report& report) {
                                                          {"residual", totals.residual},
                                                          {"metadata only", totals.metadata_only}};
     for (const auto& [what, value] : each) {
-      if (value > 0) add(rows, "releases", QString::fromUtf8(what) + QStringLiteral(": ") + count(value));
+      if (value > 0) add_fact(rows, "releases", QString::fromUtf8(what) + QStringLiteral(": ") + count(value));
     }
   }
   if (facts.releases_with_bytes > 0) {
-    add(rows, "holders looked for",
-        QStringLiteral("at %1 of %2 releases that left bytes")
-            .arg(count(facts.censuses), count(facts.releases_with_bytes)));
-    add(rows, "unexplained references", count(facts.unexplained));
+    add_fact(rows, "references counted",
+             QStringLiteral("at %1 of %2 releases that left bytes")
+                 .arg(count(facts.censuses), count(facts.releases_with_bytes)));
+    add_fact(rows, "unexplained references", count(facts.unexplained));
   }
   for (const analyzer::DiagnosticFact& each : facts.diagnostics) {
-    add(rows, "note", text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
+    add_fact(rows, "note",
+             text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
   }
-  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
+  for (const model::Remark& remark : report.remarks) add_fact(rows, "remark", text(remark.text));
   return rows;
 }
 
@@ -284,9 +287,10 @@ QString stretches_title(const std::vector<scene::StretchAt>& stretches) {
   const auto counted = [](std::size_t many, const char* one, const char* more) {
     return count(static_cast<std::int64_t>(many)) + QLatin1Char(' ') + QLatin1String(many == 1 ? one : more);
   };
-  return QStringLiteral("%1 of %2 that blocks ever lay in, %3, %4 · largest gap %5")
+  return QStringLiteral("%1 in blocks, of %2 in %3 · %4 · largest gap %5")
       .arg(exact_bytes(static_cast<std::int64_t>(used)), exact_bytes(static_cast<std::int64_t>(bytes)),
-           counted(stretches.size(), "stretch", "stretches"), counted(blocks, "block", "blocks"), exact_bytes(largest));
+           counted(stretches.size(), "address range", "address ranges"), counted(blocks, "block", "blocks"),
+           exact_bytes(largest));
 }
 
 }  // namespace dcmt::gui::words

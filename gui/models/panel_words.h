@@ -15,7 +15,7 @@ namespace dcmt::gui::words {
 /// Rows of a long table that are made; a last row says how many are not.
 inline constexpr std::size_t kMostTableRows = 20000;
 
-/// Path, type, bytes, what goes if it alone lets go, storages.
+/// Path, type, bytes, what is freed if only it is emptied, storages.
 [[nodiscard]] std::vector<TableModel::ColumnOf> container_columns();
 [[nodiscard]] std::vector<TableModel::Row> containers(const model::HoldersView& view);
 /// Path, bytes, storages, found, still.

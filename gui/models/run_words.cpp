@@ -131,7 +131,7 @@ std::vector<TableModel::ColumnOf> rank_columns() {
           {QStringLiteral("device")},
           {QStringLiteral("peak"), true},
           {QStringLiteral("step"), true},
-          {QStringLiteral("without what is kept for nothing"), true},
+          {QStringLiteral("without the findings"), true},
           {QStringLiteral("gathers"), true},
           {QStringLiteral("steps"), true},
           {QStringLiteral("findings"), true},

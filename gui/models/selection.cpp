@@ -5,12 +5,12 @@ namespace dcmt::gui {
 void Selection::clear() {
   // All of it first: whoever hears of one asks for the others.
   const bool selected = finding_ != 0 || lifetime_;
-  const bool at_moment = moment_.has_value();
+  const bool at_point = point_.has_value();
   finding_ = 0;
   lifetime_.reset();
-  moment_.reset();
+  point_.reset();
   if (selected) emit changed();
-  if (at_moment) emit moment_changed();
+  if (at_point) emit point_changed();
 }
 
 void Selection::select_finding(std::int64_t finding) {
@@ -26,10 +26,10 @@ void Selection::select_lifetime(std::optional<scene::LifetimeId> lifetime, std::
   emit changed();
 }
 
-void Selection::select_moment(std::optional<scene::Unit> moment) {
-  if (moment == moment_) return;
-  moment_ = moment;
-  emit moment_changed();
+void Selection::select_point(std::optional<scene::Unit> point) {
+  if (point == point_) return;
+  point_ = point;
+  emit point_changed();
 }
 
 }  // namespace dcmt::gui

@@ -1,4 +1,4 @@
-// What is selected, for all panels together: a finding, a storage, a moment.
+// What is selected, for all panels together: a finding, a storage, a point.
 #pragma once
 
 #include <QObject>
@@ -18,24 +18,24 @@ class Selection : public QObject {
 
   [[nodiscard]] std::int64_t finding() const { return finding_; }
   [[nodiscard]] std::optional<scene::LifetimeId> lifetime() const { return lifetime_; }
-  [[nodiscard]] std::optional<scene::Unit> moment() const { return moment_; }
+  [[nodiscard]] std::optional<scene::Unit> point() const { return point_; }
 
   void clear();
   /// 0: none. The lifetime stays what it is.
   void select_finding(std::int64_t finding);
   /// @param finding  the one that it is of; 0: none
   void select_lifetime(std::optional<scene::LifetimeId> lifetime, std::int64_t finding);
-  void select_moment(std::optional<scene::Unit> moment);
+  void select_point(std::optional<scene::Unit> point);
 
  signals:
   /// A finding or a lifetime.
   void changed();
-  void moment_changed();
+  void point_changed();
 
  private:
   std::int64_t finding_ = 0;
   std::optional<scene::LifetimeId> lifetime_;
-  std::optional<scene::Unit> moment_;
+  std::optional<scene::Unit> point_;
 };
 
 }  // namespace dcmt::gui

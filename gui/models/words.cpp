@@ -111,7 +111,7 @@ QString mark_words(const StoryEvent& event) {
                           : QStringLiteral("released (%1 uses left)").arg(event.uses_left);
       break;
     case MarkKind::kCensus:
-      words = QStringLiteral("holders looked at");
+      words = QStringLiteral("references counted");
       break;
     default:
       words = QStringLiteral("mark");
@@ -155,7 +155,10 @@ QString text(std::string_view text) { return QString::fromUtf8(text.data(), stat
 QString bytes(std::int64_t bytes) { return text(model::rounded_bytes(bytes)); }
 QString exact_bytes(std::int64_t bytes) { return text(model::exact_bytes(bytes)); }
 QString time(std::int64_t ns) {
-  return QString::number(static_cast<double>(ns) * 1e-6, 'f', 3) + QStringLiteral(" ms");
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const double ms = static_cast<double>(ns) * 1e-6;
+  return ns < 10 * kSecond && ns > -10 * kSecond ? QString::number(ms, 'f', 3) + QStringLiteral(" ms")
+                                                 : QString::number(ms * 1e-3, 'f', 6) + QStringLiteral(" s");
 }
 
 QString title(const model::Finding& finding) {
@@ -174,7 +177,7 @@ std::vector<TableModel::Row> facts(const model::Finding& finding, const model::R
     for (std::size_t i = 0; i < growth.sites.size() && i < kMost; ++i) {
       add(rows, "made at", text(growth.sites[i].site) + QStringLiteral("   ") + bytes(growth.sites[i].bytes.value));
     }
-    add(rows, "alone", exact_bytes(growth.alone.value) + QStringLiteral(" go if only it lets go"));
+    add(rows, "alone", exact_bytes(growth.alone.value) + QStringLiteral(" are freed if only this is emptied"));
   }
   if (!finding.items.empty()) {
     if (const auto release = finding.items.front().release()) {
@@ -204,7 +207,9 @@ std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   add(rows, "made by", place(storage.born_by));
   for (const model::Frame& each : storage.born_by.stack) {
     if (rows.size() > kMost) break;
-    if (!each.library) add(rows, "", frame(each.file, each.line, each.function));
+    const QString line = frame(each.file, each.line, each.function);
+    const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost of them
+    if (!each.library && !said) add(rows, "", line);
   }
   for (std::size_t i = 0; i < storage.owners.size() && i < kMost; ++i) {
     const model::StoryOwner& owner = storage.owners[i];
@@ -221,7 +226,7 @@ std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   return rows;
 }
 
-std::vector<TableModel::Row> facts(const model::DevicePeak& peak) {
+std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::Report& report) {
   std::vector<TableModel::Row> rows;
   add(rows, "peak", exact_bytes(peak.bytes.value));
   if (peak.step) add(rows, "step", QString::number(*peak.step));
@@ -231,6 +236,8 @@ std::vector<TableModel::Row> facts(const model::DevicePeak& peak) {
   add(rows, "dead but held", exact_bytes(peak.dead_bytes.value));
   add(rows, "predicted", exact_bytes(peak.predicted_bytes.value));
   if (peak.reserved_bytes) add(rows, "reserved", exact_bytes(peak.reserved_bytes->value) + QStringLiteral(" at most"));
+  // What may be on purpose is no finding, and would be seen nowhere else.
+  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
   return rows;
 }
 

@@ -23,11 +23,11 @@ namespace dcmt::gui::words {
 /// "1 RELEASE KEEPS STORAGE"
 [[nodiscard]] QString title(const model::Finding& finding);
 
-/// Rows of two cells, what it is and how it is.
+/// Rows of two cells, a property and its value.
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report);
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
 /// Of a device: its peak and what it consists of.
-[[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak);
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::Report& report);
 
 /// Rows of four cells: sequence, time after the start, what, by whom.
 [[nodiscard]] std::vector<TableModel::Row> story(const model::StorageView& storage);

@@ -55,7 +55,7 @@ class MapPainter {
     facts_.bytes_of_line = bytes_of_line(stretches);
     for (std::size_t i = 0; i < shown; ++i) stretch(stretches[i], i);
     if (shown < stretches.size()) {
-      name_ = std::to_string(stretches.size() - shown) + " more stretches are in the table";
+      name_ = std::to_string(stretches.size() - shown) + " more address ranges are in the table";
       draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, look_.width - 16, name_, look_.theme->faint, true);
     }
     return std::move(facts_);

@@ -1,4 +1,4 @@
-// What lay where at one moment: stretches of addresses with their blocks, and the gaps between them.
+// What lay where at one point: stretches of addresses with their blocks, and the gaps between them.
 #pragma once
 
 #include <optional>

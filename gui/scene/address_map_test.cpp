@@ -97,7 +97,7 @@ TEST(AddressMap, OfVeryManyStretchesTheLastLineSaysHowManyAreMissing) {
   raster.begin(look.width, look.height, look.theme->background);
   const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
   EXPECT_EQ(facts.lines.size(), kMostAddressLines);
-  EXPECT_EQ(facts.texts.back().text, "600 more stretches are in the table");
+  EXPECT_EQ(facts.texts.back().text, "600 more address ranges are in the table");
 }
 
 }  // namespace

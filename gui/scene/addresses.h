@@ -1,7 +1,7 @@
 // Lifetimes by where their bytes lay: stretches of addresses, and in them lanes in the order of addresses.
 //
 // A trace has the blocks of an allocator, not its segments. A stretch is what blocks ever lay in, one next to the other
-// but for gaps of less than a segment; what lies between two blocks that live is a gap at that moment.
+// but for gaps of less than a segment; what lies between two blocks that live is a gap at that point.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct AddressLanes {
 /// lifetimes at one address share a lane. @param addresses  by lifetime; 0: not known
 [[nodiscard]] AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses);
 
-/// One stretch at a moment.
+/// One stretch at a point.
 struct StretchAt {
   AddressStretch stretch;
   std::int64_t used = 0;         ///< bytes in blocks

@@ -77,7 +77,7 @@ TEST(Addresses, LanesAreInTheOrderOfAddressesAndApartInTime) {
   }
 }
 
-TEST(Addresses, GapsOfAMomentAreThoseBetweenItsBlocks) {
+TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     const Recording recording = testing::random_recording(random, 10 + random_below(random, 300), 3);

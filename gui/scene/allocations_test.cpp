@@ -66,7 +66,7 @@ TEST(Allocations, AFrameNeedsNone) {
   look.height = 720;
   look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
   look.selected = 3;
-  look.moment = 77;
+  look.point = 77;
   Painter painter;
   Raster raster;
   const auto frames = [&] {

@@ -9,7 +9,7 @@
 namespace dcmt::gui::scene {
 
 struct Theme {
-  Color background, panel, text, faint, grid, finding, dead, what_if, reserved, selected, moment, sums_only, step,
+  Color background, panel, text, faint, grid, finding, dead, what_if, reserved, selected, point, sums_only, step,
       step_other;
   std::array<Color, kGroups> groups;
 };

@@ -62,7 +62,7 @@ void Painter::points(std::size_t index) {
     const std::vector<Unit>& units = of.kinds[kind].units;
     auto at = units.begin();
     for (std::size_t i = 0; i < columns.size() && at != units.end(); ++i) {
-      // A unit that lasts in several columns is a moment of the first.
+      // A unit that lasts in several columns is a point of the first.
       const Unit from = i > 0 ? std::max(facts_.columns[i].from, facts_.columns[i - 1].to) : facts_.columns[i].from;
       at = std::lower_bound(at, units.end(), from);
       if (at != units.end() && *at < facts_.columns[i].to) columns[i] = static_cast<std::uint8_t>(kind + 1);

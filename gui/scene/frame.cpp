@@ -12,6 +12,8 @@ namespace {
 
 /// Labels of one picture, at most: more nobody reads.
 constexpr std::size_t kMostLabels = 400;
+/// Letters of the number of a step, at most. Other names are cut to their own step.
+constexpr std::size_t kNumber = 6;
 
 /// Between the bytes of a label and the rest.
 constexpr std::string_view kLabelParts = " · ";
@@ -92,6 +94,21 @@ void Painter::ruler() {
        theme.faint);
 }
 
+std::ptrdiff_t Painter::label_stride(const std::vector<Named>& all, std::vector<Named>::const_iterator end) const {
+  const Unit from = facts_.columns.front().from;
+  const auto first = std::find_if(all.begin(), end, [&](const Named& each) { return each.to > from; });
+  if (first == end) return 1;
+  const auto last = end - 1;
+  if (last->name.size() > kNumber) return 1;
+  const int width = x_of(last->to) - x_of(first->from);
+  const int needed = look_->text_width(last->name) + 10;
+  for (std::ptrdiff_t tens = 1;; tens *= 10) {
+    for (const std::ptrdiff_t stride : {tens, 2 * tens, 5 * tens}) {
+      if (stride * width >= needed * (end - first) || stride > end - first) return stride;
+    }
+  }
+}
+
 void Painter::named(Row::What what, const std::vector<Named>& all, std::string_view title) {
   if (all.empty()) return;
   const Theme& theme = *look_->theme;
@@ -117,16 +134,19 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
   canvas_->row(facts_.chart.x, y, height - 1, colors_);
   int free_from = facts_.chart.x;
   std::size_t labels = 0;
+  const std::ptrdiff_t stride = what == Row::What::kSteps ? label_stride(all, end) : 1;
   for (auto each = all.begin(); each != end && labels < kMostLabels; ++each) {
-    if (each->to <= from) continue;
+    if (each->to <= from || (each - all.begin()) % stride != 0) continue;
     const int x0 = std::max(x_of(each->from), facts_.chart.x);
-    const int x1 = std::min(x_of(each->to), facts_.chart.x + facts_.chart.width);
+    const auto last = end - each > stride ? each + (stride - 1) : end - 1;
+    const int x1 = std::min(x_of(last->to), facts_.chart.x + facts_.chart.width);
     // One that lies in another has its own text; the outer one's ends where the inner begins.
     int room = x1;
-    if (each + 1 != end && (each + 1)->from < each->to) room = std::min(room, x_of((each + 1)->from));
+    if (stride == 1 && each + 1 != end && (each + 1)->from < each->to) room = std::min(room, x_of((each + 1)->from));
     if (x0 + 3 < free_from || room - x0 < look_->text_height) continue;
     const std::size_t before = facts_.text_count;
-    text(x0 + 4, y, room - x0 - 6, look_->text_height, each->name, theme.text);
+    text(x0 + 4, y, room - x0 - 6, look_->text_height, each->name, theme.text,
+         what != Row::What::kSteps || each->name.size() > kNumber);
     if (facts_.text_count > before) {
       const Box& box = facts_.all_texts[before].box;
       free_from = box.x + box.width + 2;
@@ -399,9 +419,9 @@ void Painter::overlays() {
       if (x >= left && x < right) canvas_->fill({x, top, 1, look_->height - top}, theme.selected);
     }
   }
-  if (look_->moment) {
-    const int x = x_of(*look_->moment);
-    if (x >= left && x < right) canvas_->fill({x, top - 4, 2, look_->height - top + 4}, theme.moment);
+  if (look_->point) {
+    const int x = x_of(*look_->point);
+    if (x >= left && x < right) canvas_->fill({x, top - 4, 2, look_->height - top + 4}, theme.point);
   }
   canvas_->fill({left - 1, 0, 1, look_->height}, theme.grid);
 }

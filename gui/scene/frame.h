@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -41,7 +42,7 @@ struct Reserved {
   std::int64_t bytes = 0;
 };
 
-/// Moments of a few kinds: one row. A column shows the last kind that it has.
+/// Points of a few kinds: one row. A column shows the last kind that it has.
 struct PointRow {
   struct Kind {
     std::string name;
@@ -101,7 +102,7 @@ struct Look {
   std::function<int(std::string_view)> text_width;
   std::optional<LifetimeId> selected;
   std::optional<LifetimeId> hovered;
-  std::optional<Unit> moment;
+  std::optional<Unit> point;
   std::optional<std::pair<Unit, Unit>> range;
   std::vector<HoldArrow> holds;  ///< of what is selected
 };
@@ -169,6 +170,9 @@ class Painter {
  private:
   void ruler();
   void named(Row::What what, const std::vector<Named>& all, std::string_view title);
+  /// Every how many of those before `end` one has room for its name: 1, 2, 5, 10, 20 ...
+  [[nodiscard]] std::ptrdiff_t label_stride(const std::vector<Named>& all,
+                                            std::vector<Named>::const_iterator end) const;
   void spans(std::size_t row);
   void points(std::size_t row);
   void curve();

@@ -26,13 +26,13 @@ void Recording::level(std::int64_t ns, std::int64_t delta, std::uint8_t group) {
   levels_.push_back({delta, group});
 }
 
-Unit Recording::moment(std::int64_t ns) {
-  add(ns, Kind::kMoment, 0);
+Unit Recording::mark(std::int64_t ns) {
+  add(ns, Kind::kMark, 0);
   return units() - 1;
 }
 
 void Recording::finish(std::int64_t end_ns) {
-  if (events_.empty()) moment(end_ns);
+  if (events_.empty()) mark(end_ns);
   end_ns_ = std::max(end_ns, times_.back() + 1);
   for (std::size_t i = 0; i < times_.size(); i += kStride) few_times_.push_back(times_[i]);
   for (Lifetime& lifetime : lifetimes_) {
@@ -48,7 +48,7 @@ Recording::Change Recording::change(Unit unit) const {
       return {delta(unit), lifetimes_[of.index].group};
     case Kind::kLevel:
       return {delta(unit), levels_[of.index].group};
-    case Kind::kMoment:
+    case Kind::kMark:
       break;
   }
   return {};

@@ -42,8 +42,8 @@ class Recording {
   void end(std::int64_t ns, LifetimeId lifetime);
   /// Bytes that no lifetime is known of come (or, if negative, go).
   void level(std::int64_t ns, std::int64_t delta, std::uint8_t group);
-  /// A moment at which no bytes change.
-  Unit moment(std::int64_t ns);
+  /// An event at which no bytes change.
+  Unit mark(std::int64_t ns);
   /// After the last event. There is at least one unit afterwards.
   void finish(std::int64_t end_ns);
 
@@ -54,9 +54,9 @@ class Recording {
   [[nodiscard]] std::int64_t begin_ns() const { return times_.front(); }
   [[nodiscard]] std::int64_t end_ns() const { return end_ns_; }
 
-  enum class Kind : std::uint8_t { kBegin, kEnd, kLevel, kMoment };
+  enum class Kind : std::uint8_t { kBegin, kEnd, kLevel, kMark };
   struct Event {
-    Kind kind = Kind::kMoment;
+    Kind kind = Kind::kMark;
     std::uint32_t index = 0;  ///< of the lifetime, of the level
   };
   [[nodiscard]] Event event(Unit unit) const { return {static_cast<Kind>(events_[unit] & 3U), events_[unit] >> 2U}; }

@@ -55,7 +55,7 @@ TEST(View, ColumnsHaveTheUnitsThatLastInThem) {
       const double x = view.from() + i * width;
       std::set<Unit> expected;
       for (Unit unit = 0; unit < recording.units(); ++unit) {
-        // A unit without length lasts at its moment.
+        // A unit without length lasts at its point.
         const double begin = std::floor(x);
         const double end = std::ceil(i + 1 == count ? view.to() : view.from() + (i + 1) * width);
         if (view.axis() == Axis::kEvents) {
@@ -266,7 +266,7 @@ TEST(View, StaysInsideAndMovesBack) {
 TEST(View, TheAxisIsTheOneThatShowsMost) {
   for (const bool at_once : {false, true}) {
     Recording recording;
-    for (std::int64_t i = 0; i < 100; ++i) recording.moment(at_once ? 1'000'000 + i : i * 10'000);
+    for (std::int64_t i = 0; i < 100; ++i) recording.mark(at_once ? 1'000'000 + i : i * 10'000);
     recording.finish(2'000'000);
     EXPECT_EQ(better_axis(recording), at_once ? Axis::kEvents : Axis::kTime);
   }
@@ -298,7 +298,7 @@ TEST(ViewHistory, GoesBackAndForward) {
 
 TEST(View, TicksAreRoundAndApart) {
   Recording recording;
-  recording.moment(0);
+  recording.mark(0);
   recording.finish(3'700'000'000);
   std::vector<Tick> ticks;
   View view(recording, Axis::kTime);

@@ -27,7 +27,7 @@ class ChartPainter {
     for (std::size_t i = 0; i < story_.bars.size(); ++i) bar(i);
     for (const StoryChart::Arrow& each : story_.arrows) arrow(each);
     if (at && *at >= 0 && *at <= story_.length)
-      canvas_.fill({x_of(*at), row_ - 4, 2, facts_.height}, look_.theme->moment);
+      canvas_.fill({x_of(*at), row_ - 4, 2, facts_.height}, look_.theme->point);
     return std::move(facts_);
   }
 

@@ -49,7 +49,7 @@ struct StoryChartFacts {
 
 [[nodiscard]] int story_chart_height(const StoryChart& story, int text_height);
 
-/// @param at  a moment on the axis
+/// @param at  a point on the axis
 StoryChartFacts draw_story_chart(const StoryChart& story, const Look& look, std::optional<double> at, Canvas& canvas);
 
 }  // namespace dcmt::gui::scene

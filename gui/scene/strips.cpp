@@ -32,7 +32,7 @@ class StripPainter {
     }
     if (at && *at >= 0 && *at <= strips_.length) {
       const int x = std::min(x_of(*at), facts_.chart.x + facts_.chart.width - 2);
-      canvas_.fill({x, ruler_height(look_.text_height) - 4, 2, y}, look_.theme->moment);
+      canvas_.fill({x, ruler_height(look_.text_height) - 4, 2, y}, look_.theme->point);
     }
     canvas_.fill({facts_.chart.x - 1, 0, 1, y}, look_.theme->grid);
     return std::move(facts_);
@@ -82,7 +82,7 @@ class StripPainter {
     facts_.rows.push_back(box);
     const int gutter = facts_.chart.x;
     if (current) canvas_.fill({0, box.y, gutter - 2, box.height - 1}, theme.panel);
-    if (current) canvas_.fill({0, box.y, 3, box.height - 1}, theme.moment);
+    if (current) canvas_.fill({0, box.y, 3, box.height - 1}, theme.point);
     text(8, box.y + 1, gutter - 16, strip.name, strip.apart ? theme.finding : theme.text, true);
     text(8, box.y + 2 + look_.text_height, gutter - 16, strip.note, strip.apart ? theme.finding : theme.faint, true);
 

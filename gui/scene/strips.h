@@ -41,7 +41,7 @@ struct StripFacts {
 /// How high the picture of that many strips is.
 [[nodiscard]] int strips_height(std::size_t count, int text_height);
 
-/// @param at  a moment on the axis, drawn through all of them
+/// @param at  a point on the axis, drawn through all of them
 /// @param current  the strip that is open
 StripFacts draw_strips(const Strips& strips, const Look& look, std::optional<double> at,
                        std::optional<std::size_t> current, Canvas& canvas);

@@ -14,7 +14,7 @@ inline int random_below(std::mt19937& random, int bound) {
   return static_cast<int>(random() % static_cast<unsigned>(bound));
 }
 
-/// Lifetimes of all lengths in a few bands; levels and moments between them; several events at one time.
+/// Lifetimes of all lengths in a few bands; levels and points between them; several events at one time.
 inline Recording random_recording(std::mt19937& random, int events, std::uint16_t bands) {
   Recording recording;
   std::vector<LifetimeId> alive;
@@ -26,7 +26,7 @@ inline Recording random_recording(std::mt19937& random, int events, std::uint16_
     const int what = random_below(random, 20);
     const auto group = static_cast<std::uint8_t>(random_below(random, kGroups));
     if (what == 0) {
-      recording.moment(ns);
+      recording.mark(ns);
     } else if (what == 1) {
       const std::int64_t delta = unknown > 0 && random_below(random, 2) == 0 ? -unknown : random_below(random, 5000);
       unknown += delta;

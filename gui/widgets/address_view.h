@@ -1,4 +1,4 @@
-// What lay where at a moment: a click selects a block, Left and Right its neighbours.
+// What lay where at a point: a click selects a block, Left and Right its neighbours.
 #pragma once
 
 #include <QWidget>

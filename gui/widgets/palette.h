@@ -1,4 +1,4 @@
-// A list to choose from by typing parts of a line: commands, moments.
+// A list to choose from by typing parts of a line: commands, points.
 #pragma once
 
 #include <QDialog>

@@ -31,7 +31,7 @@ void StoryView::show_story(scene::StoryChart story) {
   update();
 }
 
-void StoryView::set_moment(std::optional<double> at) {
+void StoryView::set_point(std::optional<double> at) {
   at_ = at;
   update();
 }

@@ -17,7 +17,7 @@ class StoryView : public QWidget {
   explicit StoryView(QWidget* parent = nullptr);
 
   void show_story(scene::StoryChart story);
-  void set_moment(std::optional<double> at);
+  void set_point(std::optional<double> at);
   [[nodiscard]] const scene::StoryChart& story() const { return story_; }
   [[nodiscard]] const scene::StoryChartFacts& facts();
 

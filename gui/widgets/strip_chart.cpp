@@ -35,7 +35,7 @@ void StripChart::show_strips(const scene::Strips* strips) {
   update();
 }
 
-void StripChart::set_moment(std::optional<double> at) {
+void StripChart::set_point(std::optional<double> at) {
   at_ = at;
   update();
 }

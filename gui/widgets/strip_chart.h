@@ -18,7 +18,7 @@ class StripChart : public QWidget {
 
   /// Must outlive it or be replaced first; nullptr: nothing is shown.
   void show_strips(const scene::Strips* strips);
-  void set_moment(std::optional<double> at);
+  void set_point(std::optional<double> at);
   void set_current(std::optional<std::size_t> strip);
   [[nodiscard]] std::optional<std::size_t> current() const { return current_; }
   /// Of the picture as it is now.

@@ -44,7 +44,7 @@ void Timeline::show_device(load::DeviceTimeline* device) {
   look_.selected.reset();
   look_.holds.clear();
   look_.hovered.reset();
-  look_.moment.reset();
+  look_.point.reset();
   rows_->setValue(0);
   if (device_ != nullptr) {
     overview_.reset();
@@ -80,8 +80,8 @@ void Timeline::set_selected(std::optional<scene::LifetimeId> lifetime, std::vect
   refresh();
 }
 
-void Timeline::set_moment(std::optional<scene::Unit> moment) {
-  look_.moment = moment;
+void Timeline::set_point(std::optional<scene::Unit> point) {
+  look_.point = point;
   refresh();
 }
 
@@ -349,11 +349,11 @@ void Timeline::mouseReleaseEvent(QMouseEvent* event) {
   }
   const double x = view_->from() + share_at(event->position().x()) * (view_->to() - view_->from());
   scene::Unit unit = view_->unit_of(device_->recording(), x);
-  // On the curve, the moment of a column is its highest.
+  // On the curve, the point of a column is its highest.
   const int column = at.x() - painter_.facts().chart.x;
   const auto& curve = painter_.facts().curve;
   if (column >= 0 && column < static_cast<int>(curve.size())) unit = curve[static_cast<std::size_t>(column)].highest_at;
-  emit moment_picked(unit);
+  emit point_picked(unit);
 }
 
 void Timeline::mouseDoubleClickEvent(QMouseEvent* event) {

@@ -34,7 +34,7 @@ class Timeline : public QWidget {
 
   /// @param holds  arrows of it
   void set_selected(std::optional<scene::LifetimeId> lifetime, std::vector<scene::HoldArrow> holds);
-  void set_moment(std::optional<scene::Unit> moment);
+  void set_point(std::optional<scene::Unit> point);
   /// What the device's document says has changed.
   void refresh();
   /// The bands are other ones now.
@@ -68,7 +68,7 @@ class Timeline : public QWidget {
 
  signals:
   void picked(std::optional<dcmt::gui::scene::LifetimeId> lifetime);
-  void moment_picked(dcmt::gui::scene::Unit unit);
+  void point_picked(dcmt::gui::scene::Unit unit);
   void range_changed();
   void hovered(const QString& text);
   void view_changed();
