@@ -262,7 +262,7 @@ void MainWindow::show_selected() {
       const StorageId storage = device()->block_of(of.front()).storage;
       if (const auto view = model::storage_view(session_->path, session_->analysis, storage); view.ok()) {
         story = words::story(*view);
-        title = tr("Story of storage %1, an example").arg(storage.value);
+        title = tr("Story, e.g. of %1").arg(storage.value);
       }
     }
     for (const TableModel::Row& row : facts)

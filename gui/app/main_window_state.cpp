@@ -21,7 +21,7 @@ const QString kRecent = QStringLiteral("recent");
 const QString kGeometry = QStringLiteral("geometry");
 const QString kPanels = QStringLiteral("panels");
 /// Changes when panels come or go: what another build kept is left then.
-constexpr int kPanelsVersion = 2;
+constexpr int kPanelsVersion = 3;
 
 QSettings settings() { return QSettings(QStringLiteral("dc-memtrace"), QStringLiteral("view")); }
 

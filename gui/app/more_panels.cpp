@@ -96,8 +96,9 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
           });
   add_table(kSaved, tr("Saved for backward"), saved_,
             tr("Nothing was saved for a backward at the point of the live set, or no reading of the memory found it."));
+  dock_of_[kSaved]->setWindowTitle(tr("Saved"));  // as a tab is named
   QWidget* addresses = address_box();
-  dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, left);
+  dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, right);
   auto* run = new TableView(run_, tr("Run"), &window);
   dock_of_[kRun] = add(tr("Run"), run, run, left);
   QWidget* query = query_box();

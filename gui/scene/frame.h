@@ -120,7 +120,8 @@ struct BarOf {
   Box box;
 };
 
-/// From the holder's bar to that of what it holds, or to the edge of the picture.
+/// From the holder's bar to that of what it holds; to the edge of the picture if one of them is selected and the other
+/// one not seen.
 struct ArrowOf {
   LifetimeId holder = kNoLifetime, held = kNoLifetime;
   Box line;

@@ -37,6 +37,13 @@ void Painter::arrow(const HoldArrow& of) {
   if (left > right) return;
   const Row holder = row_of(holder_lane);
   const Row held = row_of(held_lane);
+  const auto seen = [this](std::uint32_t lane) {
+    return std::ranges::any_of(facts_.rows,
+                               [lane](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
+  };
+  // To the edge only for the bar that is selected: of all bars of a finding these lines would hide the others.
+  const bool one = look_->selected == of.holder || look_->selected == of.held;
+  if (!one && !(seen(holder_lane) && seen(held_lane))) return;
   const bool up = held.y < holder.y;
   const auto shown = [this](int y) { return std::clamp(y, bands_top_, look_->height); };
   const int tail = shown(up ? holder.y : holder.y + holder.height - 1);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "gui/scene/frame.h"
@@ -94,11 +95,19 @@ TEST(HoldArrows, StayInBothBarsAtAnyZoom) {
                                   static_cast<Unit>(random_below(random, static_cast<int>(scene.recording.units())))});
     }
     scene.look.scroll = random_below(random, 200);
+    if (seed % 2 == 0) scene.look.selected = scene.look.holds.front().holder;
     View view(scene.recording, Axis::kEvents);
     view.zoom(1 + random_below(random, 20), 0.01 * random_below(random, 100));
     const Facts& facts = scene.draw(view);
     for (const ArrowOf& each : facts.arrows) {
       ++drawn;
+      const bool one = scene.look.selected == each.holder || scene.look.selected == each.held;
+      for (const LifetimeId side : {each.holder, each.held}) {
+        const std::uint32_t lane = scene.lanes.lane_of(side);
+        const bool seen = std::ranges::any_of(
+            facts.rows, [&](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
+        EXPECT_TRUE(one || seen) << "a line to the edge for what is not selected, seed " << seed;
+      }
       EXPECT_GE(each.line.y, scene.painter.bands_top());
       EXPECT_LE(each.line.y + each.line.height, scene.look.height);
       const Column& column = facts.columns[static_cast<std::size_t>(each.line.x - facts.chart.x)];
