@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "collector/scan/graph/frame_chain.h"
 #include "collector/scan/process/interpreters.h"
 
 namespace dcmt::scan {
@@ -20,7 +21,6 @@ constexpr std::size_t kDeepestFrame = 12;
 
 constexpr const char* kMain = "__main__";
 
-constexpr int kMostFrames = 5000;
 constexpr int kMostHandled = 100;
 /// Of the roots, where `sys.modules` was being changed: a program has `__main__` as long as it runs.
 constexpr int kMoreReadings = 2;
@@ -52,15 +52,7 @@ class NamedRoots {
   }
 
   void add_thread(Address thread) {
-    Address frame =
-        memory_.word(layout_.thread_cframe < 0 ? thread + layout_.thread_frame
-                                               : memory_.word(thread + layout_.thread_cframe) + layout_.thread_frame);
-    std::vector<Address> frames;
-    for (int i = 0; frame != 0 && i < kMostFrames; ++i, frame = memory_.word(frame + layout_.frame_previous)) {
-      const PythonType* code = types_.python_types.type_of(memory_, memory_.word(frame + layout_.frame_code));
-      if (code != nullptr && code->kind == Kind::kCode)
-        frames.push_back(frame);  // else an entry frame of the interpreter
-    }
+    const std::vector<Address> frames = frames_of(thread, memory_, types_);
     for (std::size_t depth = 0; depth < frames.size(); ++depth) {
       const Address outer_first = frames[frames.size() - 1 - depth];
       add({outer_first, Kind::kFrame, memory_.word(outer_first + layout_.frame_code),

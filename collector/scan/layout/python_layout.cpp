@@ -54,7 +54,7 @@ Expected<PythonLayout> python_layout(std::int64_t version) {
     known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", layout->version >> 8, layout->version & 255);
   }
   return Error{ErrorCode::kCannotRecord,
-               fmt::format("cannot inspect CPython {}.{}: this build knows {}", version >> 8, version & 255, known)};
+               fmt::format("cannot inspect CPython {}.{}: this build reads {}", version >> 8, version & 255, known)};
 }
 
 }  // namespace dcmt::scan

@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstring>
-#include <functional>
-#include <span>
-#include <string>
 #include <vector>
+
+#include "collector/scan/testing/changing_process.h"
 
 namespace dcmt::scan {
 namespace {
@@ -18,15 +15,10 @@ constexpr Address kBase = 0x100000;
 constexpr Address kType = kBase, kName = kBase + kPage, kDict = kBase + 2 * kPage, kValues = kBase + 3 * kPage,
                   kTable = kBase + 8 * kPage, kOtherTable = kBase + 12 * kPage;
 
-/// The memory of a process with one dict. Tests change it between reads.
-class OneDict : public MemorySource {
+/// A process with one dict.
+class OneDict : public testing::ChangingProcess {
  public:
-  explicit OneDict(const PythonLayout& layout) : layout_(layout) {
-    Region region;
-    region.begin = kBase;
-    region.end = kBase + bytes_.size();
-    region.readable = true;
-    regions_.push_back(region);
+  explicit OneDict(const PythonLayout& layout) : ChangingProcess(kBase, 16 * kPage), layout_(layout) {
     object(kType);
     set(kType + layout.tp_name, kName);
     set(kType + layout.tp_basicsize, 64);
@@ -34,18 +26,6 @@ class OneDict : public MemorySource {
     set(kName, 0x74636964);  // "dict"
     object(kDict);
   }
-
-  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
-  std::size_t read(std::span<const Piece> pieces) override {
-    std::size_t total = 0;
-    for (const Piece& piece : pieces) {
-      if (before_read) before_read(piece.from);
-      std::memcpy(piece.into.data(), bytes_.data() + (piece.from - kBase), piece.into.size());
-      total += piece.into.size();
-    }
-    return total;
-  }
-  [[nodiscard]] std::string host_path(const std::string& path) const override { return path; }
 
   /// The dict has this table and says that it has so many entries.
   void use(Address table, std::uint64_t entries) {
@@ -63,21 +43,16 @@ class OneDict : public MemorySource {
   }
   void set_entries(Address table, std::uint64_t entries) { set(table + layout_.keys_nentries, entries); }
 
-  std::function<void(Address from)> before_read;
-
  private:
   void object(Address at) {
     set(at, 1);
     set(at + 8, kType);
   }
-  void set(Address at, std::uint64_t word) { std::memcpy(bytes_.data() + (at - kBase), &word, sizeof(word)); }
 
   const PythonLayout& layout_;
-  std::array<std::byte, 16 * kPage> bytes_{};
-  std::vector<Region> regions_;
 };
 
-class PythonObjectsTest : public testing::Test {
+class PythonObjectsTest : public ::testing::Test {
  protected:
   /// Where the first value of the dict lies; 0 where none was found. `count_` is how many were.
   Address first_value() {

@@ -1,0 +1,52 @@
+#include "collector/scan/graph/frame_chain.h"
+
+#include <utility>
+
+namespace dcmt::scan {
+namespace {
+
+constexpr std::size_t kMostFrames = 5000;
+constexpr int kReadings = 4;
+
+Address word_now(Address address, Mirror& memory) {
+  memory.forget({address, address + sizeof(Address)});
+  return memory.word(address);
+}
+
+struct Chain {
+  std::vector<Address> frames;
+  bool is_whole = false;  ///< it leads to the outermost frame
+};
+
+Chain read_chain(Address thread, Mirror& memory, ProcessTypes& types) {
+  const PythonLayout& layout = types.python;
+  // To 3.12 a thread points to a structure on its C stack, which is gone as soon as the C function returns.
+  const Address holder = layout.thread_cframe < 0 ? thread : word_now(thread + layout.thread_cframe, memory);
+  const Address innermost = word_now(holder + layout.thread_frame, memory);
+  Chain chain;
+  Address frame = innermost;
+  for (std::size_t read = 0; frame != 0 && read < kMostFrames; ++read) {
+    memory.forget({frame, frame + static_cast<Address>(layout.frame_previous) + sizeof(Address)});
+    if (memory.at(frame + layout.frame_previous, sizeof(Address)) == nullptr) return chain;
+    const PythonType* code = types.python_types.type_of(memory, memory.word(frame + layout.frame_code));
+    // Else an entry frame of the interpreter.
+    if (code != nullptr && code->kind == Kind::kCode) chain.frames.push_back(frame);
+    frame = memory.word(frame + layout.frame_previous);
+  }
+  chain.is_whole = innermost == 0 || !chain.frames.empty();
+  return chain;
+}
+
+}  // namespace
+
+std::vector<Address> frames_of(Address thread, Mirror& memory, ProcessTypes& types) {
+  std::vector<Address> longest;
+  for (int reading = 0; reading < kReadings; ++reading) {
+    Chain chain = read_chain(thread, memory, types);
+    if (chain.is_whole) return std::move(chain.frames);
+    if (chain.frames.size() > longest.size()) longest = std::move(chain.frames);
+  }
+  return longest;
+}
+
+}  // namespace dcmt::scan
