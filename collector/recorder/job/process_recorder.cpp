@@ -275,7 +275,8 @@ void ProcessRecorder::follow_small_growth() {
 }
 
 Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
-  if (reader.is_reading()) return end_reading(reader, false);
+  if (reader.is_reading()) DCMT_RETURN_IF_ERROR(end_reading(reader, false));
+  if (reader.is_reading() || reading_failed_) return {};
   if (!begins_readings_ || !first_record_ || program_ended_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due = (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
                       schedule_.is_due(scope, since_first_record(), progress());

@@ -19,7 +19,7 @@ constexpr double kGrownBy = 1.5;
 /// Imports that take longer leave much that is new to the first reading after them.
 constexpr double kLongImports = 1;
 /// Time between readings of variables while the memory grows: seconds, and as a share of the time for which it has.
-constexpr double kBetween = 0.05, kBetweenShare = 0.125;
+constexpr double kBetween = 0.02, kBetweenShare = 0.125;
 /// Without growth the next reading of variables comes so much later: seconds, and as a share of the time since the
 /// first.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
