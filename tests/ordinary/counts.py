@@ -1,0 +1,33 @@
+"""What the programs share: the leak by their only argument, and a count of their own of what their memory is for."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import leaks
+import torch
+
+FOLLOWED = 64 * 1024  # bytes: what is smaller is only summed
+
+
+def setup() -> str | None:
+    """The way to leak; none: the program is healthy."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    return sys.argv[1] if len(sys.argv) > 1 else None
+
+
+def bytes_of(tensors) -> int:
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
+    return sum(size for size in storages.values() if size >= FOLLOWED)
+
+
+def print_counts(model: torch.nn.Module, *optimizers: torch.optim.Optimizer) -> None:
+    state = [
+        value for optimizer in optimizers for of in optimizer.state.values() for value in of.values() if torch.is_tensor(value)
+    ]
+    print(json.dumps({"parameter": bytes_of(model.parameters()), "buffer": bytes_of(model.buffers()), "optimizer state": bytes_of(state)}))
+
+
+__all__ = ["bytes_of", "leaks", "print_counts", "setup"]
