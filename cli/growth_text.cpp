@@ -91,9 +91,9 @@ std::string growth_text(const Finding& finding, const Style& style) {
   text += stored_by_text(growth, style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
-    text += labelled(i == 0 ? "made at" : "",
-                     fmt::format("{}   {}, {}", site.site, counted(site.storages, "storage"), style.bytes(site.bytes)),
-                     style);
+    const std::string sum = fmt::format("   {}, {}", counted(site.storages, "storage"), style.bytes(site.bytes));
+    text += labelled(i == 0 ? "made at" : "", site.called_from.value_or(site.site) + sum, style);
+    if (site.called_from) text += labelled("", "  in " + site.site, style);
   }
   if (growth.sites.size() > kMostSites) {
     text += labelled("", counted(static_cast<std::int64_t>(growth.sites.size() - kMostSites), "more place"), style);

@@ -224,7 +224,9 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace growing;
   for (int step = 0; step < 8; ++step) {
     growing.stack = {{"train.py", "forward", 21}};
+    growing.stack.insert(growing.stack.begin(), {"/usr/lib/python3/site-packages/model/layer.py", "forward", 5});
     growing.held(growing.allocate(100), {.containers = {"main: kept"}, .path = "main: kept[0]"});
+    growing.stack.erase(growing.stack.begin());
     growing.held(growing.allocate(50), {.path = "main: v.grad_fn MulBackward0._saved_self", .otherwise = true});
     if (step == 3) growing.held(growing.allocate(100), {.path = "main: metric._computed", .otherwise = true});
     growing.step(step);

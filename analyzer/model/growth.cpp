@@ -27,8 +27,13 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   growth.alone = from.alone;
   for (const analyzer::GrowingSite& site : from.sites) {
     const std::string text = analyzer::describe_site(data, site.stack);
-    const auto same = std::ranges::find(growth.sites, text, &GrowthSite::site);
-    GrowthSite& sum = same != growth.sites.end() ? *same : growth.sites.emplace_back(GrowthSite{text, {}, 0});
+    std::optional<std::string> called_from;
+    if (const FrameId caller = analyzer::caller_of_package(data, site.stack); caller.valid())
+      called_from = analyzer::describe_frame(data, caller);
+    const auto same = std::ranges::find_if(
+        growth.sites, [&](const GrowthSite& each) { return each.site == text && each.called_from == called_from; });
+    GrowthSite& sum =
+        same != growth.sites.end() ? *same : growth.sites.emplace_back(GrowthSite{text, called_from, {}, 0});
     sum.bytes.value += site.bytes.value;
     sum.storages += site.storages;
   }

@@ -13,12 +13,17 @@ namespace dcmt::model {
 
 struct GrowthSite {
   std::string site;
+  std::optional<std::string> called_from;
   Bytes bytes;
   std::int64_t storages = 0;
 
   static constexpr std::string_view kShape = "growth_site";
   static void describe(auto&& field) {
     field("site", &GrowthSite::site, "");
+    field(
+        "called_from", &GrowthSite::called_from,
+        "the line of the user's own files that called the package where the site lies; null: the site is such a line, "
+        "or none led there");
     field("bytes", &GrowthSite::bytes, "");
     field("storages", &GrowthSite::storages, "");
   }

@@ -42,6 +42,18 @@ FrameId site_of(const TraceData& data, StackId stack) {
   return innermost;
 }
 
+FrameId caller_of_package(const TraceData& data, StackId stack) {
+  const Frame* site = data.frames.find(site_of(data, stack));
+  if (site == nullptr || !is_package_file(data.text(site->file))) return {};
+  for (const Stack* at = data.stacks.find(stack); at != nullptr; at = data.stacks.find(at->parent)) {
+    const Frame* frame = data.frames.find(at->frame);
+    if (frame == nullptr || is_generated_file(data, frame->file)) continue;
+    const std::string_view file = data.text(frame->file);
+    if (!is_library_file(file) && !is_package_file(file)) return frame->id;
+  }
+  return {};
+}
+
 std::string describe_frame(const TraceData& data, FrameId id) {
   const Frame* frame = data.frames.find(id);
   if (frame == nullptr) return "(no Python frame)";

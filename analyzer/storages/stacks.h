@@ -30,6 +30,10 @@ struct FrameText {
 /// The innermost frame of the user's (or generated) code, else the innermost frame, else the zero id.
 [[nodiscard]] FrameId site_of(const TraceData& data, StackId stack);
 
+/// The innermost frame of the user's own files, where the site lies in an installed package that they called; invalid
+/// if the site is such a frame, or there is none.
+[[nodiscard]] FrameId caller_of_package(const TraceData& data, StackId stack);
+
 /// "file:line function" of a frame; "(no Python frame)" for the zero id.
 [[nodiscard]] std::string describe_frame(const TraceData& data, FrameId frame);
 /// describe_frame of the stack's site.

@@ -13,9 +13,11 @@ bool is_library_file(std::string_view path) {
   if (path.starts_with("<ipython-input-") || path == "<stdin>") return false;  // what a person typed
   if (path.empty() || path.starts_with("<")) return true;
   if (path.ends_with("/dc_memtrace/__init__.py")) return true;  // a mark is where the program makes it
-  if (contains(path, "-packages/")) return contains(path, "-packages/torch/") || contains(path, "-packages/functorch/");
+  if (is_package_file(path)) return contains(path, "-packages/torch/") || contains(path, "-packages/functorch/");
   return contains(path, "/lib/python3.");
 }
+
+bool is_package_file(std::string_view path) { return contains(path, "-packages/"); }
 
 bool is_compiler_output(std::string_view path) {
   return contains(path, "/torchinductor_") || contains(path, "/inductor_cache/") || path.starts_with("<eval_with_key>");

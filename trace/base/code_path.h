@@ -9,6 +9,9 @@ namespace dcmt {
 /// mistake is there.
 [[nodiscard]] bool is_library_file(std::string_view path);
 
+/// True for files of an installed package, torch's among them: a person's own program lies elsewhere.
+[[nodiscard]] bool is_package_file(std::string_view path);
+
 /// True for files where torch's compilers keep what they write.
 [[nodiscard]] bool is_compiler_output(std::string_view path);
 
