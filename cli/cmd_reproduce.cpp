@@ -214,7 +214,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
       ->add_option("--switch", options->switches,
                    "What-if: a switch of the executor, on or off. release_clears_tensor_only=off: releases free the "
                    "storage; wrapper_keeps_aliases=off: names go before the release; eager_gather_without_owner=off: "
-                   "what nobody released is released at the end of its step; early_release_before_backward=off: "
+                   "what was never released is released at the end of its step; early_release_before_backward=off: "
                    "releases come after the last read")
       ->type_name("NAME[=off]")
       ->check([](const std::string& text) { return check_switch(text); });
@@ -233,7 +233,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace reproduce out/                                          every finding\n"
       "  dc-memtrace reproduce out/ --finding 1 -o plan.json                 one, and what is played\n"
       "  dc-memtrace reproduce out/ --switch release_clears_tensor_only=off  the same with the fix\n"
-      "  dc-memtrace reproduce out/ --emit story.py && python story.py       to send to somebody\n"
+      "  dc-memtrace reproduce out/ --emit story.py && python story.py       to send to a colleague\n"
       "Exit codes: 0 reproduced, 1 not: the first difference is printed, 2 usage, 3 bad input, 4 cannot be played "
       "here,\n5 a finding that is of no parameter");
   command->callback([options, &exit_code] { exit_code = reproduce(*options); });

@@ -297,7 +297,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
                   of_loaded(show_holders), exit_code);
   view->add_option(
           "WHAT", holders->asked,
-          "A finding's number, a storage's id, or a line (train.py:17); finding:1 and storage:1 tell them apart")
+          "A finding's number, a storage's id, or a line (train.py:17); write finding:1 or storage:1 where both exist")
       ->required();
   view->footer(
       "Found and still are the first and the last reading of the program's memory that had the path. Alone are the\n"

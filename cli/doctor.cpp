@@ -66,7 +66,7 @@ void check_python(const std::string& program, const std::optional<PythonFacts>& 
   if (!python) {
     version.found = program + " cannot be run";
     version.fix = "name a Python with --python";
-    torch.found = "not looked for";
+    torch.found = "not searched for";
     torch.fix = version.fix;
   } else {
     const int minor = minor_of(python->version);

@@ -76,7 +76,7 @@ Check check_entry(const recorder::TargetProcess& target) {
   if (const auto obstacle = recorder::injection_obstacle(target)) return failed("entry", *obstacle);
   const std::size_t threads = recorder::threads_to_borrow(target.pid).size();
   if (threads == 0) {
-    return failed("entry", {"no thread of it is asleep where it can be borrowed, at the moment",
+    return failed("entry", {"no thread of it is asleep now where it can be borrowed",
                             "try again, or start it by dc-memtrace run --standby"});
   }
   return passed("entry", fmt::format("attach can put the agent into it: {} thread{} to be borrowed", threads,

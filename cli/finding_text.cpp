@@ -91,7 +91,7 @@ std::string none_seen_text(const Finding& finding) {
   return fmt::format("after the release: none seen in {} and {}, {}{}", operators,
                      counted(finding.launches->counts.calls, "launch", "launches"),
                      opaque_text(finding.launches->counts),
-                     finding.launches->whole ? "" : "; launches were not looked at all the time");
+                     finding.launches->whole ? "" : "; launches were not recorded all the time");
 }
 
 /// Who reads: operators and kernels apart, since an operator that reads launches kernels that do.

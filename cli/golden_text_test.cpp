@@ -288,7 +288,7 @@ TEST(ReportText, APeakThatIsDeadCanBeNoHigherThanAnotherMoment) {
   trace.op("aten::relu");
   trace.allocate(8);
   const std::string text = report_of(trace);
-  EXPECT_NE(text.find("100 % of the peak is dead; without it another moment is as high, "), std::string::npos) << text;
+  EXPECT_NE(text.find("100 % of the peak is dead; without it another peak is as high, "), std::string::npos) << text;
 }
 
 TEST(GoldenText, ShowStorageReleasesPeakAndLive) {

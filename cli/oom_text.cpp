@@ -55,7 +55,8 @@ std::string dead_lines(const Finding& finding, const OutOfMemory& error, const S
                                           counted(static_cast<std::int64_t>(finding.items.size()), "storage"), of),
                               style);
   if (finding.holders) {
-    text += holder_lines(*finding.holders, finding.items.size() > 1 ? "   the largest, at that moment" : "", style);
+    text +=
+        holder_lines(*finding.holders, finding.items.size() > 1 ? "   the largest, at the out-of-memory" : "", style);
   }
   return text +
          labelled("without it",

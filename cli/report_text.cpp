@@ -57,7 +57,7 @@ std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style
   const std::string predicted = style.bytes(peak.predicted_bytes);
   const std::string name = first ? "the peak" : fmt::format("the peak on {}", peak.device.value_or(""));
   return fmt::format("{} of {} is dead; ", percent(peak.dead_share, 0), name) +
-         (predicted == measured ? fmt::format("without it another moment is as high, {}. ", measured)
+         (predicted == measured ? fmt::format("without it another peak is as high, {}. ", measured)
                                 : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
 }
 

@@ -22,10 +22,11 @@ struct StandbyProcess {
     field("pid", &StandbyProcess::pid, "");
     field("rank", &StandbyProcess::rank, "by its launcher; -1: none");
     field("state", &StandbyProcess::state,
-          "\"idle\": nobody is attached; \"recorded\"; \"begins\": it is starting or ending a recording, or is "
+          "\"idle\": no recorder is attached; \"recorded\"; \"begins\": it is starting or ending a recording, or is "
           "stopped, and "
           "does not answer; \"unreachable\": why is said by doctor PID");
-    field("recorder", &StandbyProcess::recorder, "who is attached, by the pid that the process sees; null: nobody");
+    field("recorder", &StandbyProcess::recorder,
+          "the pid of the recorder that is attached, as the process sees it; null: none");
     field("recordings", &StandbyProcess::recordings, "that were begun so far");
     field("command", &StandbyProcess::command, "");
   }

@@ -87,7 +87,7 @@ for word in EVENTS.split():
             kept.pop(one, None)
 never = [one for one in registered if one in kept]
 for one in never:
-    print(f"{names[one]}: {sizes[one]:,} B, released by nobody")
+    print(f"{names[one]}: {sizes[one]:,} B, never released")
 print(f"{sum(alive):,} bytes were still alive after their release,")
 print(f"{sum(sizes[one] for one in never):,} bytes were never released")
 )";

@@ -240,7 +240,7 @@ at::Tensor gather_across(const at::Tensor& tensor) {
 void take_bytes(const at::Tensor& parameter, std::int64_t id) {
   const at::Tensor hollow = at::empty({0}, parameter.options());
   hollow.storage().unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
-      "dcmt_z3: parameter " + std::to_string(id) + " is in shards, and nobody has gathered it here");
+      "dcmt_z3: parameter " + std::to_string(id) + " is in shards, and was not gathered here");
   hollow.unsafeGetTensorImpl()->set_sizes_and_strides(parameter.sizes(), parameter.strides());
   parameter.set_data(hollow);
 }

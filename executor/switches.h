@@ -23,7 +23,7 @@ struct Switches {
 
   /// Whoever runs the graph keeps a second name for each gathered weight until the pass is over.
   bool wrapper_keeps_aliases = false;
-  /// Weights gathered in a frame outside of the graph are released by nobody.
+  /// Weights gathered in a frame outside of the graph are never released.
   bool eager_gather_without_owner = false;
   /// They are released at the end of the forward; the backward reads them.
   bool early_release_before_backward = false;

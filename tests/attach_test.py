@@ -111,7 +111,7 @@ def test_refusals(tmp_path, lasting):
     finally:
         plain.kill()
         plain.wait()
-    assert "nobody is attached" in recorded.one_line(recorded.tool("detach", lasting.pid), 4)
+    assert "no recorder is attached" in recorded.one_line(recorded.tool("detach", lasting.pid), 4)
     attached = lasting.attach(tmp_path / "trace")
     line = recorded.one_line(recorded.tool("attach", lasting.pid, "-o", tmp_path / "other"), 4)
     assert f"attached to already, by process {attached.pid}" in line

@@ -29,7 +29,8 @@ struct OutOfMemory {
     field("step", &OutOfMemory::step, "");
     field("device", &OutOfMemory::device, "");
     field("requested_bytes", &OutOfMemory::requested, "CUDA: rounded as the allocator does");
-    field("allocated_bytes", &OutOfMemory::allocated, "by torch's own count at that moment; CPU: of the blocks alive");
+    field("allocated_bytes", &OutOfMemory::allocated,
+          "by torch's own count when it happened; CPU: of the blocks alive");
     field("reserved_bytes", &OutOfMemory::reserved, "by torch's own count");
     field("free_bytes", &OutOfMemory::free, "of the device, by CUDA");
     field("total_bytes", &OutOfMemory::total, "");
@@ -95,9 +96,9 @@ struct Waits {
     field("blocks", &Waits::blocks, "that waited then");
     field("median_ns", &Waits::median, "of their waits; what waits to the end of the trace counts until there");
     field("longest_ns", &Waits::longest, "");
-    field("most_waiting_bytes", &Waits::most_waiting, "at once, at any moment");
+    field("most_waiting_bytes", &Waits::most_waiting, "at once, over the whole trace");
     field("run_active_bytes", &Waits::run_active,
-          "the most of the whole run: larger where the rows of that moment were not kept");
+          "the most of the whole run: larger where the rows of its peak were not kept");
     field("frees", &Waits::frees, "blocks of the device that were freed");
     field("frees_that_waited", &Waits::frees_that_waited, "");
     field("sites", &Waits::sites, "most bytes first");

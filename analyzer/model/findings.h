@@ -144,7 +144,7 @@ struct Finding {
     field("fix", &Finding::fix, "");
     field("holders", &Finding::holders, "an example");
     field("more_alike", &Finding::more_alike, "items with the same holder besides it");
-    field("censuses", &Finding::censuses, "items somebody looked at");
+    field("censuses", &Finding::censuses, "items whose references were inspected");
     field("explained", &Finding::explained, "references, over all censuses");
     field("unexplained", &Finding::unexplained, "");
     field("reads_after_release", &Finding::reads, "by operators");

@@ -99,10 +99,10 @@ class Release {
     field("gone", &Release::gone, "when the bytes went");
     field("operators_held", &Release::operators_held, "from the release until then");
     field("launches", &Release::launches,
-          "what the GPU was given to do from the release until then or the next gather; null: the CPU's, or nobody "
-          "looked");
+          "what the GPU was given to do from the release until then or the next gather; null: the CPU's, or "
+          "launches were not inspected");
     field("last_touch", &Release::last_touch,
-          "of kernels, before a final release; null: not known (only `full` on a GPU tells)");
+          "of kernels, before a final release; null: not recorded (only `full` on a GPU records it)");
     field("reads", &Release::reads, "after the release, before the next gather, by operators and kernels");
     field("holders", &Release::holders, "null: no census was taken");
   }
@@ -179,7 +179,7 @@ struct Totals : VerdictCounts {
           "bytes kept by design: the buffer went to another gather, or waits for one in a pool");
     field("untracked", &Totals::untracked, "there was no room to follow the storage: nothing is known of its bytes");
     field("unknown", &Totals::unknown,
-          "the trace does not know the storage, or records are lost that may be its end or another gather");
+          "the storage is not in the trace, or records are lost that may be its end or another gather");
     field("residual", &Totals::residual,
           "final releases with bytes at the thread's next activity, but for recycled ones");
     field("metadata_only", &Totals::metadata_only, "the registered tensor was re-pointed, the old bytes stayed");

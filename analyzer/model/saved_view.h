@@ -41,7 +41,7 @@ struct SavedView {
   static void describe(auto&& field) {
     field("path", &SavedView::path, "");
     field("rank", &SavedView::rank, "");
-    field("at_seq", &SavedView::at_seq, "the moment: storages that were alive right after this event");
+    field("at_seq", &SavedView::at_seq, "the storages that were alive right after this event");
     field("storages", &SavedView::storages, "of them, those that a reading of the memory found saved for backward");
     field("bytes", &SavedView::bytes, "of these, each once");
     field("readings", &SavedView::readings, "of the memory, in the run");

@@ -72,7 +72,7 @@ struct ParameterDifference {
       field("ranks", &Side::ranks, "");
       field("gathered_bytes", &Side::bytes, "of the gathered storage, padding included");
       field("uses", &Side::declared, "declared");
-      field("persistent", &Side::persistent, "null: the trace does not tell");
+      field("persistent", &Side::persistent, "null: not in the trace");
     }
   };
 

@@ -19,7 +19,7 @@ std::string left(const std::optional<Bytes>& bytes, const std::optional<Bytes>& 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text.empty() ? "nobody looked" : text;
+  return text.empty() ? "not inspected" : text;
 }
 
 using Items = std::vector<std::pair<Key, Bytes>>;

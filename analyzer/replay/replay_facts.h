@@ -22,7 +22,7 @@ struct ReleaseFacts {
   Bytes allocated;  ///< on the device, at the end of the release
   std::int64_t reads = 0;
   /// Of the names a census found, without doubles: "local" for what a frame holds itself, "cell" for what functions
-  /// share; "unnamed" if references are unexplained. Empty: nobody looked.
+  /// share; "unnamed" if references are unexplained. Empty: not inspected.
   std::vector<std::string> holder_kinds;
 
   static constexpr std::string_view kShape = "plan_release";
@@ -37,7 +37,7 @@ struct ReleaseFacts {
     field("bytes_settled", &ReleaseFacts::bytes_settled, "");
     field("allocated_bytes", &ReleaseFacts::allocated, "on the device, right after the release");
     field("reads", &ReleaseFacts::reads, "after it, before the next gather");
-    field("holder_kinds", &ReleaseFacts::holder_kinds, "\"local\", \"cell\", \"unnamed\"; empty: nobody looked");
+    field("holder_kinds", &ReleaseFacts::holder_kinds, "\"local\", \"cell\", \"unnamed\"; empty: not inspected");
   }
 };
 

@@ -66,7 +66,7 @@ class PlanBuilder {
     }
     if (left_out_ > 0) {
       plan_.notes.push_back(
-          "left out: releases that an error stopped, that had no gather, or that a mark inside told: " +
+          "left out: releases that an error stopped, that had no gather, or that a mark inside announced: " +
           std::to_string(left_out_));
     }
     return std::move(plan_);
@@ -219,18 +219,18 @@ class PlanBuilder {
     }
   }
 
-  /// Of parameters that lie in one storage, those nobody looked at: whoever looked at another one found all names, so
-  /// theirs were gone with their own releases.
+  /// Of parameters that lie in one storage, those that were not inspected: the inspection of another one found all
+  /// names, so theirs were gone with their own releases.
   void drop_parts_at_release() {
-    const auto looked_at = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
+    const auto inspected = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
     std::set<std::size_t> known;  // storages, by the first buffer in them
     for (const ReplayBuffer& buffer : plan_.buffers) {
-      if (buffer.shares && looked_at(buffer)) known.insert(*buffer.shares);
+      if (buffer.shares && inspected(buffer)) known.insert(*buffer.shares);
     }
     std::map<std::size_t, ReplayEvent> released;
     for (const ReplayEvent& event : events_) {
       const ReplayBuffer& buffer = plan_.buffers[event.buffer];
-      const bool part = buffer.shares && known.contains(*buffer.shares) && !looked_at(buffer);
+      const bool part = buffer.shares && known.contains(*buffer.shares) && !inspected(buffer);
       if (event.what == ReplayDo::kRelease && part) released[event.buffer] = event;
     }
     for (ReplayEvent& event : events_) {

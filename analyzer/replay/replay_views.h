@@ -46,9 +46,8 @@ struct PlanBuffer {
     field("dtype", &PlanBuffer::dtype, "of its elements, as torch calls it (\"bfloat16\"); null: not recorded");
     field("stream", &PlanBuffer::stream, "it was allocated on; null: not recorded");
     field("persistent", &PlanBuffer::persistent, "");
-    field(
-        "shares", &PlanBuffer::shares,
-        "the first of the buffers that lie in one storage; told by marks, as the executor has one storage a parameter");
+    field("shares", &PlanBuffer::shares,
+          "the first of the buffers that lie in one storage; from marks: the executor has one storage a parameter");
     field("holders", &PlanBuffer::holders,
           "the variables that a census found, which hold it in the replay; none: one variable");
     field("unnamed", &PlanBuffer::unnamed, "something without a name held it too: in the replay a container");

@@ -20,7 +20,7 @@ namespace dcmt::analyzer {
 enum class Confidence {
   kCertain,  ///< follows from recorded facts alone; for holders: every count explained
   kPartial,  ///< some counts unexplained, a holder unproven, or something moved while looking
-  kUnknown,  ///< nobody looked: the cause is not in the trace
+  kUnknown,  ///< not inspected: the cause is not in the trace
 };
 
 /// One storage of a finding, in one cycle of its parameter.

@@ -65,7 +65,7 @@ std::string fix_of(OomCause cause) {
     case OomCause::kNeeded:
       break;
   }
-  return "look at what was alive, by where it was allocated, and keep less of it";
+  return "see below what was alive and where it was allocated, and keep less of it";
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace dcmt::analyzer::rules {
 namespace {
 
-/// What makes two residual releases alike. A release nobody looked at joins those of the same parameter.
+/// What makes two residual releases alike. A release that was not inspected joins those of the same parameter.
 struct Alike {
   std::string origin;
   StringId device, release_operator, function, file;

@@ -22,12 +22,12 @@ struct LaunchCoverage {
     count("nccl", &LaunchCounts::nccl, "NCCL's kernels, which find their buffers through a queue of their own");
     count("unknown", &LaunchCounts::unknown, "kernels whose parameters could not be read");
     count("copies", &LaunchCounts::copies, "copies in two or three dimensions, or of many at once");
-    field("all_the_time", &LaunchCoverage::whole, "false: for a part of the time nobody looked");
+    field("all_the_time", &LaunchCoverage::whole, "false: for a part of the time launches were not recorded");
   }
 };
 
 /// What was seen between two moments (`until` zero: the end of the trace) of the kernels that could have touched a
-/// storage. nullopt if it is the CPU's, and if nobody looked.
+/// storage. nullopt if it is the CPU's, and if launches were not recorded.
 [[nodiscard]] std::optional<LaunchCoverage> launch_coverage(const TraceData& data, StorageId storage, Sequence from,
                                                             Sequence until);
 

@@ -40,7 +40,7 @@ struct StandbyRequest {
 };
 
 enum class Answer : uint32_t {
-  kIdle = 0,       ///< in standby, nobody is attached
+  kIdle = 0,       ///< in standby, no recorder is attached
   kRecording = 1,  ///< to kStatus, and to kAttach once everything is recorded
   kEnded = 2,      ///< the session has ended, its records are published
   kRefused = 3,    ///< `message` says why, in one line

@@ -58,7 +58,7 @@ bool take_turn(State from) noexcept { return g_state.compare_exchange_strong(fro
 
 void subscribe() noexcept {
   set_driver(find_driver());
-  // Code may have been unloaded while nobody looked.
+  // Code may have been unloaded while launches were not recorded.
   forget_kernels();
   const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
   if (result != CUPTI_SUCCESS) {

@@ -224,7 +224,7 @@ void serve(int connection) noexcept {
   } else if (request.ask == static_cast<std::uint32_t>(Ask::kDetach)) {
     const bool attached = g_session >= 0;
     end();
-    attached ? send_reply(connection, Answer::kEnded, "") : refuse_request(connection, "nobody is attached");
+    attached ? send_reply(connection, Answer::kEnded, "") : refuse_request(connection, "no recorder is attached");
   } else if (g_session >= 0) {
     char why[96];
     snprintf(why, sizeof why, "the process is attached to already, by process %ld", static_cast<long>(g_recorder));

@@ -60,7 +60,7 @@ void start() noexcept {
   }
   if (!walk_agrees()) {
     agent::diagnose(wire::DiagnosticCode::kProviderOff,
-                    "Python stacks and variables are off: frames of this CPython do not look as its headers say");
+                    "Python stacks and variables are off: frames of this CPython are not laid out as its headers say");
     return;
   }
   if (!watch_codes()) {

@@ -65,7 +65,7 @@ const char* unknown_allocator(void* c10_cuda) noexcept {
     if (name == "native") return nullptr;
     snprintf(
         g_why, sizeof g_why,
-        "the CUDA allocator '%s' is not supported: it tells of no block, so there are no CUDA blocks in this trace",
+        "the CUDA allocator '%s' is not supported: it reports no blocks, so there are no CUDA blocks in this trace",
         name.c_str());
     return g_why;
   } catch (const std::exception&) {

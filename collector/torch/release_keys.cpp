@@ -220,7 +220,7 @@ void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uin
     return;
   }
   agent::diagnose(wire::DiagnosticCode::kNote,
-                  "a thread released more parameters in a row, without an operator in between, than are looked at "
+                  "a thread released more parameters in a row, without an operator in between, than are checked "
                   "again: of some it is not known what their release left and who held it");
 }
 

@@ -83,7 +83,7 @@ class MemoryLedger:
         self._begun = False
 
     def phase(self, name: str) -> _Phase:
-        """A span of the test. Not nested in itself. Raises MemtraceError if a figure was looked at before."""
+        """A span of the test. Not nested in itself. Raises MemtraceError if a figure was read before."""
         return _Phase(self, name)
 
     def __getitem__(self, name: str) -> PhaseMemory:
@@ -126,7 +126,7 @@ class MemoryLedger:
 
     def _begin(self) -> None:
         if self._recording.trace is not None:
-            raise MemtraceError("the ledger has been looked at; its phases come before that")
+            raise MemtraceError("a figure of the ledger has been read; its phases must come before that")
         if not self._begun:
             self._recording.__enter__()
             self._begun = True

@@ -194,7 +194,7 @@ def _rounds_of(item: pytest.Function, mark: pytest.Mark) -> int:
     except (TypeError, ValueError) as error:
         raise pytest.UsageError(f"{item.name}: no_growth wants a number of rounds: {error}") from None
     if rounds < _FEWEST_ROUNDS:
-        raise pytest.UsageError(f"{item.name}: no_growth needs {_FEWEST_ROUNDS} rounds or more, to tell growth from a beginning")
+        raise pytest.UsageError(f"{item.name}: no_growth needs {_FEWEST_ROUNDS} rounds or more, to distinguish growth from a warm-up")
     return rounds
 
 

@@ -127,7 +127,7 @@ TEST_F(Provider, IsNoSubscriberUntilItIsAsked) {
     const Inside inside;
     g_cuda->write_launches();
   }
-  EXPECT_TRUE(take_published().launches.empty()) << "nobody looked, so there is nothing to say";
+  EXPECT_TRUE(take_published().launches.empty()) << "launches were not recorded";
   watch_calls();
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz));

@@ -229,7 +229,7 @@ Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
   const std::int64_t most_shown = journal_.ids.loss > 1 ? 1 : 10;
   if (++unseen_changes_ > most_shown) return {};
   char text[128];
-  std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown moment: it was seen at its end only", what,
+  std::snprintf(text, sizeof text, "%s of %#llx changed at an unknown time: it was read at its end only", what,
                 static_cast<unsigned long long>(address));
   return journal_.diagnose("unseen_change", text);
 }

@@ -198,7 +198,7 @@ class Entered {
                                "program by dc-memtrace run --standby",
                                process_text(target_.pid))};
     }
-    return how == kRefused ? cannot(target_, "may not be traced: be root, or see whether somebody else traces it")
+    return how == kRefused ? cannot(target_, "may not be traced: be root, or check whether another program traces it")
                            : cannot(target_, "could not be entered: a thread of it did not stop. It goes on as it was");
   }
 

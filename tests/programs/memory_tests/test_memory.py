@@ -121,7 +121,7 @@ def test_ledger(memory_ledger):
     assert (end.survivors, forward.survivors[0].holder) == ((), None)
     with pytest.raises(KeyError):
         memory_ledger["other"]
-    with pytest.raises(dc_memtrace.MemtraceError, match="has been looked at"):
+    with pytest.raises(dc_memtrace.MemtraceError, match="has been read"):
         with memory_ledger.phase("late"):
             pass
 
