@@ -93,8 +93,9 @@ std::vector<SpanRow> operator_rows(const analyzer::TraceData& data, const scene:
                                    std::function<Sequence(Unit)> sequence_of) {
   std::map<ThreadId, std::vector<std::uint32_t>> by_thread;
   for (const Operator& op : data.operators) {
-    if (is_outermost(data, op) && op.id.value <= std::numeric_limits<std::uint32_t>::max())
-      by_thread[op.thread].push_back(static_cast<std::uint32_t>(op.id.value));
+    // A damaged trace has others, too.
+    const bool fits = op.id.value > 0 && op.id.value <= std::numeric_limits<std::uint32_t>::max();
+    if (fits && is_outermost(data, op)) by_thread[op.thread].push_back(static_cast<std::uint32_t>(op.id.value));
   }
   std::vector<std::vector<std::uint32_t>> threads;
   for (auto& [thread, operators] : by_thread) threads.push_back(std::move(operators));
