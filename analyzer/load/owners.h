@@ -42,8 +42,9 @@ struct OwnerPath {
 };
 
 /// What a storage can be to a module, an optimizer or a graph, as a scan says it.
-inline constexpr std::string_view kSavedForBackward = "saved for backward";
-inline constexpr std::array<std::string_view, 5> kRoles = {"parameter", "gradient", "optimizer state", "buffer",
+inline constexpr std::string_view kParameter = "parameter", kGradient = "gradient",
+                                  kSavedForBackward = "saved for backward";
+inline constexpr std::array<std::string_view, 5> kRoles = {kParameter, kGradient, "optimizer state", "buffer",
                                                            kSavedForBackward};
 
 /// What the latest scan that found a storage says of it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -21,15 +22,19 @@ class PhaseLives {
   /// By a sample of all storages. The trace is not needed afterwards.
   explicit PhaseLives(const TraceData& data);
 
-  /// kTemporary, or "saved for backward" of what is made before a backward and ends in it: no code of the program's
-  /// loop runs there, so the graph dropped it. Nothing where lives differ, or fewer than three have ended.
+  /// kTemporary; or "saved for backward" of what is made before a backward and ends in it: no code of the program's
+  /// loop runs there, so the graph dropped it; or "gradient" of what a backward makes and the next step drops, if it
+  /// has the size of a parameter and each step makes no more of them than there are parameters of that size. Nothing
+  /// where lives differ, or fewer than three have ended.
   [[nodiscard]] std::optional<std::string_view> category_of(StackId made, Bytes size) const;
 
  private:
   struct Ends {
-    std::int64_t all = 0, temporary = 0, in_backward = 0;
+    std::int64_t all = 0, temporary = 0, in_backward = 0, to_next_step = 0;
   };
   ByPlaceAndSize<Ends> ends_;
+  std::map<Bytes, std::int64_t> parameters_;  ///< how many storages of each size readings found to be some
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace dcmt::analyzer

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/testing/test_trace.h"
@@ -58,6 +59,45 @@ TEST(PhaseLives, WhatEndsInTheBackwardIsSavedForItAndWhatThatDropsIsTemporary) {
 
 TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
   EXPECT_EQ(category_of(training(4, true), kSaved), "not attributed");
+}
+
+/// Training of so many steps, whose backward makes one or more of the size of the weights, which the next step drops.
+TraceData with_gradients(int each_step, std::int64_t bytes = kWeights) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "load", 3}};
+  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "train", 7}};
+  std::vector<Handle> gradients;
+  for (int i = 0; i < 5; ++i) {
+    for (const Handle gradient : gradients) trace.drop(gradient);
+    gradients.clear();
+    trace.phase("backward", [&] {
+      for (int k = 0; k < each_step; ++k) gradients.push_back(trace.allocate(bytes));
+    });
+    trace.step(i);
+  }
+  return trace.load();
+}
+
+/// Of the one that was made last.
+std::string last_category_of(const TraceData& data, std::int64_t bytes) {
+  std::string category;
+  for (const Storage& storage : data.storages) {
+    if (storage.bytes == Bytes(bytes)) category = HolderNames(data).category_of(storage.id);
+  }
+  return category;
+}
+
+TEST(PhaseLives, WhatABackwardMakesForEachParameterAndTheNextStepDropsIsAGradient) {
+  EXPECT_EQ(last_category_of(with_gradients(1), kWeights), "gradient");
+}
+
+TEST(PhaseLives, MoreOfThemThanParametersAreSomethingElseToo) {
+  EXPECT_EQ(last_category_of(with_gradients(2), kWeights), "not attributed");
+}
+
+TEST(PhaseLives, ASizeThatNoParameterHasIsNoGradients) {
+  EXPECT_EQ(last_category_of(with_gradients(1, 300), 300), "not attributed");
 }
 
 TEST(PhaseLives, TwoStepsAreTooFew) { EXPECT_EQ(category_of(training(2), kSaved), "not attributed"); }

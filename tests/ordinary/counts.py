@@ -23,11 +23,13 @@ def bytes_of(tensors) -> int:
     return sum(size for size in storages.values() if size >= FOLLOWED)
 
 
-def print_counts(model: torch.nn.Module, *optimizers: torch.optim.Optimizer) -> None:
+def print_counts(model: torch.nn.Module, *optimizers: torch.optim.Optimizer, copies: tuple[torch.nn.Module, ...] = ()) -> None:
+    """`copies`: other modules with parameters, as an average."""
     state = [
         value for optimizer in optimizers for of in optimizer.state.values() for value in of.values() if torch.is_tensor(value)
     ]
-    print(json.dumps({"parameter": bytes_of(model.parameters()), "buffer": bytes_of(model.buffers()), "optimizer state": bytes_of(state)}))
+    parameters = [parameter for module in (model, *copies) for parameter in module.parameters()]
+    print(json.dumps({"parameter": bytes_of(parameters), "optimizer state": bytes_of(state)}))
 
 
 __all__ = ["bytes_of", "leaks", "print_counts", "setup"]

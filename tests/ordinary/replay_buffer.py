@@ -59,4 +59,4 @@ for step in range(START + STEPS):
     optimizer.step()
     if step % 20 == 0:
         target.load_state_dict(model.state_dict())
-counts.print_counts(model, optimizer)
+counts.print_counts(model, optimizer, copies=(target,))

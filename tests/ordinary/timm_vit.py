@@ -33,4 +33,4 @@ for step in range(STEPS):
     average.update(model, step)
     schedule.step(step)
     losses.update(loss.item(), BATCH)
-counts.print_counts(model, optimizer)
+counts.print_counts(model, optimizer, copies=(average.module,))
