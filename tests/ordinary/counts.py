@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 
-import leaks
 import torch
 
 FOLLOWED = 64 * 1024  # bytes: what is smaller is only summed
@@ -30,6 +29,3 @@ def print_counts(model: torch.nn.Module, *optimizers: torch.optim.Optimizer, cop
     ]
     parameters = [parameter for module in (model, *copies) for parameter in module.parameters()]
     print(json.dumps({"parameter": bytes_of(parameters), "optimizer state": bytes_of(state)}))
-
-
-__all__ = ["bytes_of", "leaks", "print_counts", "setup"]

@@ -8,11 +8,6 @@ namespace {
 constexpr std::size_t kMostFrames = 5000;
 constexpr int kReadings = 4;
 
-Address word_now(Address address, Mirror& memory) {
-  memory.forget({address, address + sizeof(Address)});
-  return memory.word(address);
-}
-
 struct Chain {
   std::vector<Address> frames;
   bool is_whole = false;  ///< it leads to the outermost frame
@@ -21,8 +16,8 @@ struct Chain {
 Chain read_chain(Address thread, Mirror& memory, ProcessTypes& types) {
   const PythonLayout& layout = types.python;
   // To 3.12 a thread points to a structure on its C stack, which is gone as soon as the C function returns.
-  const Address holder = layout.thread_cframe < 0 ? thread : word_now(thread + layout.thread_cframe, memory);
-  const Address innermost = word_now(holder + layout.thread_frame, memory);
+  const Address holder = layout.thread_cframe < 0 ? thread : memory.word_now(thread + layout.thread_cframe);
+  const Address innermost = memory.word_now(holder + layout.thread_frame);
   Chain chain;
   Address frame = innermost;
   for (std::size_t read = 0; frame != 0 && read < kMostFrames; ++read) {

@@ -64,7 +64,7 @@ TEST_F(FrameChainTest, AFunctionThatReturnsMeanwhileDoesNotHideItsCallers) {
   // The C function returns, and others write where its stack was, before it is read.
   int reads = 0;
   process_.before_read = [&](Address from) {
-    if (from != kCStack) return;
+    if (from != kCStack + types_.python.thread_frame) return;
     runs(++reads == 1 ? 0x1234 : kOuter);
   };
   EXPECT_EQ(frames_of(kThread, memory_, types_), std::vector<Address>{kOuter});

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstring>
-#include <span>
-#include <string>
+#include <cstdint>
 #include <vector>
+
+#include "collector/scan/testing/changing_process.h"
 
 namespace dcmt::scan {
 namespace {
@@ -15,34 +14,16 @@ constexpr Address kBase = 0x10000;
 constexpr std::size_t kPage = 4096;
 
 /// Four pages that a test changes.
-class Pages : public MemorySource {
+class Pages : public testing::ChangingProcess {
  public:
-  Pages() {
-    Region region;
-    region.begin = kBase;
-    region.end = kBase + bytes.size();
-    region.readable = true;
-    regions_.push_back(region);
-  }
-  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
-  std::size_t read(std::span<const Piece> pieces) override {
-    std::size_t total = 0;
-    for (const Piece& piece : pieces) {
-      std::memcpy(piece.into.data(), bytes.data() + (piece.from - kBase), piece.into.size());
-      total += piece.into.size();
-    }
-    return total;
-  }
-  [[nodiscard]] std::string host_path(const std::string& path) const override { return path; }
+  Pages() : ChangingProcess(kBase, 4 * kPage) {}
 
   void set(std::size_t page, std::byte value) {
-    std::memset(bytes.data() + page * kPage, static_cast<int>(value), kPage);
+    const std::uint64_t word = 0x0101010101010101U * static_cast<std::uint64_t>(value);
+    for (Address at = kBase + page * kPage; at < kBase + (page + 1) * kPage; at += sizeof(word)) {
+      ChangingProcess::set(at, word);
+    }
   }
-
-  std::array<std::byte, 4 * kPage> bytes{};
-
- private:
-  std::vector<Region> regions_;
 };
 
 int at(Mirror& mirror, std::size_t page) { return mirror.value<unsigned char>(kBase + page * kPage + 100); }
