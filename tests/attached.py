@@ -13,6 +13,7 @@ import time
 
 import numpy
 
+import proc
 import recorded
 
 PROGRAM = recorded.PROGRAMS / "attached_training.py"
@@ -102,8 +103,7 @@ class Training:
 
     def is_in_standby(self) -> bool:
         """What it said at its socket is not asked for: its thread is there."""
-        tasks = pathlib.Path(f"/proc/{self.pid}/task").iterdir()
-        return "dcmt-standby\n" in [(each / "comm").read_text() for each in tasks]
+        return "dcmt-standby" in proc.threads(self.pid).values()
 
     def is_hooked(self) -> bool:
         return bool(self.hooks())

@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 
+import proc
 import pytest
 import recorded
 
@@ -95,10 +96,9 @@ class Counted:
 
     def job(self) -> int:
         """Of the tool's children the one that runs another program: the others help the tool (ADR 0022, 0023)."""
-        process = pathlib.Path(f"/proc/{self.run.pid}")
-        children = (process / f"task/{self.run.pid}/children").read_text().split()
-        (pid,) = [child for child in children if os.readlink(f"/proc/{child}/exe") != os.readlink(process / "exe")]
-        return int(pid)
+        tool = os.readlink(f"/proc/{self.run.pid}/exe")
+        (pid,) = [child for child, program in proc.children(self.run.pid).items() if program != tool]
+        return pid
 
     def check(self) -> None:
         """Whatever the program had counted is in the trace, and no more than what each thread was just about to."""
@@ -183,7 +183,7 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
 
         time.sleep(0.3)
         os.kill(job, signal.SIGKILL)
-        while process_is_alive(job):
+        while proc.is_running(job):
             time.sleep(0.02)
     published = published_sequences(spool)
     assert recorded.tool("report", folder).returncode == 0
@@ -242,8 +242,8 @@ def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
     state = recorded.json.loads((program.folder / "run.json").read_text())
     (spool,) = pathlib.Path(state["spool_folder"]).glob("*.spool")
     assert spool.is_symlink() and spool.parent.parent == program.folder
-    opened = [os.readlink(file) for file in pathlib.Path(f"/proc/{job}/fd").iterdir()]
-    assert not any("memtrace" in file or ".spool" in file for file in opened), "the job's descriptors are its own"
+    opened = proc.open_files(job)
+    assert opened and not any("memtrace" in file or ".spool" in file for file in opened), "the job's descriptors are its own"
     if killed in ("the recorder", "both"):
         program.run.kill()
         program.run.wait()
@@ -274,18 +274,13 @@ def interrupted_run(tmp_path_factory):
         run.wait()
         time.sleep(0.1)
         os.kill(job, signal.SIGKILL)
-        while process_is_alive(job):
+        while proc.is_running(job):
             time.sleep(0.02)
     spools = pathlib.Path(recorded.json.loads((folder / "run.json").read_text())["spool_folder"])
     (spool,) = spools.glob("*.spool")
     content = spool.read_bytes()
     shutil.rmtree(spools)
     return folder, spool.name, content
-
-
-def process_is_alive(pid: int) -> bool:
-    status = pathlib.Path(f"/proc/{pid}/status")
-    return status.exists() and "State:\tZ" not in status.read_text()
 
 
 def left_behind(interrupted, folder: pathlib.Path, change=lambda content: content) -> pathlib.Path:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 
 import life_safety
+import proc
 import pytest
 import recorded
 from life_safety import EXTENSIONS, LIFE, SCALE, the_trace, unharmed
@@ -165,13 +165,6 @@ def test_censuses_while_python_goes_down(tmp_path):
         assert recorded.query(the_trace(folder), "SELECT count(*) FROM sample")[0][0] > 0
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_child_that_outlives_the_job(tmp_path, waits):
     """The job's caller does not wait for it, unless asked to; what it made until then is recorded."""
@@ -183,7 +176,7 @@ def test_a_child_that_outlives_the_job(tmp_path, waits):
             timeout=life_safety.WATCHDOG,
         )  # fmt: skip
     child = int((tmp_path / "child").read_text())
-    lives = is_running(child)
+    lives = proc.is_running(child)
     if lives:
         os.kill(child, signal.SIGKILL)
     stderr = (tmp_path / "errors").read_text()

@@ -17,6 +17,7 @@ import time
 
 import pytest
 
+import proc
 import recorded
 from attached import by_import, until
 
@@ -54,16 +55,13 @@ def attach_line(pid: int, folder: pathlib.Path) -> str:
     return recorded.one_line(recorded.tool("attach", pid, "-o", folder), 4)
 
 
-def is_standby(task: pathlib.Path) -> bool:
-    return (task / "comm").read_text() == "dcmt-standby\n"
-
-
 def test_idle(tmp_path):
     with waiting() as process:
         # It gives itself its name as it begins.
-        tasks = lambda: [each for each in pathlib.Path(f"/proc/{process.pid}/task").iterdir() if is_standby(each)]  # noqa: E731
-        until(tasks)
-        (task,) = tasks()
+        threads = lambda: [each for each, name in proc.threads(process.pid).items() if name == "dcmt-standby"]  # noqa: E731
+        until(threads)
+        (thread,) = threads()
+        task = pathlib.Path(f"/proc/{process.pid}/task/{thread}")
         switches = lambda: re.findall(r"ctxt_switches:\s*(\d+)", (task / "status").read_text())  # noqa: E731
         # It is on its way to its first wait at first.
         until(lambda: "poll" in (task / "wchan").read_text() or (task / "stat").read_text().split()[2] == "S")
@@ -112,16 +110,12 @@ time.sleep(60)
 """
 
 
-def descriptors(pid: int) -> list[str]:
-    return [os.readlink(each) for each in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
-
-
 def test_forked_children_close_the_socket(tmp_path):
     with waiting(FORKS, tmp_path / "child"):
         child = int((tmp_path / "child").read_text())
         try:
             # It may not have come to run yet.
-            until(lambda: not [each for each in descriptors(child) if each.startswith("socket:")])
+            until(lambda: not [each for each in proc.open_files(child) if each.startswith("socket:")])
             assert NOBODY in attach_line(child, tmp_path / "trace")
         finally:
             os.kill(child, signal.SIGKILL)
