@@ -14,7 +14,8 @@ import sys
 import pytest
 
 import recorded
-from attached import done, hooks_in, until
+from attached import done, hooks_in
+from proc import until
 
 NAMESPACES = ("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc")
 PROGRAM = recorded.PROGRAMS / "attached_training.py"

@@ -8,7 +8,8 @@ import pathlib
 import pytest
 
 import recorded
-from attached import NOTES, PROGRAM, assert_alive, by_import, counted, done, training, until
+from attached import NOTES, PROGRAM, assert_alive, by_import, counted, done, training
+from proc import until
 
 
 def ended(folder: pathlib.Path) -> pathlib.Path:

@@ -11,7 +11,8 @@ import subprocess
 import pytest
 
 import recorded
-from attached import done, training, until
+from attached import done, training
+from proc import until
 
 
 def rank(number: int) -> dict[str, str]:

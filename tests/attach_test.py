@@ -13,7 +13,8 @@ import time
 import pytest
 
 import recorded
-from attached import NOTES, Training, assert_alive, counted, done, figures, training, until, untouched
+from attached import NOTES, Training, assert_alive, counted, done, figures, training, untouched
+from proc import until
 
 
 def test_steps_in_the_middle(tmp_path):

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 import recorded
-from attached import NOTES, done, hooks_in, until
+from attached import NOTES, done, hooks_in
+from proc import until
 
 # It keeps 4 MiB a step once there is FOLDER/grow. What it does not keep is used again.
 GROWING = """

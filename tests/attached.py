@@ -9,24 +9,17 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 
 import numpy
 
 import proc
 import recorded
+from proc import until
 
 PROGRAM = recorded.PROGRAMS / "attached_training.py"
 NOTES = "SELECT t.text FROM diagnostic d JOIN string t ON t.id = d.text"
 
 STANDBY = (recorded.TOOL, "run", "--standby", "--")
-
-
-def until(condition, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it has not come to that"
-        time.sleep(0.01)
 
 
 def hooks_in(pid: int) -> list[str]:
@@ -95,7 +88,7 @@ class Training:
             [recorded.TOOL, "attach", str(self.pid), "-o", trace, *map(str, flags)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(),
         )  # fmt: skip
-        until(lambda: recorded.traces(trace) or attached.poll() is not None)
+        until(lambda: recorded.begun(trace) or attached.poll() is not None)
         return attached
 
     def hooks(self) -> list[str]:

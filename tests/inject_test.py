@@ -14,7 +14,8 @@ import time
 import pytest
 
 import recorded
-from attached import done, hooks_in, training, until, untouched
+from attached import done, hooks_in, training, untouched
+from proc import until
 
 KILLS = int(os.environ.get("DCMT_ATTACH_KILLS", "1"))
 

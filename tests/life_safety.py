@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
+import struct
 import subprocess
 
+import proc
 import recorded
 
 FOLDER = recorded.BUILD / "tests" / "programs" / "life_safety"
@@ -38,6 +40,58 @@ def unharmed(folder: pathlib.Path, *command: object, run: tuple = (), **options)
     assert seen.stdout == plain.stdout
     assert seen.stderr == plain.stderr
     return seen
+
+
+class Counts:
+    """The standard input of `life keep_going`, by which it says how many tensors it has made, and is told to end."""
+
+    ENOUGH = 20_000  #: to fill a spool of 1 MiB many times over
+
+    def __init__(self, file: pathlib.Path):
+        self.file = file
+        file.write_bytes(bytes(16))
+
+    def made(self) -> int:
+        return struct.unpack("<2q", self.file.read_bytes())[0]
+
+    def make_more(self, tensors: int = ENOUGH) -> None:
+        """Waits for it to have made so many more."""
+        enough = self.made() + tensors
+        proc.until(lambda: self.made() >= enough)
+
+    def end(self) -> None:
+        with self.file.open("r+b") as file:
+            file.seek(8)
+            file.write(struct.pack("<q", 1))
+
+
+class Going(Counts):
+    """A recorded job that makes tensors until it is told to end."""
+
+    def __init__(self, folder: pathlib.Path, *options: object, before: tuple = (), inside: tuple = (), **more):
+        """`before` stands before the tool's command, `inside` before the job's."""
+        super().__init__(folder.parent.with_name(folder.parent.name + "-counts"))
+        words = [*before, recorded.TOOL, "run", "-o", folder, *options, "--", *inside, LIFE, "keep_going"]
+        with self.file.open("r+b") as file:
+            self.run = subprocess.Popen(
+                list(map(str, words)), env=recorded.environment(), stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, **more,
+            )  # fmt: skip
+        self.job = int(self.run.stdout.readline())
+
+    def __enter__(self) -> Going:
+        return self
+
+    def __exit__(self, *_) -> None:
+        if not self.run.stdout.closed:
+            self.ended()
+
+    def ended(self) -> tuple[int, int, str]:
+        """Ends it and waits: how many tensors it made, its longest wait in milliseconds, what was said on stderr."""
+        self.end()
+        out, err = self.run.communicate(timeout=WATCHDOG)
+        made, longest = map(int, out.split())
+        return made, longest, err
 
 
 def the_trace(folder: pathlib.Path) -> pathlib.Path:

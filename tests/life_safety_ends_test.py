@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import life_safety
-import proc
 import pytest
 import recorded
 from life_safety import EXTENSIONS, LIFE, SCALE, the_trace, unharmed
+from proc import until
 
 ENDS = {
     "return": 3, "exit": 3, "_exit": 3, "quick_exit": 3, "thread_exit": 3, "handler_exit": 3,
@@ -168,19 +169,22 @@ def test_censuses_while_python_goes_down(tmp_path):
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_child_that_outlives_the_job(tmp_path, waits):
     """The job's caller does not wait for it, unless asked to; what it made until then is recorded."""
-    script = f"$LIFE keep_going {2_000 if waits else 600_000} > out & echo $! > child; while [ ! -s out ]; do sleep 0.05; done"
+    script = "$LIFE keep_going 0<>counts > out & while [ ! -s out ]; do sleep 0.05; done; echo $$ > over"
+    counts = life_safety.Counts(tmp_path / "counts")
     with (tmp_path / "errors").open("w") as errors:
-        run = subprocess.run(
+        run = subprocess.Popen(
             [recorded.TOOL, "run", *(["--wait-children"] if waits else []), "-o", "traces", "--", "sh", "-c", script],
             env=recorded.environment(LIFE=str(LIFE)), stdout=errors, stderr=errors, cwd=tmp_path,
-            timeout=life_safety.WATCHDOG,
         )  # fmt: skip
-    child = int((tmp_path / "child").read_text())
-    lives = proc.is_running(child)
-    if lives:
-        os.kill(child, signal.SIGKILL)
+    try:
+        if waits:
+            until((tmp_path / "over").exists)
+            time.sleep(1)  # longer than it would wait unasked
+            assert run.poll() is None
+            counts.end()
+        assert run.wait(life_safety.WATCHDOG) == 0
+    finally:
+        counts.end()
     stderr = (tmp_path / "errors").read_text()
-    assert run.returncode == 0
-    assert lives != waits
     assert ("still runs; its trace ends here" in stderr) != waits
     assert life_safety.blocks(the_trace(tmp_path / "traces")) > 0

@@ -13,34 +13,36 @@ import sys
 import time
 
 import life_safety
+import proc
 import pytest
 import recorded
-from life_safety import FOLDER, LIFE, the_trace, watched
+from life_safety import FOLDER, LIFE, Going, the_trace, watched
+from proc import until
 
-# Longer than any pause of a job that waits for nothing, shorter than what it would wait for a recorder that sleeps.
+# Longer than a job waits that waits for nothing of ours, shorter than it would wait for a recorder that is stopped.
 PAUSE_MS = 1500
 
 
-def start(folder: pathlib.Path, milliseconds: int, *options: str) -> tuple[subprocess.Popen, int]:
-    """A job that makes tensors for so long; returns the recorder and the job's pid."""
-    run = subprocess.Popen(
-        [recorded.TOOL, "run", "-o", folder, *options, "--", LIFE, "keep_going", str(milliseconds)],
-        env=recorded.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    return run, int(run.stdout.readline())
+def until_recorded(folder: pathlib.Path, after_ns: int = 0) -> None:
+    """Until the trace on disk has a tensor that was made after that time."""
+    until(lambda: recorded.begun(folder))
+    (trace,) = recorded.begun(folder)
+    until(lambda: recorded.query(trace, "SELECT 1 FROM block WHERE from_ns > ? LIMIT 1", after_ns))
 
 
 def test_a_recorder_that_is_stopped(tmp_path):
     """For longer than the smallest spool lasts."""
-    run, _ = start(tmp_path / "out", 4000, "--spool-mib", "1")
-    with run:
-        time.sleep(0.5)
-        run.send_signal(signal.SIGSTOP)
+    with Going(tmp_path / "out", "--spool-mib", "1") as going:
+        until_recorded(tmp_path / "out")
+        going.run.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic_ns()
         time.sleep(2.5)
-        run.send_signal(signal.SIGCONT)
-        out, err = run.communicate(timeout=life_safety.WATCHDOG)
-    made, longest = map(int, out.split())
-    assert (run.returncode, err) == (0, "")
+        going.make_more()
+        continued = time.monotonic_ns()
+        going.run.send_signal(signal.SIGCONT)
+        until_recorded(tmp_path / "out", continued)
+        made, longest, err = going.ended()
+    assert (going.run.returncode, err) == (0, "")
     assert longest < PAUSE_MS, "the job waited for its recorder"
     trace = the_trace(tmp_path / "out")
     lost = life_safety.lost(trace)
@@ -48,23 +50,20 @@ def test_a_recorder_that_is_stopped(tmp_path):
     meta = recorded.meta(trace)
     assert meta["records"] == meta["last_seq"], "what found no room takes no sequence"
     assert 0 < life_safety.blocks(trace) < made
-    # Recorded on both sides of the sleep.
     first, last = recorded.query(trace, "SELECT min(from_ns), max(from_ns) FROM block WHERE bytes = 100000")[0]
-    assert last - first > 2.5e9
+    assert first < stopped and continued < last, "recorded on both sides of the stop"
     assert "lost" in recorded.tool("report", trace).stdout
 
 
 def test_a_recorder_that_is_killed(tmp_path):
     folder = tmp_path / "out"
-    run, job = start(folder, 2500)
-    with run:
-        time.sleep(0.5)
-        run.kill()
-        out, err = run.communicate(timeout=life_safety.WATCHDOG)
-    made, longest = map(int, out.split())
-    assert made > 0 and longest < PAUSE_MS and err == ""
-    while pathlib.Path(f"/proc/{job}").exists():
-        time.sleep(0.05)
+    with Going(folder) as going:
+        until_recorded(folder)
+        going.run.kill()
+        going.make_more()
+        made, longest, err = going.ended()
+    assert longest < PAUSE_MS and err == ""
+    until(lambda: not proc.is_running(going.job))
     assert recorded.tool("report", folder).returncode == 0
     trace = the_trace(folder)
     assert recorded.meta(trace)["state"] == "recovered"
@@ -73,13 +72,13 @@ def test_a_recorder_that_is_killed(tmp_path):
 
 def test_a_recorder_that_gets_no_more_memory(tmp_path):
     """Whether that ends the recording or not, the job has its output and its exit code."""
-    run, _ = start(tmp_path / "out", 2500, "--detail", "full")
-    with run:
-        time.sleep(0.3)
-        resource.prlimit(run.pid, resource.RLIMIT_AS, (1, 1))
-        out, err = run.communicate(timeout=life_safety.WATCHDOG)
-    made, longest = map(int, out.split())
-    assert run.returncode == 0 and made > 0 and longest < PAUSE_MS
+    # What a reading of the memory gives back would do for long.
+    with Going(tmp_path / "out", "--detail", "full", "--no-owners") as going:
+        until_recorded(tmp_path / "out")
+        resource.prlimit(going.run.pid, resource.RLIMIT_AS, (1, 1))
+        going.make_more()
+        made, longest, err = going.ended()
+    assert going.run.returncode == 0 and longest < PAUSE_MS
     assert re.search(r"recording (of process \d+ )?stopped", err), err
     assert recorded.tool("report", tmp_path / "out").returncode == 0
     assert 0 < life_safety.blocks(the_trace(tmp_path / "out")) <= made
@@ -105,14 +104,15 @@ def test_a_small_limit_of_file_sizes(tmp_path):
 def test_traces_that_outgrow_the_quota(tmp_path):
     """As a full disk: recording stops with one line, the job goes on, and a report with more room finishes the rest."""
     folder = tmp_path / "out"
-    result = watched(
-        recorded.TOOL, "run", "-o", folder, "--detail", "full", "--spool-mib", "1", "--", LIFE, "keep_going", 1500,
-        preexec_fn=limited(resource.RLIMIT_FSIZE, (1 << 20) + 80_000),
-    )  # fmt: skip
-    line = recorded.one_line(result, 0)
+    limit = (1 << 20) + 80_000
+    with Going(folder, "--detail", "full", "--spool-mib", "1", preexec_fn=limited(resource.RLIMIT_FSIZE, limit)) as going:
+        # What is in the spool then fills the rest.
+        until(lambda: proc.bytes_written(going.run.pid) > limit * 0.9)
+        going.make_more()
+        made, longest, err = going.ended()
+    assert going.run.returncode == 0 and longest < PAUSE_MS
+    (line,) = err.splitlines()
     assert "recording of process" in line and "stopped" in line and ".spool" in line
-    made, longest = map(int, result.stdout.split()[1:])
-    assert made > 0 and longest < PAUSE_MS
     assert recorded.tool("report", folder).returncode == 0
     assert life_safety.lost(the_trace(folder)) > 0
     assert json.loads((folder / "run.json").read_text())["state"] == "recovered"
@@ -131,13 +131,12 @@ def test_a_full_output_folder(tmp_path):
     """A file system of 3 MiB."""
     mounted = tmp_path / "small"
     mounted.mkdir()
-    result = watched(
-        *mounting(mounted, "size=3m"),
-        recorded.TOOL, "run", "-o", mounted / "out", "--detail", "full", "--", LIFE, "keep_going", 2500,
-    )  # fmt: skip
-    made, longest = map(int, result.stdout.split()[1:])
-    assert made > 0 and longest < PAUSE_MS
-    assert "full" in recorded.one_line(result, 0)
+    with Going(mounted / "out", "--detail", "full", before=mounting(mounted, "size=3m")) as going:
+        going.make_more()
+        made, longest, err = going.ended()
+    assert going.run.returncode == 0 and longest < PAUSE_MS
+    (line,) = err.splitlines()
+    assert "full" in line
 
 
 @pytest.mark.parametrize("mib", [1, 100])

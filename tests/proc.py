@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import time
 
 GONE = (FileNotFoundError, ProcessLookupError)
 
@@ -36,9 +37,26 @@ def children(pid: int) -> dict[int, str]:
     return programs
 
 
+def bytes_read(pid: int) -> int:
+    """By all of its reads so far, of files and of what else there is to be read."""
+    return int(pathlib.Path(f"/proc/{pid}/io").read_text().split()[1])
+
+
+def bytes_written(pid: int) -> int:
+    return int(pathlib.Path(f"/proc/{pid}/io").read_text().split()[3])
+
+
 def is_running(pid: int) -> bool:
     """One that has ended and was not waited for does not run."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except GONE:
         return False
+
+
+def until(condition, seconds: float = 60) -> None:
+    """Waits for it. The time is for what never comes: a busy machine takes long over anything."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it has not come to that"
+        time.sleep(0.01)

@@ -102,6 +102,18 @@ def traces(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("*.dcmt"))
 
 
+def begun(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Traces that can be read while they are recorded: a recorder makes the file, then its tables, then says so in them."""
+
+    def is_begun(trace: pathlib.Path) -> bool:
+        try:
+            return "state" in meta(trace)
+        except sqlite3.DatabaseError:
+            return False
+
+    return list(filter(is_begun, traces(folder)))
+
+
 def query(trace: pathlib.Path, sql: str, *parameters: object) -> list[tuple]:
     with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
         return database.execute(sql, parameters).fetchall()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import signal
 import subprocess
-import time
 
 import life_safety
+import proc
 import pytest
 import recorded
-from life_safety import LIFE
+from life_safety import LIFE, Going
+from proc import until
 
 
 def run(folder: pathlib.Path, *command: object, flags: tuple = (), **options) -> subprocess.CompletedProcess:
@@ -26,13 +26,11 @@ def start(folder: pathlib.Path, *command: object, **more: str) -> subprocess.Pop
     )  # fmt: skip
 
 
-def start_recording(folder: pathlib.Path, milliseconds: int) -> tuple[subprocess.Popen, int]:
-    """Returns the recorder and the job's pid, once the job's trace has begun."""
-    recorder = start(folder, LIFE, "keep_going", milliseconds)
-    job = int(recorder.stdout.readline())
-    while not recorded.traces(folder):
-        time.sleep(0.02)
-    return recorder, job
+def start_recording(folder: pathlib.Path) -> Going:
+    """A job whose trace has begun."""
+    going = Going(folder)
+    until(lambda: recorded.begun(folder))
+    return going
 
 
 def refused(result: subprocess.CompletedProcess, *words: str) -> None:
@@ -40,11 +38,6 @@ def refused(result: subprocess.CompletedProcess, *words: str) -> None:
     (line,) = result.stderr.splitlines()
     for word in words:
         assert word in line
-
-
-def gone(pid: int) -> None:
-    while pathlib.Path(f"/proc/{pid}").exists():
-        time.sleep(0.02)
 
 
 def test_force_removes_the_files_of_the_run_alone(tmp_path):
@@ -81,12 +74,12 @@ def test_force_waits_for_the_command_to_be_found(tmp_path):
 
 def test_a_living_run_is_never_replaced(tmp_path):
     folder = tmp_path / "out"
-    recorder, job = start_recording(folder, 3000)
-    refused(run(folder, "true", flags=("--force",)), "is alive", "-o")
-    recorder.kill()
-    recorder.wait()
-    refused(run(folder, "true", flags=("--force",)), str(job), "is alive")
-    gone(job)
+    with start_recording(folder) as going:
+        refused(run(folder, "true", flags=("--force",)), "is alive", "-o")
+        going.run.kill()
+        going.run.wait()
+        refused(run(folder, "true", flags=("--force",)), str(going.job), "is alive")
+    until(lambda: not proc.is_running(going.job))
     spools = pathlib.Path(json.loads((folder / "run.json").read_text())["spool_folder"])
     assert list(spools.glob("*.spool"))
     assert run(folder, "true", flags=("--force",)).returncode == 0
@@ -160,10 +153,10 @@ def test_nobody_else_may_read_what_is_recorded(tmp_path):
 def test_a_killed_recorder_leaves_no_claim(tmp_path):
     """Whether the program was killed is not known, since its recorder was; that it left in order is."""
     folder = tmp_path / "out"
-    recorder, job = start_recording(folder, 1500)
-    recorder.send_signal(signal.SIGKILL)
-    recorder.wait()
-    gone(job)
+    with start_recording(folder) as going:
+        going.run.kill()
+        going.run.wait()
+    until(lambda: not proc.is_running(going.job))
     report = recorded.tool("report", folder)
     said = report.stdout.replace(str(tmp_path), "")  # its name has the word, too
     assert "recovered" in said and "killed" not in said

@@ -19,7 +19,8 @@ import pytest
 
 import proc
 import recorded
-from attached import by_import, until
+from attached import by_import
+from proc import until
 
 # Standby needs no torch: only a recording does.
 WAITS = "import dc_memtrace.standby, sys; print('waits', flush=True); sys.stdin.read()"

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 import recorded
-from attached import NOTES, done, hooks_in, until
+from attached import NOTES, done, hooks_in
+from proc import until
 
 pytestmark = pytest.mark.gpu
 PROGRAM = recorded.PROGRAMS / "attached_cuda.py"

@@ -156,6 +156,7 @@ void Session::find_new(const JobState& job) {
 
 void Session::open(const std::string& path, const spool::ProcessFacts& facts, const JobState& job) {
   finish_earlier_image(facts);
+  unseen_.has_spool(facts.process_start);
   pid_t pid = pid_here(facts.pid, facts.process_start);
   if (pid == 0 && static_cast<pid_t>(facts.pid) == job.pid) pid = job.pid;  // it has just ended
   seen_pids_.insert(pid);

@@ -61,14 +61,13 @@ void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
   }
   below_ = std::move(below);
   for (const ProcessEntry& each : processes) {
-    if (!below_.contains(each.pid) || seen.contains(each.pid) || found_pids_.contains(each.pid)) continue;
-    const std::string why = why_unseen(each.pid);
+    const auto is_it = [&](const Found& found) { return found.pid == each.pid; };
+    if (!below_.contains(each.pid) || seen.contains(each.pid) || std::ranges::any_of(found_, is_it)) continue;
+    std::string why = why_unseen(each.pid);
     if (why.empty() || !uses_torch(each.pid)) continue;
     // Its spool may be about to appear: only one that still has none at the next inspection is reported.
     if (suspects_.insert(each.pid).second) continue;
-    found_pids_.insert(each.pid);
-    const auto [found, first] = found_.try_emplace(why, Found{fmt::format("{} ({})", each.pid, each.name), 0});
-    if (!first) ++found->second.more;
+    found_.push_back({each.pid, each.start, each.name, std::move(why)});
   }
   const auto now = Clock::now();
   // The first few are close together whatever they cost: a program can end within seconds.
@@ -76,11 +75,19 @@ void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
   pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
 }
 
+void UnseenProcesses::has_spool(std::uint64_t start) {
+  std::erase_if(found_, [&](const Found& found) { return found.start == start; });
+}
+
 std::vector<std::string> UnseenProcesses::notes() const {
+  std::map<std::string, std::pair<const Found*, int>> by_reason;  // the first, and how many there are
+  for (const Found& each : found_) ++by_reason.try_emplace(each.why, &each, 0).first->second.second;
   std::vector<std::string> notes;
-  for (const auto& [why, found] : found_) {
-    const std::string more = found.more > 0 ? fmt::format(" ({} more alike)", found.more) : "";
-    notes.push_back(fmt::format("process {} uses torch and is not recorded: {}{}", found.first, why, more));
+  for (const auto& [why, found] : by_reason) {
+    const auto& [first, count] = found;
+    const std::string more = count > 1 ? fmt::format(" ({} more alike)", count - 1) : "";
+    notes.push_back(
+        fmt::format("process {} ({}) uses torch and is not recorded: {}{}", first->pid, first->name, why, more));
   }
   return notes;
 }

@@ -21,14 +21,18 @@ class UnseenProcesses {
   /// @param job  the command's process  @param seen  processes that have a spool, or have said why they have none
   void look(pid_t job, const std::set<pid_t>& seen);
 
+  /// A process that began at this time (clock ticks since boot) has a spool after all: its libraries took long to load.
+  void has_spool(std::uint64_t start);
+
   /// One line for each reason.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Found {
-    std::string first;  ///< the first process, for a person
-    int more = 0;
+    pid_t pid = 0;
+    std::uint64_t start = 0;
+    std::string name, why;
   };
   [[nodiscard]] std::string why_unseen(pid_t pid) const;
 
@@ -37,9 +41,8 @@ class UnseenProcesses {
   Clock::duration pause_ = std::chrono::milliseconds(200);
   Clock::time_point next_ = Clock::now() + pause_;
   std::map<pid_t, std::uint64_t> below_;  ///< the job and what descends from it, orphans too, by their start
-  std::set<pid_t> suspects_;  ///< had no spool at one inspection
-  std::set<pid_t> found_pids_;
-  std::map<std::string, Found> found_;  ///< by the reason
+  std::set<pid_t> suspects_;              ///< had no spool at one inspection
+  std::vector<Found> found_;
 };
 
 }  // namespace dcmt::recorder

@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -181,9 +183,15 @@ int fork_in_handler(const char* count) {
 
 // ---- threads
 
+/// Waits until the recorder has taken all that came before, if there is one.
+void wait_for_recorder() {
+  constexpr std::uint64_t kMostNs = 60'000'000'000;
+  dcmt_cpu_memory memory{};
+  if (const dcmt_marks* const marks = dcmt_get_marks_table()) marks->cpu_memory(&memory, kMostNs, 0);
+}
+
 /// Threads by the thousand; each leaves one tensor to a thread-local destructor and one to a key's destructor. A thread
-/// that ends leaves its chunk of the spool to the recorder, which looks every 10 ms and takes longer to begin: so not
-/// all of them in that time.
+/// that ends leaves its chunk of the spool to the recorder, which is waited for before there are too many of them.
 int many_threads(const char* count) {
   static thread_local HeldTensor* first = nullptr;
   struct Late {
@@ -205,7 +213,7 @@ int many_threads(const char* count) {
       });
     }
     for (std::thread& thread : wave) thread.join();
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    if (made % 128 == 0) wait_for_recorder();
   }
   printf("%d threads\n", threads);
   return 0;
@@ -360,23 +368,37 @@ int look_around(const char* file) {
 
 // ---- under pressure
 
-/// Makes tensors for so many milliseconds, then prints how many at least and the longest pause between two.
-int keep_going(const char* milliseconds) {
+/// How often this thread gave up its core by itself.
+long times_waited() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+/// Makes tensors until it is told to end, then prints how many, and for how many milliseconds at most it waited between
+/// two. Its standard input is a file of two numbers of 8 bytes: the tensors made so far, and whether to end.
+int keep_going(const char*) {
   using Clock = std::chrono::steady_clock;
+  void* mapped = mmap(nullptr, 16, PROT_READ | PROT_WRITE, MAP_SHARED, STDIN_FILENO, 0);
+  if (mapped == MAP_FAILED) return 1;
+  auto* const made = static_cast<std::atomic<std::int64_t>*>(mapped);
+  const auto* const ends = made + 1;
   printf("%d\n", static_cast<int>(getpid()));
   fflush(stdout);
-  const auto end = Clock::now() + std::chrono::milliseconds(atoi(milliseconds));
   Clock::duration longest{};
-  long made = 0;
-  constexpr long kEnough = 20'000;  // to fill a spool of 1 MiB many times over, also where time is short
-  for (auto last = Clock::now(); last < end || made < kEnough;) {
+  auto last = Clock::now();
+  for (long waits = times_waited(); *ends == 0;) {
     make_tensors(20);
-    made += 20;
+    *made += 20;
     const auto now = Clock::now();
-    longest = std::max(longest, now - last);
+    // A thread from which the system took the core did not wait.
+    const long waited = times_waited();
+    if (waited != waits) longest = std::max(longest, now - last);
+    waits = waited;
     last = now;
   }
-  printf("%ld %ld\n", made, static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(longest).count()));
+  printf("%ld %ld\n", static_cast<long>(*made),
+         static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(longest).count()));
   return 0;
 }
 
