@@ -22,6 +22,7 @@ import time
 import proc
 import pytest
 import recorded
+from proc import until
 
 RUNS = int(os.environ.get("DCMT_KILL_RUNS", "2"))
 FORCED_RUNS = (RUNS + 4) // 5
@@ -71,28 +72,42 @@ def test_killed_at_a_random_moment(tmp_path, attempt):
 
 
 class Counted:
-    """A C++ program in four threads that counts its storages itself, in a file that outlives it."""
+    """A C++ program in four threads that counts its storages itself, in a file that outlives it, until it is told to end."""
 
     THREADS = 4
-    SECONDS = 1.0
+    started: list[Counted] = []
 
     def __init__(self, folder: pathlib.Path, *options: str, before: tuple[str, ...] = (), **environment: str):
         self.file, self.folder = folder / "counters", folder / "out"
+        self.file.write_bytes(bytes(32 * self.THREADS + 16))
         self.run = subprocess.Popen(
             [*before, recorded.TOOL, "run", "-q", "-o", self.folder, "--detail", "full", *options, "--"]
-            + [recorded.BUILD / "bin" / "libtorch_counted", self.file, str(self.SECONDS), str(self.THREADS)],
+            + [recorded.BUILD / "bin" / "libtorch_counted", self.file, str(self.THREADS)],
             env=recorded.environment(**environment),
         )
+        self.started.append(self)
 
     def counters(self) -> list[tuple[int, int, int, int]]:
         """Of each thread: storages made, ended, whether it is in backward, and the bytes of its storages."""
-        data = self.file.read_bytes() if self.file.exists() else b""
-        return list(struct.iter_unpack("<4Q", data)) if len(data) == 32 * self.THREADS else []
+        return list(struct.iter_unpack("<4Q", self.file.read_bytes()[:-16]))
+
+    def wish(self, number: int) -> None:
+        with self.file.open("r+b") as file:
+            file.seek(32 * self.THREADS + 8 * number)
+            file.write(struct.pack("<Q", 1))
+
+    def end(self) -> None:
+        self.wish(0)
+
+    def stay_in_backward(self) -> None:
+        self.wish(1)
 
     def wait_until(self, condition) -> None:
-        deadline = time.monotonic() + 60
-        while not condition(self.counters()):
-            assert time.monotonic() < deadline and self.run.poll() is None, "it never came to that"
+        until(lambda: condition(self.counters()) or self.run.poll() is not None)
+        assert self.run.poll() is None
+
+    def is_under_way(self) -> None:
+        self.wait_until(lambda counters: any(made for made, *_ in counters))
 
     def job(self) -> int:
         """Of the tool's children the one that runs another program: the others help the tool (ADR 0022, 0023)."""
@@ -112,28 +127,33 @@ class Counted:
             assert 0 <= births - live - ended <= 1
 
 
+@pytest.fixture(autouse=True)
+def ended_programs():
+    """Also after a test that has failed."""
+    yield
+    while Counted.started:
+        Counted.started.pop().end()
+
+
 @pytest.mark.parametrize("attempt", range(RUNS))
 def test_what_the_program_counted_is_in_the_trace(tmp_path, attempt):
     program = Counted(tmp_path)
-    program.wait_until(lambda counters: any(made for made, *_ in counters))
-    time.sleep(random.Random(attempt).uniform(0.0, Counted.SECONDS))
-    # It may just have ended by itself.
-    with contextlib.suppress(ValueError, FileNotFoundError, ProcessLookupError):
-        os.kill(program.job(), signal.SIGKILL)
-    assert program.run.wait(60) in (0, 128 + signal.SIGKILL)
+    program.is_under_way()
+    time.sleep(random.Random(attempt).uniform(0.0, 1.0))
+    os.kill(program.job(), signal.SIGKILL)
+    assert program.run.wait(60) == 128 + signal.SIGKILL
     program.check()
 
 
 @pytest.mark.parametrize("attempt", range(FORCED_RUNS))
 def test_killed_in_backward(tmp_path, attempt):
     program = Counted(tmp_path)
-    program.wait_until(lambda counters: any(made for made, *_ in counters))
+    program.is_under_way()
     time.sleep(random.Random(attempt).uniform(0.0, 0.5))
-    job, thread = program.job(), attempt % Counted.THREADS
-    program.wait_until(lambda counters: counters[thread][2] == 1)
-    os.kill(job, signal.SIGKILL)
+    program.stay_in_backward()
+    program.wait_until(lambda counters: all(in_backward for _, _, in_backward, _ in counters))
+    os.kill(program.job(), signal.SIGKILL)
     assert program.run.wait(60) == 128 + signal.SIGKILL
-    assert any(in_backward for _, _, in_backward, _ in program.counters())
     program.check()
 
 
@@ -170,6 +190,7 @@ def test_a_killed_recorder_is_continued_by_report(tmp_path):
     folder = tmp_path / "out"
     with start(folder) as run:
         job = job_of(run)
+        until(lambda: recorded.begun(folder))
         time.sleep(0.7)
         run.kill()
         run.wait()
@@ -205,23 +226,32 @@ def adopted_orphans():
     libc.prctl(set_child_subreaper, 0, 0, 0, 0)
 
 
+def ends_of_orphans() -> dict[int, int]:
+    """Waits for all of them: the status of each, by its number."""
+    ends = {}
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, 0)
+            ends[pid] = status
+    return ends
+
+
 @pytest.mark.parametrize("attempt", range(RECORDER_RUNS))
 def test_the_recorder_is_killed_at_a_random_moment(tmp_path, attempt, orphans):
     """The job runs to its end, and whatever it counted is in the trace that report finishes."""
     program = Counted(tmp_path, "--spool-mib", "256")  # enough for all that comes without a recorder
     if attempt % 2 == 0:
-        program.wait_until(lambda counters: any(made for made, *_ in counters))
-    time.sleep(random.Random(attempt).uniform(0.0, Counted.SECONDS))
+        program.is_under_way()
+    time.sleep(random.Random(attempt).uniform(0.0, 1.0))
     job = None
-    with contextlib.suppress(ValueError, FileNotFoundError):
+    with contextlib.suppress(ValueError, *proc.GONE):
         job = program.job()
     program.run.kill()
     program.run.wait()
-    if job is not None:
-        with contextlib.suppress(ChildProcessError):  # its recorder had seen its end
-            assert os.waitpid(job, 0)[1] == 0
-    counted = program.counters()
-    if not any(made for made, *_ in counted):
+    program.end()
+    ends = ends_of_orphans()
+    assert job is None or ends[job] == 0
+    if not any(made for made, *_ in program.counters()):
         return  # it was killed before it had started the job
     reported = recorded.tool("report", program.folder)
     assert reported.returncode == 0 and reported.stderr == ""
@@ -237,18 +267,19 @@ CAN_MOUNT = subprocess.run([*SMALL_SHARED_MEMORY, "true"], capture_output=True).
 def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
     """As in a container: the spool is memory without a file, which a keeper saves if the recorder is gone."""
     program = Counted(tmp_path, before=SMALL_SHARED_MEMORY)
-    program.wait_until(lambda counters: any(made for made, *_ in counters))
+    program.is_under_way()
     job = program.job()
     state = recorded.json.loads((program.folder / "run.json").read_text())
     (spool,) = pathlib.Path(state["spool_folder"]).glob("*.spool")
     assert spool.is_symlink() and spool.parent.parent == program.folder
-    opened = proc.open_files(job)
-    assert opened and not any("memtrace" in file or ".spool" in file for file in opened), "the job's descriptors are its own"
+    # The job's descriptors are its own, once the recorder has taken the spool over.
+    until(lambda: not any("memtrace" in file or ".spool" in file for file in proc.open_files(job)))
     if killed in ("the recorder", "both"):
         program.run.kill()
         program.run.wait()
     if killed in ("the job", "both"):
         os.kill(job, signal.SIGKILL)
+    program.end()
     if killed in ("the recorder", "both"):
         assert os.waitpid(job, 0)[1] == (signal.SIGKILL if killed == "both" else 0)
         reported = recorded.tool("report", program.folder)
@@ -257,18 +288,17 @@ def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
         assert program.run.wait(60) == (0 if killed == "nobody" else 128 + signal.SIGKILL)
     program.check()
     assert not spool.exists() and not spool.is_symlink()
-    with pytest.raises(ChildProcessError):
-        while True:  # the keeper leaves, too
-            os.waitpid(-1, 0)
+    ends_of_orphans()  # the keeper leaves, too
 
 
 @pytest.fixture(name="interrupted", scope="module")
 def interrupted_run(tmp_path_factory):
     """A run whose recorder was killed, and then its job: the folder as it was left, and the bytes of the spool."""
     folder = tmp_path_factory.mktemp("interrupted") / "out"
-    # On a fast machine the job fills 2 MiB before it is killed.
-    with start(folder, "--spool-mib", "8", "--detail", "full") as run:
+    # The job must not fill it before it is killed.
+    with start(folder, "--spool-mib", "32", "--detail", "full") as run:
         job = job_of(run)
+        until(lambda: recorded.begun(folder))
         time.sleep(0.7)
         run.kill()
         run.wait()

@@ -1,7 +1,8 @@
 // Threads that make and end storages, partly inside of backward, and count them in a file that outlives the process.
 //
-// Usage: libtorch_counted FILE SECONDS THREADS. FILE holds, for each thread, four numbers of 8 bytes: storages made and
-// ended so far, whether the thread is in backward, and the bytes of each of its storages, which nothing else has.
+// Usage: libtorch_counted FILE THREADS. FILE holds, for each thread, four numbers of 8 bytes: storages made and ended
+// so far, whether the thread is in backward, and the bytes of each of its storages, which nothing else has. Then two
+// that others write: whether the program is to end, and whether a thread that is in backward stays there.
 #include <ATen/ATen.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <thread>
@@ -26,6 +28,11 @@ struct Counters {
   std::uint64_t bytes;
 };
 
+struct Wishes {
+  std::atomic<std::uint64_t> end;
+  std::atomic<std::uint64_t> stay_in_backward;
+};
+
 void make_and_end(Counters& counters, int count) {
   for (int i = 0; i < count; ++i) {
     at::Tensor tensor = at::empty({static_cast<std::int64_t>(counters.bytes)}, at::kByte);
@@ -37,15 +44,15 @@ void make_and_end(Counters& counters, int count) {
   }
 }
 
-void train(Counters& counters, std::chrono::steady_clock::time_point end) {
+void train(Counters& counters, const Wishes& wishes) {
   const at::Tensor weight = at::ones({64, 64}).requires_grad_();
-  weight.register_hook([&counters](const at::Tensor&) {
-    for (int i = 0; i < 20; ++i) {
+  weight.register_hook([&](const at::Tensor&) {
+    for (int i = 0; i < 20 || wishes.stay_in_backward != 0; ++i) {
       make_and_end(counters, 1);
       std::this_thread::sleep_for(kPause);
     }
   });
-  while (std::chrono::steady_clock::now() < end) {
+  while (wishes.end == 0) {
     make_and_end(counters, 10);
     const at::Tensor loss = at::rand({16, 64}).matmul(weight).tanh().square().mean();
     counters.in_backward.store(1);
@@ -58,21 +65,19 @@ void train(Counters& counters, std::chrono::steady_clock::time_point end) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
-  const auto threads = static_cast<std::size_t>(std::atoi(argv[3]));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                          std::chrono::duration<double>(std::atof(argv[2])));
-  const std::size_t bytes = threads * sizeof(Counters);
-  const int file = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return 1;
+  if (argc != 3) return 2;
+  const auto threads = static_cast<std::size_t>(std::atoi(argv[2]));
+  const std::size_t bytes = threads * sizeof(Counters) + sizeof(Wishes);
+  const int file = open(argv[1], O_RDWR | O_CLOEXEC);
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) return 1;
   auto* counters = static_cast<Counters*>(mapped);
+  const Wishes& wishes = *reinterpret_cast<Wishes*>(counters + threads);
 
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < threads; ++i) {
     counters[i].bytes = 70001 + i;
-    running.emplace_back([&counters = counters[i], end] { train(counters, end); });
+    running.emplace_back([&counters = counters[i], &wishes] { train(counters, wishes); });
   }
   for (std::thread& thread : running) thread.join();
   return 0;
