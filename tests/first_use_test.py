@@ -87,9 +87,9 @@ def on_terminal(*command: object, rows: int = 30, columns: int = 80, **options) 
     """All that is written to a terminal of this size."""
     pid, terminal = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         os.chdir(options.get("cwd", "."))
         os.execve(command[0], list(map(str, command)), recorded.environment(TERM="xterm"))
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     text = b""
     while select.select([terminal], [], [], 180)[0]:
         try:

@@ -33,7 +33,7 @@ def test_torchrun_gives_one_trace_per_rank(tmp_path):
         "d.destroy_process_group()\n"
     )
     folder = tmp_path / "out"
-    run(folder, sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "29513", program)
+    run(folder, sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", program)
     assert [trace.name for trace in recorded.traces(folder)] == ["rank0.dcmt", "rank1.dcmt"]
     for rank, trace in enumerate(recorded.traces(folder)):
         assert (recorded.meta(trace)["rank"], recorded.meta(trace)["world_size"]) == (rank, 2)

@@ -165,7 +165,8 @@ def test_text_groups_by_holder(planted):
 def test_a_process_that_keeps_the_gil_and_its_core_file(tmp_path):
     """Nothing of the program runs for it, and a core file shows the same later."""
     program = ["-c", "import ctypes, torch\n"
-               "def main():\n  kept = [torch.ones(50_000)]\n  print(1, flush=True)\n  ctypes.PyDLL(None).pause()\n"
+               "def main():\n  kept = [torch.ones(50_000)]\n  libc = ctypes.PyDLL(None)\n"
+               "  print(1, flush=True); libc.pause()\n"
                "main()"]  # fmt: skip
     process = subprocess.Popen([sys.executable, *program], stdout=subprocess.PIPE)
     with process:

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import recorded
 
-APART_NS = 50_000_000
-TOGETHER_NS = 5_000_000  # another chunk's clock may come in between
-PROGRAM = f"""
-import time
+ERROR_NS = 5_000_000  # another chunk's clock may come in between
+# Prints between which times each line ran.
+PROGRAM = """
+import json, time
 import torch
 
-def pause():
-    time.sleep(2 * {APART_NS} / 1e9)
+times = []
 
+def now():
+    time.sleep(0.05)
+    times.append(time.monotonic_ns())
+    time.sleep(0.05)
+
+now()
 whole = torch.empty(1 << 20)
-pause()
+now()
 view = whole.data
-pause()
+now()
 del whole
-pause()
+now()
 del view
-pause()
+now()
 torch.empty(1 << 20)
+now()
+print(json.dumps(times))
 """
 BYTES = 4 << 20
 
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
 def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
-    trace = recorded.trace_of_text(tmp_path, PROGRAM, detail)
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    times = json.loads(recorded.record(tmp_path / "out", script, detail=detail).stdout)
+    (trace,) = recorded.traces(tmp_path / "out")
+
+    def is_at(line: int, *found: int) -> bool:
+        return all(times[line] - ERROR_NS <= each <= times[line + 1] + ERROR_NS for each in found)
+
+    makes, views, drops_whole, drops_view, makes_again = range(5)
     blocks = recorded.query(
         trace, "SELECT id, storage, from_ns, to_ns FROM block WHERE bytes = ? ORDER BY from_seq", BYTES
     )
@@ -39,14 +56,12 @@ def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
     tensors = recorded.query(
         trace, "SELECT from_ns, to_ns FROM tensor WHERE storage = ? ORDER BY from_seq", storage
     )
-    whole = tensors[0]
-    assert whole[0] - begin <= TOGETHER_NS
-    assert begin + 2 * APART_NS < whole[1] < end - APART_NS
-    assert end + APART_NS < next_begin
-    last = max(tensor_end for _, tensor_end in tensors)
+    assert is_at(makes, begin, tensors[0][0])
+    assert is_at(drops_whole, tensors[0][1])
+    assert is_at(drops_view, end, storage_end)
+    assert is_at(makes_again, next_begin)
     if detail == "lifetimes":
         assert len(tensors) == 1, "views are followed on gathered storages only"
-        last = storage_end
     else:
-        assert begin + APART_NS < tensors[1][0] < whole[1] - APART_NS
-    assert max(last, storage_end, end) - min(last, storage_end, end) <= TOGETHER_NS
+        assert is_at(views, tensors[1][0])
+        assert is_at(drops_view, max(tensor_end for _, tensor_end in tensors))
