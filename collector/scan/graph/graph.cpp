@@ -42,8 +42,7 @@ void Graph::offer(EdgeIndex edge, std::uint32_t cost) {
 
 void Graph::add_root(Root root, std::uint8_t cost) {
   if (root.address == 0) return;
-  edges_.push_back(
-      {kRootNode, node_of(root.address, root.kind), static_cast<std::uint32_t>(roots_.size()), Label::kRoot, cost});
+  edges_.push_back({kRootNode, node_of(root.address, root.kind), roots_.size(), Label::kRoot, cost});
   roots_.push_back(std::move(root));
   offer(static_cast<EdgeIndex>(edges_.size() - 1), cost);
 }
@@ -53,7 +52,7 @@ void Graph::add_unrooted(Address address, Kind kind) {
   if (nodes_[node].explored || nodes_[node].cost <= kUnrootedCost) return;
   edges_.push_back({kRootNode, node, 0, Label::kRoot, 0});
   if (roots_.empty() || !roots_.back().name.empty()) roots_.emplace_back();
-  edges_.back().index = static_cast<std::uint32_t>(roots_.size() - 1);
+  edges_.back().index = roots_.size() - 1;
   offer(static_cast<EdgeIndex>(edges_.size() - 1), kUnrootedCost);
 }
 

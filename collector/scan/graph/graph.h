@@ -29,7 +29,7 @@ struct GraphNode {
 struct GraphEdge {
   NodeIndex source = 0;
   NodeIndex target = 0;
-  std::uint32_t index = 0;
+  std::uint64_t index = 0;
   Label label = Label::kRoot;
   std::uint8_t cost = 0;
 };
@@ -66,7 +66,7 @@ class Graph {
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<GraphEdge>& edges() const { return edges_; }
   /// `index` of an edge that begins at kRootNode.
-  [[nodiscard]] const Root& root(std::uint32_t index) const { return roots_[index]; }
+  [[nodiscard]] const Root& root(std::uint64_t index) const { return roots_[index]; }
   /// Whether a named root leads to the node.
   [[nodiscard]] bool is_rooted(NodeIndex node) const;
 

@@ -37,12 +37,8 @@ std::vector<EdgeIndex> Paths::way_to(NodeIndex node) const {
   return way;
 }
 
-Address Paths::key_of(const GraphEdge& entry) {
-  return text_.key_at(memory_.word(graph_.nodes()[entry.source].address + types_.python.dict_keys), entry.index);
-}
-
 bool Paths::has_tensor_as_key(const GraphEdge& entry) {
-  const PythonType* type = types_.python_types.type_of(memory_, key_of(entry));
+  const PythonType* type = types_.python_types.type_of(memory_, entry.index);
   return type != nullptr && type->kind == Kind::kPythonTensor;
 }
 
@@ -54,9 +50,9 @@ std::string Paths::label_of(const GraphEdge& edge) {
     case Label::kItem:
       return fmt::format("[{}]", edge.index);
     case Label::kDictValue:
-      return fmt::format("[{}]", text_.key(key_of(edge)));
+      return fmt::format("[{}]", text_.key(edge.index));
     case Label::kDictKey:
-      return fmt::format(".key({})", text_.key(key_of(edge)));
+      return fmt::format(".key({})", text_.key(edge.index));
     case Label::kSetItem:
       return "{item}";
     case Label::kInlineValue: {
@@ -80,7 +76,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
 /// What a person writes for an entry of a dictionary that holds attributes; empty where `container` is none of those.
 std::string Paths::attribute(const std::string& container, const GraphEdge& entry) {
   if (entry.label != Label::kDictValue || !holds_attributes(container)) return {};
-  const std::string word = text_.text(key_of(entry));
+  const std::string word = text_.text(entry.index);
   if (is_identifier(word)) return "." + word;
   return is_number(word) ? "[" + word + "]" : std::string();
 }

@@ -51,7 +51,6 @@ class Paths {
   };
 
   std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
-  [[nodiscard]] Address key_of(const GraphEdge& entry);
   std::string attribute(const std::string& container, const GraphEdge& entry);
   std::string type_of(NodeIndex node);
 

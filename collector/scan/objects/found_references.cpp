@@ -9,7 +9,7 @@ constexpr Address kCollectorFlags = 3;    // the low bits of its links
 
 }  // namespace
 
-void FoundReferences::python(Address word, Label label, std::uint32_t index, std::uint8_t cost) {
+void FoundReferences::python(Address word, Label label, std::uint64_t index, std::uint8_t cost) {
   const PythonType* type = types_.python_types.type_of(memory_, word);
   if (type == nullptr || type->leaf || type->kind == Kind::kCode) return;
   if (label == Label::kWord && type->has_flag(kCollectedBit)) {
@@ -21,7 +21,7 @@ void FoundReferences::python(Address word, Label label, std::uint32_t index, std
   references_->push_back({word, index, type->kind, label, cost});
 }
 
-void FoundReferences::cpp(Address word, Label label, std::uint32_t index, std::uint8_t cost) {
+void FoundReferences::cpp(Address word, Label label, std::uint64_t index, std::uint8_t cost) {
   if (word == 0) return;
   const CppType* type = types_.cpp_types.type_of(memory_, word);
   if (type != nullptr && type->kind != Kind::kCppObject) references_->push_back({word, index, type->kind, label, cost});

@@ -19,13 +19,13 @@ class FoundReferences {
   }
 
   /// A word that should be a Python object. Nothing is added where it is none, or where it refers to nothing.
-  void python(Address word, Label label, std::uint32_t index, std::uint8_t cost = 1);
+  void python(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void python(Address word, const std::string& name, std::uint8_t cost = 1) {
     if (word != 0) python(word, Label::kName, types_.names.number(name), cost);
   }
 
   /// A word that should be a tensor, a storage or an autograd node. Nothing is added where it is none of them.
-  void cpp(Address word, Label label, std::uint32_t index, std::uint8_t cost = 1);
+  void cpp(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void cpp(Address word, const std::string& name, std::uint8_t cost = 1) {
     if (word != 0) cpp(word, Label::kName, types_.names.number(name), cost);
   }

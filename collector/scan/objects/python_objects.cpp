@@ -12,7 +12,7 @@ constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
 constexpr Address kDictUsed = 16, kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
-constexpr int kMoreReadings = 2;     // of a dict that changed
+constexpr int kMoreReadings = 2;                     // of a dict that changed
 constexpr Address kPage = 4096;
 /// Structures that no header declares, alike from 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
@@ -179,7 +179,9 @@ void PythonObjects::values(Address first, Address keys, Label label) {
   for (std::uint32_t i = 0; i < shared.count; ++i) {
     Address value = 0;
     std::memcpy(&value, all + std::size_t{8} * i, 8);
-    if (value != 0) found_.python(value, label, i);
+    if (value == 0) continue;
+    const Address key = shared.entries + i * shared.entry_size() + shared.key_offset();
+    found_.python(value, label, label == Label::kDictValue ? memory_.word(key) : i);
   }
 }
 
@@ -199,8 +201,8 @@ void PythonObjects::dict(Address object) {
     std::memcpy(&key, entry, 8);
     std::memcpy(&value, entry + 8, 8);
     if (value == 0) continue;
-    found_.python(value, Label::kDictValue, i);
-    if (!table->text_only) found_.python(key, Label::kDictKey, i, kThroughAGuess);
+    found_.python(value, Label::kDictValue, key);
+    if (!table->text_only) found_.python(key, Label::kDictKey, key, kThroughAGuess);
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include "collector/scan/graph/graph.h"
+#include "collector/scan/graph/paths.h"
+#include "collector/scan/objects/python_text.h"
 #include "collector/scan/testing/changing_process.h"
 
 namespace dcmt::scan {
@@ -41,6 +44,7 @@ class OneDict : public testing::ChangingProcess {
       set(table + layout_.keys_indices + 512 + 16 * i + 8, first + 16 * i);
     }
   }
+  void set_first_key(Address table, Address key) { set(table + layout_.keys_indices + 512, key); }
   void set_entries(Address table, std::uint64_t entries) { set(table + layout_.keys_nentries, entries); }
 
  private:
@@ -104,6 +108,23 @@ TEST_F(PythonObjectsTest, ALargeTableThatIsReplacedWhileItIsReadIsReadAgain) {
   EXPECT_EQ(first_value(), kValues + 16);
   EXPECT_EQ(count_, 299U);
   EXPECT_EQ(torn_, 0U);
+}
+
+TEST_F(PythonObjectsTest, AnEntryKeepsTheNameThatItHadWhenItWasRead) {
+  process_.write_table(kTable, 1, kValues);
+  process_.set_first_key(kTable, kDict);
+  process_.use(kTable, 1);
+  Mirror memory(process_);
+  PythonObjects objects(memory, types_);
+  Graph graph(objects);
+  graph.add_root({.address = kDict, .kind = Kind::kDict, .name = "main"}, 0);
+  graph.explore();
+  // Another dict gets the memory of the table, and is read.
+  process_.set_first_key(kTable, 0);
+  memory.forget({kBase, kBase + 16 * kPage});
+  PythonText text(memory, types_);
+  Paths paths(graph, memory, types_, text);
+  EXPECT_EQ(paths.text_of(paths.way_to(graph.find(kValues, Kind::kDict))), "main[<dict>]");
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ std::string PythonText::key(Address object, int depth) {
   return "<" + type_name(object, type->kind) + ">";
 }
 
-Address PythonText::key_at(Address keys, std::uint32_t index) {
+Address PythonText::key_at(Address keys, std::uint64_t index) {
   const DictKeys table = read_dict_keys(memory_, layout_, keys);
   if (!table.ok || index >= table.count) return 0;
   return memory_.word(table.entries + index * table.entry_size() + table.key_offset());
@@ -113,7 +113,7 @@ std::string PythonText::frame_place(Address frame) {
   return fmt::format("{} ({})", frame_function(frame), frame_line(frame));
 }
 
-std::string PythonText::local_name(Address frame, std::uint32_t index) {
+std::string PythonText::local_name(Address frame, std::uint64_t index) {
   const Address code = memory_.word(frame + layout_.frame_code);
   const Address names = memory_.word(code + layout_.code_localsplusnames);
   return text(memory_.word(names + layout_.tuple_items + Address{8} * index));

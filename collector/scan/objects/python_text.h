@@ -19,7 +19,7 @@ class PythonText {
   [[nodiscard]] std::string key(Address object, int depth = 0);
 
   /// The key of entry `index` of a keys object; 0 where there is none.
-  [[nodiscard]] Address key_at(Address keys, std::uint32_t index);
+  [[nodiscard]] Address key_at(Address keys, std::uint64_t index);
 
   /// Of an interpreter's frame: the function, "train", where it stands, "train.py:41", and both, "train (train.py:41)".
   [[nodiscard]] std::string frame_function(Address frame);
@@ -27,7 +27,7 @@ class PythonText {
   [[nodiscard]] std::string frame_place(Address frame);
 
   /// The name of a frame's local variable.
-  [[nodiscard]] std::string local_name(Address frame, std::uint32_t index);
+  [[nodiscard]] std::string local_name(Address frame, std::uint64_t index);
 
   /// "Adam" of "torch.optim.adam.Adam", "frame", "AddmmBackward0".
   [[nodiscard]] std::string type_name(Address object, Kind kind);

@@ -51,8 +51,8 @@ enum class Kind : std::uint8_t {
 enum class Label : std::uint8_t {
   kRoot,         ///< the name of a root; `index` into the graph's roots
   kItem,         ///< [index] of a list, tuple or deque
-  kDictValue,    ///< value of entry `index`
-  kDictKey,      ///< key of entry `index`
+  kDictValue,    ///< value of the entry whose key is the object at `index`
+  kDictKey,      ///< that key
   kSetItem,      ///< some element of a set
   kInlineValue,  ///< attribute `index` of the type's shared keys
   kWord,         ///< the word at byte `index`: a guess
@@ -85,7 +85,7 @@ enum class Role : std::uint8_t { kNone, kSaved, kBuffer, kOptimizerState, kGradi
 
 struct Reference {
   Address target = 0;
-  std::uint32_t index = 0;
+  std::uint64_t index = 0;
   Kind kind = Kind::kNone;
   Label label = Label::kRoot;
   std::uint8_t cost = 1;  ///< the cheaper, the better the path reads
@@ -99,7 +99,7 @@ class Names {
     if (fresh) texts_.push_back(text);
     return found->second;
   }
-  [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_[number]; }
+  [[nodiscard]] const std::string& text(std::uint64_t number) const { return texts_[number]; }
 
  private:
   std::vector<std::string> texts_;
