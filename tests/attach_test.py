@@ -66,7 +66,8 @@ class Lasting(Training):
 def lasting(tmp_path_factory):
     program = Lasting(tmp_path_factory.mktemp("lasting") / "program")
     try:
-        until(lambda: program.is_in_standby())
+        # Only a training is as it will be: the first step loads what it needs, and starts the threads of the engine.
+        until(lambda: (program.folder / "trains").exists())
         yield program
     finally:
         program.process.kill()

@@ -2,7 +2,8 @@
 
 Before each step of HOLDS it waits until FOLDER/go-N exists, and has made FOLDER/at-N by then. It keeps an activation of
 each step in a list (`Trainer.kept`). Before it ends it waits for FOLDER/end, and prints losses and a digest of the
-parameters. With STEPS 0 it trains until there is FOLDER/end, ten steps a second at most. If there is FOLDER/count, FOLDER/counted gets what the program itself finds alive then: storages, as address and bytes.
+parameters. With STEPS 0 it trains until there is FOLDER/end, ten steps a second at most, and has made FOLDER/trains after
+the first. If there is FOLDER/count, FOLDER/counted gets what the program itself finds alive then: storages, as address and bytes.
 ATTACHED_KEEPS=0: it keeps nothing. ATTACHED_IMPORTS: it puts itself in standby. ATTACHED_LOADS: an extension that it loads
 after step 4.
 """
@@ -80,6 +81,8 @@ def main() -> None:
             (folder / f"at-{number}").touch()
             wait_for(f"go-{number}")
         trainer.step()
+        if steps == 0 and number == 0:
+            (folder / "trains").touch()
         if "ATTACHED_LOADS" in os.environ and number == 4:
             torch.ops.load_library(os.environ["ATTACHED_LOADS"])
             for _ in range(10):
