@@ -17,7 +17,7 @@ HOLDERS = {
     "main: queue": ("deque", FLOATS),
     "main: nested['log']": ("list", FLOATS),
     "main: slots.rows": ("list", FLOATS),
-    "main: count.__closure__[0].cell_contents": ("list", FLOATS),
+    "main: count.__closure__['kept']": ("list", FLOATS),
     "main.Probe.seen_by_class": ("list", FLOATS),
     "main.CACHE": ("dict", FLOATS),
     "main.table (lru_cache)": ("dict", FLOATS),

@@ -47,7 +47,12 @@ Target target_of(std::string_view holder) {
   while (path.ends_with(']')) {
     const std::size_t open = path.rfind('[');
     if (open == npos) return {};
+    const std::string_view entry = path.substr(open);
     path = path.substr(0, open);
+    if (path.ends_with(".__closure__")) {  // "f.__closure__['past']": a variable of the function around f
+      target.name = entry.size() > 4 ? entry.substr(2, entry.size() - 4) : std::string_view();
+      return is_name(target.name) ? target : Target{};
+    }
   }
   const std::size_t dot = path.rfind('.');
   target.name = dot == npos ? path : path.substr(dot + 1);

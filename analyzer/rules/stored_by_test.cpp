@@ -63,9 +63,14 @@ TEST(StoredByTest, EntriesAndWhatTheyAre) {
 
 TEST(StoredByTest, AModulesVariable) { EXPECT_EQ(of("main.LOG"), (Lines{"train.py:14 LOG.append(losses)"})); }
 
+TEST(StoredByTest, AVariableOfAClosure) {
+  EXPECT_EQ(of("main: f.__closure__['queue']"), (Lines{"train.py:24 queue.put(losses)"}));
+  EXPECT_EQ(of("main: f.__closure__['queue'][3]"), of("main: f.__closure__['queue']"));
+}
+
 TEST(StoredByTest, WhatIsNoName) {
-  for (const char* holder : {"", "main.table (lru_cache)", "main: f.__closure__[0].cell_contents", "cycle A.x → A",
-                             "main: x[", "main: a b"}) {
+  for (const char* holder : {"", "main.table (lru_cache)", "main: f.__closure__[0].cell_contents",
+                             "main: f.__closure__['", "cycle A.x → A", "main: x[", "main: a b"}) {
     EXPECT_EQ(of(holder), Lines{}) << holder;
   }
 }

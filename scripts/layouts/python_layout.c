@@ -120,6 +120,7 @@ int main(void) {
   OFFSET(function_defaults, PyFunctionObject, func_defaults)
   OFFSET(function_kwdefaults, PyFunctionObject, func_kwdefaults)
   OFFSET(function_closure, PyFunctionObject, func_closure)
+  OFFSET(function_code, PyFunctionObject, func_code)
   OFFSET(function_dict, PyFunctionObject, func_dict)
   OFFSET(function_annotations, PyFunctionObject, func_annotations)
   OFFSET(method_function, PyMethodObject, im_func)

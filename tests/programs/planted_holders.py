@@ -13,8 +13,10 @@ import contextvars
 import dataclasses
 import functools
 import gc
+import inspect
 import json
 import os
+import re
 import sys
 import threading
 import types
@@ -107,7 +109,7 @@ def make_closure(x):
     return inner
 
 
-CLOSURE = make_closure(kept("closure", "main.CLOSURE.__closure__[0].cell_contents"))
+CLOSURE = make_closure(kept("closure", "main.CLOSURE.__closure__['x']"))
 
 
 def with_default(x=kept("default argument", "main.with_default.__defaults__[0]")):
@@ -377,7 +379,9 @@ WEAK_VALUES = weakref.WeakValueDictionary(x=LIST[2])
 def is_at(expression, address):
     """Whether the value of `expression`, a path that was named, is a tensor whose data begins at `address`."""
     try:
-        value = eval(expression.removeprefix("main."), globals())
+        # A closure has its variables by number.
+        expression = re.sub(r"([\w.]+)\.__closure__\[('\w+')\]", r"inspect.getclosurevars(\1).nonlocals[\2]", expression)
+        value = eval(expression.removeprefix("main.").replace("(main.", "("), globals())
     except Exception:
         return False
     return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() == address

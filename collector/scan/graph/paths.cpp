@@ -81,6 +81,18 @@ std::string Paths::attribute(const std::string& container, const GraphEdge& entr
   return is_number(word) ? "[" + word + "]" : std::string();
 }
 
+/// "['past']" where `way` goes from the closure of a function into the cell of this variable; else empty.
+std::string Paths::closure_variable(std::span<const EdgeIndex> way) {
+  if (way.size() < 3) return {};
+  const GraphEdge& function = graph_.edges()[way[0]];
+  const GraphEdge& cell = graph_.edges()[way[1]];
+  const bool closure = graph_.nodes()[function.source].kind == Kind::kFunction && cell.label == Label::kItem &&
+                       graph_.nodes()[cell.target].kind == Kind::kCell;
+  const std::string name =
+      closure ? text_.closure_name(graph_.nodes()[function.source].address, cell.index) : std::string();
+  return name.empty() ? name : "['" + name + "']";
+}
+
 std::string Paths::type_of(NodeIndex node) {
   const GraphNode& object = graph_.nodes()[node];
   return text_.type_name(object.address, object.kind);
@@ -121,6 +133,11 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       label = name;
       reached = entry.target;
       ++i;
+    }
+    if (const std::string variable = closure_variable(way.subspan(i)); !variable.empty()) {
+      label += variable;
+      i += 2;
+      reached = graph_.edges()[way[i]].target;
     }
     if (label == " (storage)" || label == " (as tensor)") continue;
     // Code reads a variable that functions share as any other: its cell is not seen.

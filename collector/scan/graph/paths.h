@@ -52,6 +52,7 @@ class Paths {
 
   std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
   std::string attribute(const std::string& container, const GraphEdge& entry);
+  std::string closure_variable(std::span<const EdgeIndex> way);
   std::string type_of(NodeIndex node);
 
   const Graph& graph_;

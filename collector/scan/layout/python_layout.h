@@ -24,7 +24,7 @@ namespace dcmt::scan {
   X(heaptype_size) X(dict_keys) X(dict_values) X(dict_size) X(keys_log2_size) X(keys_log2_index_bytes) \
   X(keys_kind) X(keys_nentries) X(keys_indices) X(values_items) X(values_valid) X(flag_inline_values) \
   X(flag_managed_dict) X(var_size) X(list_items) X(tuple_items) X(set_table) X(set_mask) X(cell_content) \
-  X(function_globals) X(function_defaults) X(function_kwdefaults) X(function_closure) X(function_dict) \
+  X(function_globals) X(function_defaults) X(function_kwdefaults) X(function_closure) X(function_code) X(function_dict) \
   X(function_annotations) X(method_function) X(method_self) X(builtin_self) X(exception_traceback) \
   X(exception_dict) X(exception_args) X(exception_context) X(exception_cause) X(traceback_next) \
   X(traceback_frame) X(traceback_line) X(module_dict) X(module_definition) X(module_state) X(weakref_callback) \

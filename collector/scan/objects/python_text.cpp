@@ -119,6 +119,15 @@ std::string PythonText::local_name(Address frame, std::uint64_t index) {
   return text(memory_.word(names + layout_.tuple_items + Address{8} * index));
 }
 
+std::string PythonText::closure_name(Address function, std::uint64_t index) {
+  // The variables of the closure come last among those that the code names.
+  const Address names = memory_.word(memory_.word(function + layout_.function_code) + layout_.code_localsplusnames);
+  const std::uint64_t all = memory_.word(names + layout_.var_size);
+  const std::uint64_t own = memory_.word(memory_.word(function + layout_.function_closure) + layout_.var_size);
+  if (own > all) return {};
+  return text(memory_.word(names + layout_.tuple_items + 8 * (all - own + index)));
+}
+
 int PythonText::line_of(Address code, std::int64_t instruction) {
   const Address table = memory_.word(code + layout_.code_linetable);
   const auto size = memory_.value<std::int64_t>(table + layout_.var_size);

@@ -29,6 +29,9 @@ class PythonText {
   /// The name of a frame's local variable.
   [[nodiscard]] std::string local_name(Address frame, std::uint64_t index);
 
+  /// The name of variable `index` of a function's closure.
+  [[nodiscard]] std::string closure_name(Address function, std::uint64_t index);
+
   /// "Adam" of "torch.optim.adam.Adam", "frame", "AddmmBackward0".
   [[nodiscard]] std::string type_name(Address object, Kind kind);
 
