@@ -8,15 +8,16 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "cli/child_output.h"
 #include "cli/commands.h"
 #include "cli/converted.h"
+#include "cli/default_folder.h"
 #include "cli/inputs.h"
-#include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/long_work.h"
 #include "cli/new_file.h"
+#include "cli/parquet.h"
 #include "cli/text.h"
 #include "convert/perfetto/perfetto.h"
 #include "convert/redact/redact.h"
@@ -58,11 +59,9 @@ Expected<Source> read_source(const std::string& input, const analyzer::Watch& wa
 }
 
 /// What is not in the file, on standard error too.
-void say_what_is_missing(const analyzer::TraceData& data, Converted& converted) {
-  converted.sums_only = data.has_sums_only();
-  if (!converted.sums_only) return;
+void say_sums_only(const std::string& path) {
   print_note(
-      printable(data.path) +
+      printable(path) +
       ": of some steps the trace has sums only; their blocks are not written, but their peaks are in the curve.");
 }
 
@@ -85,7 +84,8 @@ Status write_stream(const Options& options, const std::string& path, Write write
     return read_source(options.input, work.watch());
   }();
   if (!source.ok()) return source.error();
-  say_what_is_missing(source->data, converted);
+  converted.sums_only = source->data.has_sums_only();
+  if (converted.sums_only) say_sums_only(source->data.path);
   const LongWork work(printable(options.output), "writing");
   std::ofstream out(path, std::ios::binary);
   DCMT_RETURN_IF_ERROR(write(*source, options, out, work.watch()));
@@ -94,22 +94,14 @@ Status write_stream(const Options& options, const std::string& path, Write write
   return {};
 }
 
-/// By a Python that has pyarrow, from the CSV. Nothing of the trace is run.
+/// From the CSV.
 Status write_parquet(const Options& options, const std::string& path, Converted& converted) {
   const ScratchFolder folder;
   if (folder.path().empty()) return {ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
   const std::string table = (folder.path() / "table.csv").string();
-  if (const auto failure = failure_of(options.python, {"-I", "-c", "import pyarrow.csv, pyarrow.parquet"})) {
-    return {ErrorCode::kCannotRecord, options.python + " has no pyarrow (" + printable(*failure) +
-                                          "). Install it there, name another Python with --python, or use --to csv."};
-  }
+  DCMT_RETURN_IF_ERROR(check_pyarrow(options.python));
   DCMT_RETURN_IF_ERROR(write_stream(options, table, csv, converted));
-  const std::string script = (data_folder() / "csv_to_parquet.py").string();
-  if (const auto failure = failure_of(options.python, {"-I", script, table, path})) {
-    return {ErrorCode::kIo,
-            printable(options.output) + ": " + options.python + " cannot write it: " + printable(*failure)};
-  }
-  return {};
+  return csv_to_parquet(options.python, {{table, path}});
 }
 
 /// A copy without names, or a trace of a memory snapshot.
@@ -139,6 +131,29 @@ Status write_as_asked(const Options& options, const std::string& path, Converted
   return write_stream(options, path, write, converted);
 }
 
+bool has_several_traces(const std::string& input) {
+  const Expected<std::string> path = run_named(input);
+  std::error_code ignored;
+  if (!path.ok() || !std::filesystem::is_directory(*path, ignored)) return false;
+  const Expected<std::vector<std::string>> files = trace_files_in(*path);
+  return files.ok() && files->size() > 1;
+}
+
+/// Of all traces of a folder, Parquet by rank.
+Status convert_folder(const Options& options, Converted& converted) {
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({options.input}, std::nullopt));
+  ParquetFolder wanted{options.output, {"lifetimes", "curve"}, options.python};
+  if (options.table) wanted.tables = {*options.table};
+  converted.table = options.table;
+  DCMT_ASSIGN_OR_RETURN(converted.sums_only, write_parquet_folder(std::move(opened), wanted));
+  if (converted.sums_only) say_sums_only(options.input);
+  std::error_code ignored;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(options.output, ignored)) {
+    if (each.is_regular_file(ignored)) converted.bytes.value += static_cast<std::int64_t>(each.file_size(ignored));
+  }
+  return {};
+}
+
 Status convert_file(const Options& options, Converted& converted) {
   if (options.redact && options.to != "trace") {
     return {ErrorCode::kUsage,
@@ -151,6 +166,7 @@ Status convert_file(const Options& options, Converted& converted) {
   if (std::filesystem::equivalent(options.input, options.output, ignored)) {
     return {ErrorCode::kUsage, printable(options.output) + ": is the file that is read. Choose another name."};
   }
+  if (options.to == "parquet" && has_several_traces(options.input)) return convert_folder(options, converted);
   NewFile file(options.output);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
   DCMT_RETURN_IF_ERROR(write_as_asked(options, file.part(), converted));
@@ -171,7 +187,11 @@ int run_convert(const Options& options) {
 void add_convert_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("convert", "Other formats: memory snapshots of torch, Perfetto, CSV, Parquet");
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->input, "A trace (*.dcmt), or a memory snapshot of torch (a pickle)")->required();
+  command
+      ->add_option(
+          "FILE", options->input,
+          "A trace (*.dcmt), or a memory snapshot of torch (a pickle); of parquet, also a folder of several traces")
+      ->required();
   command
       ->add_option("--to", options->to,
                    "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "
@@ -179,8 +199,11 @@ void add_convert_command(CLI::App& app, int& exit_code) {
                    "snapshot, or with --redact)")
       ->required()
       ->check(CLI::IsMember({"snapshot", "perfetto", "csv", "parquet", "trace"}));
-  command->add_option("-o,--output", options->output, "The file to write")->required();
-  command->add_option("--table", options->table, "Of csv and parquet: lifetimes (one row a block) or curve")
+  command->add_option("-o,--output", options->output, "The file to write; of a folder of several traces, a folder")
+      ->required();
+  command
+      ->add_option("--table", options->table,
+                   "Of csv and parquet: lifetimes (one row a block) or curve; of a folder, both")
       ->check(CLI::IsMember({"lifetimes", "curve"}))
       ->default_str("lifetimes");
   command->add_option("--python", options->python, "Of parquet: a Python that has pyarrow")->capture_default_str();
@@ -193,6 +216,7 @@ void add_convert_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace convert out/rank0.dcmt --to snapshot -o rank0.pickle   for pytorch.org/memory_viz\n"
       "  dc-memtrace convert out/rank0.dcmt --to perfetto -o rank0.json     for ui.perfetto.dev\n"
       "  dc-memtrace convert out/rank0.dcmt --to csv -o lifetimes.csv       one row for each block\n"
+      "  dc-memtrace convert out/ --to parquet -o tables                    every rank, for DuckDB and the like\n"
       "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt    what torch dumped, as a trace\n"
       "  dc-memtrace convert out/rank0.dcmt --to trace --redact -o copy.dcmt   for a public issue");
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });

@@ -1,22 +1,28 @@
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/model/report.h"
+#include "analyzer/ranks/ranks_alike.h"
 #include "analyzer/ranks/ranks_of_run.h"
 #include "cli/commands.h"
 #include "cli/html_page.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/new_file.h"
+#include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
 #include "trace/base/printable.h"
+#include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
@@ -38,6 +44,41 @@ Status write_page(const HtmlPage& page, const std::string& run_text, const Optio
   return file.keep();
 }
 
+/// Of many ranks: what differs between them, and the reports of some that stand for the others. Fails where the traces
+/// are not those of many ranks of one run.
+Expected<std::string> report_of_many(std::vector<OpenedTrace> opened, const Style& style, bool& found) {
+  analyzer::RanksOfRun ranks;
+  std::set<std::string> with_findings;
+  for (OpenedTrace& trace : opened) {
+    DCMT_ASSIGN_OR_RETURN(analyzer::RankSummary summary, load_summary(std::move(trace)));
+    if (summary.found) with_findings.insert(summary.facts.path);
+    ranks.add(std::move(summary));
+  }
+  opened.clear();
+  const std::string processes = processes_text(ranks, style);
+  const std::string folders = ranks.folders();
+  DCMT_ASSIGN_OR_RETURN(const analyzer::RankComparison comparison, std::move(ranks).compare());
+  if (comparison.ranks.size() <= kMostInFull) return Error{ErrorCode::kNotComparable, "not many ranks."};
+  found = !with_findings.empty();
+  const std::vector<analyzer::AlikeRanks> groups = analyzer::ranks_alike(comparison);
+  ReportText text(true, style);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const bool usual = i + 1 == groups.size();
+    if (i + 1 >= kMostInFull && !usual) continue;
+    DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> first, open_traces({groups[i].path}, std::nullopt));
+    DCMT_ASSIGN_OR_RETURN(const LoadedTrace trace, load_trace(std::move(first.front())));
+    text.add(model::report_of(trace.path, trace.analysis), alike_text(groups[i]));
+  }
+  std::string others;  // processes that are no rank, such as workers
+  for (const std::string& path : comparison.left_out) {
+    if (with_findings.contains(path)) {
+      others += fmt::format("a process that is left out has a finding: dc-memtrace report {}\n", shell_word(path));
+    }
+  }
+  return many_ranks_text(comparison, groups, style) + others + "\n" + text.text() + processes +
+         fmt::format("the ranks side by side: dc-memtrace show ranks {}\n", folders) + text.next_line();
+}
+
 int report(const Options& options) {
   if (!options.html.empty()) {  // before the work
     const Status free = NewFile(options.html).check(options.force);
@@ -47,6 +88,16 @@ int report(const Options& options) {
   if (!opened.ok()) return print_error(opened.error());
   const Style style = Style::of_stdout(options.bytes);
   bool found = false;
+  if (opened->size() > kMostInFull && !options.json && options.html.empty() && options.device.empty()) {
+    const Expected<std::string> text = report_of_many(std::move(*opened), style, found);
+    if (text.ok()) {
+      std::cout << folded(*text, style);
+      return found && options.fail_on_findings ? kExitFindings : kExitOk;
+    }
+    if (text.error().code != ErrorCode::kNotComparable) return print_error(text.error());
+    opened = open_traces(options.paths, std::nullopt);
+    if (!opened.ok()) return print_error(opened.error());
+  }
   std::optional<TracesDocument> json;
   if (options.json) json.emplace("report", std::cout);
   ReportText text(opened->size() > 1, style);
@@ -64,12 +115,12 @@ int report(const Options& options) {
       alone.add(report);
       if (const Status added = page.add(*trace, alone.text() + alone.next_line()); !added.ok())
         return print_error(added.error());
-      ranks.add(trace->analysis);
+      ranks.add(analyzer::rank_summary(trace->analysis));
     } else if (json) {
       json->add(report);
     } else {
       text.add(report);
-      ranks.add(trace->analysis);
+      ranks.add(analyzer::rank_summary(trace->analysis));
     }
   }
   if (!options.html.empty()) {

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/installation.h"
+#include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/job/child_process.h"
 #include "collector/recorder/job/run.h"
@@ -104,6 +105,7 @@ int run_command(recorder::RunOptions& options) {
   // Not fmt::print: it throws where nobody reads any more, and the job's exit code would be lost.
   for (const std::string& note : result->notes)
     std::fputs(fmt::format("dc-memtrace: {}\n", printable(note)).c_str(), stderr);
+  if (result->job_exit < 128) summarize(result->traces);  // else a signal ended it: the time may be short
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
                result->traces.size() == 1 ? "" : "s", options.folder, shell_word(options.folder));

@@ -19,6 +19,7 @@
 #include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/show_text.h"
 #include "trace/base/shell_words.h"

@@ -19,13 +19,14 @@ struct Converted {
   static constexpr std::string_view kShape = "convert";
   static void describe(auto&& field) {
     field("input", &Converted::input, "path");
-    field("output", &Converted::output, "path of the file that was written");
+    field("output", &Converted::output, "path of the file that was written, or of the folder of tables");
     field("to", &Converted::to, "\"snapshot\", \"perfetto\", \"csv\", \"parquet\", \"trace\"");
-    field("table", &Converted::table, "\"lifetimes\", \"curve\"; null: the format has no tables");
+    field("table", &Converted::table,
+          "\"lifetimes\", \"curve\"; null: the format has no tables, or all of them were written");
     field("redacted", &Converted::redacted, "it is a copy without names");
     field("sums_only", &Converted::sums_only,
           "of some steps the trace has sums only, and their blocks are not written");
-    field("bytes", &Converted::bytes, "of the file");
+    field("bytes", &Converted::bytes, "of the file, or of all in the folder");
   }
 };
 

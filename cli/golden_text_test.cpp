@@ -13,6 +13,7 @@
 #include "analyzer/testing/test_trace.h"
 #include "cli/curve_text.h"
 #include "cli/inputs.h"
+#include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
 #include "cli/reproduce_text.h"
@@ -31,7 +32,7 @@ std::string report_text(const std::vector<LoadedTrace>& traces) {
   analyzer::RanksOfRun ranks;
   for (const LoadedTrace& trace : traces) {
     text.add(model::report_of(trace.path, trace.analysis));
-    ranks.add(trace.analysis);
+    ranks.add(analyzer::rank_summary(trace.analysis));
   }
   return text.text() + run_text(ranks, Style{}) + text.next_line();
 }

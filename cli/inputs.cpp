@@ -149,14 +149,4 @@ Status keep_device(LoadedTrace& trace, const std::string& device) {
   return device.empty() ? Status() : analyzer::keep_device(trace.analysis, trace.path, device);
 }
 
-Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths) {
-  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces(paths, std::nullopt));
-  std::vector<analyzer::RankFacts> ranks;
-  for (OpenedTrace& trace : opened) {
-    DCMT_ASSIGN_OR_RETURN(const LoadedTrace loaded, load_trace(std::move(trace)));
-    ranks.push_back(analyzer::rank_facts(loaded.analysis));
-  }
-  return ranks;
-}
-
 }  // namespace dcmt::cli

@@ -8,7 +8,6 @@
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/model/analysis.h"
-#include "analyzer/ranks/rank_facts.h"
 #include "trace/base/scratch_folder.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
@@ -47,8 +46,5 @@ Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& p
 
 /// Leaves what is of one device (analyzer::keep_device), everything if `device` is empty.
 Status keep_device(LoadedTrace& trace, const std::string& device);
-
-/// Reads them one after the other, and keeps what is compared between ranks.
-Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths);
 
 }  // namespace dcmt::cli

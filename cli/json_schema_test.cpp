@@ -28,6 +28,7 @@
 #include "cli/inputs.h"
 #include "cli/json_schema.h"
 #include "cli/json_values.h"
+#include "cli/rank_summaries.h"
 #include "cli/standby_list.h"
 #include "cli/trimmed.h"
 #include "trace/sql/database.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -57,9 +58,12 @@ std::string notes_text(const RankComparison& comparison) {
     const std::int64_t ended = comparison.steps_ended();
     text += fmt::format("compared: {}; residual sets over the whole run\n",
                         comparison.steps.empty() ? "no step" : steps_name(comparison.steps));
+    const bool left_out = std::ranges::any_of(
+        comparison.ranks, [](const analyzer::RankFacts& facts) { return facts.steps_left_out > 0; });
     if (const std::int64_t left = ended - comparison.ended; left > 0) {
-      text += fmt::format("note: not compared: {} of {}, because fewer than two ranks have all their rows\n",
-                          grouped(left), counted(ended, "step"));
+      text += fmt::format("note: not compared: {} of {}, because {}\n", grouped(left), counted(ended, "step"),
+                          left_out ? "of many ranks only the last gathers are; name up to four traces to compare all"
+                                   : "fewer than two ranks have all their rows");
     }
   }
   if (!comparison.lacking.empty()) {
@@ -156,15 +160,20 @@ std::string headline(const RankComparison& comparison, const Style& style) {
   return style.good(fmt::format("{} gather alike: no difference.", counted(ranks, "rank")));
 }
 
+/// In what the ranks differ, or that they do not, and which are missing.
+std::string first_lines(const RankComparison& comparison, const Style& style) {
+  const std::string text = headline(comparison, style) + "\n" + first_memory_line(comparison);
+  if (comparison.missing.empty()) return text;
+  return text +
+         style.bad(fmt::format("{} of {} {} no trace.", ranks_name(comparison.missing), comparison.world_size,
+                               comparison.missing.size() == 1 ? "has" : "have")) +
+         "\n";
+}
+
 }  // namespace
 
 std::string ranks_text(const RankComparison& comparison, const Style& style) {
-  std::string text = headline(comparison, style) + "\n" + first_memory_line(comparison);
-  if (!comparison.missing.empty()) {
-    text += style.bad(fmt::format("{} of {} {} no trace.", ranks_name(comparison.missing), comparison.world_size,
-                                  comparison.missing.size() == 1 ? "has" : "have")) +
-            "\n";
-  }
+  std::string text = first_lines(comparison, style);
   if (comparison.order) text += "\n" + order_table(comparison, style);
   text += "\n" + rank_table(comparison, style);
   if (comparison.ranks.size() > 1) {
@@ -177,7 +186,27 @@ std::string ranks_text(const RankComparison& comparison, const Style& style) {
   return text;
 }
 
-std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style) {
+std::string many_ranks_text(const RankComparison& comparison, const std::vector<analyzer::AlikeRanks>& groups,
+                            const Style& style) {
+  std::string text = first_lines(comparison, style);
+  if (!comparison.findings.empty()) text += finding_table(comparison, style);
+  if (groups.size() > 1) {
+    text += fmt::format("\n{} groups of ranks that are alike:\n", groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const bool last = i + 1 == groups.size();
+      if (i < kMostRankRows || last) text += fmt::format("  {}\n", ranks_name(groups[i].ranks));
+      if (i >= kMostRankRows && last) text += more_text(groups.size() - 1, "group");
+    }
+  }
+  return text + "\n" + notes_text(comparison);
+}
+
+std::string alike_text(const analyzer::AlikeRanks& group) {
+  if (group.ranks.size() < 2) return {};
+  return ", like " + ranks_name({group.ranks.begin() + 1, group.ranks.end()});
+}
+
+std::string processes_text(const analyzer::RanksOfRun& ranks, const Style& style) {
   std::string text;
   if (ranks.processes() > 1 && ranks.most_on_cpu().value > 0) {
     text = fmt::format("\n{} processes: at most {} on cpu together, the sum of their peaks\n", ranks.processes(),
@@ -190,6 +219,11 @@ std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style) {
                                       : "clocks of the ranks: not aligned, no step or collective in common") +
             "\n";
   }
+  return text;
+}
+
+std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style) {
+  const std::string text = processes_text(ranks, style);
   const auto difference = ranks.difference();
   if (!difference) return text;
   std::vector<std::string> parts = other_differences(*difference);

@@ -149,13 +149,13 @@ std::string trace_title(const Report& report) {
 
 std::string ReportText::next_line() const { return next_.empty() ? "" : "next: " + next_ + "\n"; }
 
-void ReportText::add(const Report& report) {
+void ReportText::add(const Report& report, const std::string& alike) {
   model::Essence said = report.essence();
   if (!shown_.empty() && said == essence_) {
     text_ += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(report), shown_);
     return;
   }
-  if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(report)) + "\n";
+  if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(report) + alike) + "\n";
   text_ += body(report, style_);
   const bool found = !report.findings.empty();
   if (next_.empty() || (found && !next_is_of_a_finding_)) {

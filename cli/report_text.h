@@ -15,7 +15,8 @@ class ReportText {
   /// `titles`: there are several traces.
   ReportText(bool titles, const Style& style) : titles_(titles), style_(style) {}
 
-  void add(const model::Report& report);
+  /// `alike`: other ranks for which it stands, in words.
+  void add(const model::Report& report, const std::string& alike = {});
   /// The text of all.
   [[nodiscard]] const std::string& text() const { return text_; }
   /// The command that fits next: of the first finding, else what the peak consists of. The last line of all output.

@@ -154,19 +154,14 @@ def test_csv_has_waits_of_streams(gpu_trace, tmp_path):
     assert done and done == dict(recorded.query(source, "SELECT id, done_seq FROM block WHERE done_seq IS NOT NULL"))
 
 
-def python_with_pyarrow():
-    for python in filter(None, (sys.executable, shutil.which("python3"))):
-        if subprocess.run([python, "-I", "-c", "import pyarrow.parquet"], capture_output=True).returncode == 0:
-            return python
-    return None
+PYTHON = recorded.python_with("pyarrow.parquet")
 
 
-@pytest.mark.skipif(python_with_pyarrow() is None, reason="no Python here has pyarrow")
+@pytest.mark.skipif(PYTHON is None, reason="no Python here has pyarrow")
 def test_parquet_has_what_csv_has(trace, tmp_path):
-    python = python_with_pyarrow()
-    path = converted(trace, "parquet", tmp_path / "t.parquet", "--python", python)
+    path = converted(trace, "parquet", tmp_path / "t.parquet", "--python", PYTHON)
     program = "import json, sys, pyarrow.parquet as p; print(json.dumps(p.read_table(sys.argv[1]).to_pylist()))"
-    done = subprocess.run([python, "-I", "-c", program, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run([PYTHON, "-I", "-c", program, str(path)], capture_output=True, text=True, check=True)
     expected = [{key: value or None for key, value in row.items()} for row in
                 rows_of(converted(trace, "csv", tmp_path / "t.csv"))]
     got = [{key: None if value is None else str(value) for key, value in row.items()} for row in json.loads(done.stdout)]

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -63,6 +64,14 @@ def python(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs the tests' Python without the tool."""
     options.setdefault("env", environment())
     return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=180, **options)
+
+
+def python_with(module: str) -> str | None:
+    """A Python that can import the module; None if there is none."""
+    for program in filter(None, (sys.executable, shutil.which("python3"))):
+        if subprocess.run([program, "-I", "-c", f"import {module}"], capture_output=True).returncode == 0:
+            return program
+    return None
 
 
 def record(

@@ -136,7 +136,8 @@ struct FindingDifference {
   static constexpr std::string_view kShape = "finding_difference";
   static void describe(auto&& field) {
     field("title", &FindingDifference::title, "");
-    field("place", &FindingDifference::place, "of the release, else of the gather; empty: neither is known");
+    field("place", &FindingDifference::place,
+          "of the release, else of the gather, else where most of what grows was made; empty: none is known");
     field("with", &FindingDifference::with, "ranks that have it, with its bytes");
     field("without", &FindingDifference::without, "ranks");
   }

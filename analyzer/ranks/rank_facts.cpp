@@ -52,6 +52,9 @@ std::vector<RankFinding> findings_of(const Analysis& analysis) {
       const Mark* mark = first->release != nullptr ? first->release : first->gather;
       if (mark != nullptr) own.place = describe_site(*analysis.data, mark->by.stack);
     }
+    if (own.place.empty() && finding.growth && !finding.growth->sites.empty()) {
+      own.place = describe_site(*analysis.data, finding.growth->sites.front().stack);
+    }
     findings.push_back(std::move(own));
   }
   return findings;

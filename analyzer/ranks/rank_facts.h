@@ -67,7 +67,7 @@ struct RankParameter {
 /// A finding as other ranks may have it: `identity` says which of theirs is the same one.
 struct RankFinding {
   FindingIdentity identity;
-  std::string title, place;  ///< place: of the release, else of the gather; empty where there is neither
+  std::string title, place;  ///< place: of the release, the gather, or what grows; empty where there is none
   Bytes bytes;
 };
 
@@ -83,7 +83,8 @@ struct RankFacts {
   std::vector<RankStep> steps;                     ///< those with all their rows, by number
   std::optional<std::int64_t> first_step;          ///< its number; nullopt: the trace has none
   std::int64_t steps_ended = 0;
-  std::int64_t lost = 0;  ///< records
+  std::int64_t steps_left_out = 0;  ///< of `steps`: a summary has the last ones
+  std::int64_t lost = 0;            ///< records
   std::vector<GatherPlace> places;
 
   [[nodiscard]] std::int64_t gathers() const;

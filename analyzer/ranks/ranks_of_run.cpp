@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "trace/base/shell_words.h"
+#include "trace/sql/limits.h"
 
 namespace dcmt::analyzer {
 
-void RanksOfRun::add(const Analysis& analysis) {
+void RanksOfRun::add(RankSummary summary) {
   ++processes_;
-  for (const DeviceAnalysis& device : analysis.devices) {
-    if (device.device.valid() && analysis.data->text(device.device) == "cpu")
-      most_on_cpu_.value += device.what_if.measured.bytes.value;
+  for (const RankPeak& peak : summary.facts.devices) {
+    if (peak.device == "cpu") most_on_cpu_.value = std::min(kLargest, most_on_cpu_.value + peak.bytes.value);
   }
-  if (analysis.facts.rank < 0) return;
-  events_.push_back(rank_events(*analysis.data));
-  ranks_.push_back(rank_facts(analysis));
+  if (summary.facts.rank < 0) return;
+  events_.push_back(std::move(summary.events));
+  ranks_.push_back(std::move(summary.facts));
 }
 
 std::optional<RankClocks> RanksOfRun::clocks() const {
@@ -41,6 +42,8 @@ std::optional<RankComparison> RanksOfRun::difference() const {
   if (!comparison.ok() || !comparison->differs()) return std::nullopt;
   return std::move(*comparison);
 }
+
+Expected<RankComparison> RanksOfRun::compare() && { return compare_ranks(std::move(ranks_)); }
 
 std::string RanksOfRun::folders() const {
   std::set<std::string> folders;

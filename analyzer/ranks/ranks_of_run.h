@@ -7,6 +7,7 @@
 
 #include "analyzer/ranks/rank_alignment.h"
 #include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/ranks/rank_summary.h"
 
 namespace dcmt::analyzer {
 
@@ -21,7 +22,7 @@ struct RankClocks {
 class RanksOfRun {
  public:
   /// A trace without a rank is none of them, but a process of the run.
-  void add(const Analysis& analysis);
+  void add(RankSummary summary);
 
   /// All traces, of ranks and of other processes, such as workers.
   [[nodiscard]] std::int64_t processes() const { return processes_; }
@@ -32,6 +33,9 @@ class RanksOfRun {
   [[nodiscard]] std::optional<RankClocks> clocks() const;
   /// nullopt for one rank, for traces that are not of one run, and where nothing differs.
   [[nodiscard]] std::optional<RankComparison> difference() const;
+  /// Moves the ranks out, of which there are two at least; the folders are lost with them. Errors as of
+  /// compare_ranks().
+  [[nodiscard]] Expected<RankComparison> compare() &&;
   /// The folders of the traces, as arguments of a command.
   [[nodiscard]] std::string folders() const;
 

@@ -1,4 +1,4 @@
-"""Writes a table of `dc-memtrace convert --to csv` as Parquet, part by part: csv_to_parquet.py TABLE.csv FILE.parquet"""
+"""Writes tables of `dc-memtrace convert --to csv` as Parquet, part by part: csv_to_parquet.py TABLE.csv FILE.parquet ..."""
 
 import sys
 
@@ -8,7 +8,7 @@ from pyarrow import csv, parquet
 TEXTS = {"device", "phase", "operator", "site", "holder"}
 
 
-def main(source: str, target: str) -> None:
+def convert(source: str, target: str) -> None:
     with open(source, encoding="utf-8") as file:
         columns = file.readline().strip().split(",")
     types = {name: pyarrow.string() if name in TEXTS else pyarrow.int64() for name in columns}
@@ -20,4 +20,5 @@ def main(source: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    for source, target in zip(sys.argv[1::2], sys.argv[2::2]):
+        convert(source, target)

@@ -1,0 +1,32 @@
+// Parquet: written from CSV by a Python that has pyarrow. Nothing of a trace is run.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "cli/inputs.h"
+#include "trace/base/status.h"
+
+namespace dcmt::cli {
+
+/// Fails with kCannotRecord if that Python cannot be started, or has no pyarrow.
+Status check_pyarrow(const std::string& python);
+
+/// Files by pairs: CSV, and the Parquet file to make of it.
+Status csv_to_parquet(const std::string& python, const std::vector<std::pair<std::string, std::string>>& files);
+
+/// What to make of a folder of traces.
+struct ParquetFolder {
+  std::string folder;               ///< must be new or empty
+  std::vector<std::string> tables;  ///< "lifetimes", "curve"
+  std::string python;
+};
+
+/// Writes TABLE/rank=N/NAME.parquet for each trace and table, the layout of a partitioned data set: whatever reads one
+/// gives each row its rank, null for a trace without one. After a failure nothing stays. True: of some steps a trace
+/// has sums only.
+Expected<bool> write_parquet_folder(std::vector<OpenedTrace> traces, const ParquetFolder& wanted);
+
+}  // namespace dcmt::cli

@@ -1,0 +1,127 @@
+#include "cli/rank_summaries.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "cli/new_file.h"
+#include "trace/base/build_id.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using analyzer::RankSummary;
+
+constexpr std::uintmax_t kLargestSummary = 64 << 20;
+// At the end of a job: about a second a trace, and no more memory than a small recorder has.
+constexpr std::uintmax_t kLargestAtTheEnd = 64 << 20;
+constexpr std::chrono::seconds kLongestAtTheEnd(10);
+
+std::string summary_file(const std::string& trace) { return trace + ".summary"; }
+
+/// What changes whenever the trace does, or the build. nullopt: it may change at any time.
+Expected<std::optional<std::string>> state_of(Database& trace) {
+  static const std::string kBuild = build_id_of("/proc/self/exe");
+  std::string state = kBuild;
+  bool finished = false;
+  DCMT_RETURN_IF_ERROR(each_row(trace,
+                                "SELECT key, value FROM meta WHERE key IN ('state', 'pid', 'rank', 'world_size', "
+                                "'start_real_ns', 'last_seq') ORDER BY key",
+                                [&](const Statement& row) {
+                                  const std::string_view key = row.text(0);
+                                  const std::string value(row.text(1));
+                                  if (key == meta::kState) finished = value == "finished" || value == "recovered";
+                                  state.append(" ").append(value);
+                                }));
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(trace.path(), error);
+  if (error || kBuild.empty() || !finished) return std::optional<std::string>();
+  char changes[4] = {};  // which SQLite counts in the file's header
+  std::ifstream file(trace.path(), std::ios::binary);
+  if (!file.seekg(24).read(changes, sizeof changes)) return std::optional<std::string>();
+  for (const char byte : changes) state.append(" ").append(std::to_string(static_cast<unsigned char>(byte)));
+  return std::optional(state + " " + std::to_string(bytes));
+}
+
+std::optional<RankSummary> read_summary(const std::string& trace, const std::string& state) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(summary_file(trace), error);
+  if (error || bytes > kLargestSummary) return std::nullopt;
+  std::ifstream file(summary_file(trace), std::ios::binary);
+  return analyzer::summary_in(std::string(std::istreambuf_iterator<char>(file), {}), state);
+}
+
+/// Readable by those who can read the trace: its owner. Where it cannot be written, the trace is read again next time.
+void write_summary(const std::string& trace, const std::string& state, const RankSummary& summary) {
+  NewFile file(summary_file(trace));
+  if (!file.check(true).ok()) return;
+  std::ofstream out(file.part(), std::ios::binary);
+  std::error_code error;
+  fs::permissions(file.part(), fs::perms::owner_read | fs::perms::owner_write, error);
+  out << analyzer::text_of(summary, state);
+  out.close();
+  if (out && !error) static_cast<void>(file.keep().ok());
+}
+
+bool of_many_ranks(Database& trace) {
+  std::int64_t ranks = 0;
+  const Status read = each_row(trace, "SELECT value FROM meta WHERE key = 'world_size'",
+                               [&](const Statement& row) { ranks = row.integer(0); });
+  return read.ok() && ranks > static_cast<std::int64_t>(kMostInFull);
+}
+
+}  // namespace
+
+Expected<RankSummary> load_summary(OpenedTrace trace) {
+  const std::string file = trace.database.path();
+  const std::string shown = trace.path;
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::string> state, state_of(trace.database));
+  if (state) {
+    if (std::optional<RankSummary> summary = read_summary(file, *state)) {
+      summary->facts.path = shown;
+      return std::move(*summary);
+    }
+  }
+  DCMT_ASSIGN_OR_RETURN(const LoadedTrace loaded, load_trace(std::move(trace)));
+  RankSummary summary = analyzer::rank_summary(loaded.analysis);
+  analyzer::bound(summary);
+  if (state) write_summary(file, *state, summary);
+  return summary;
+}
+
+Expected<std::vector<analyzer::RankFacts>> load_rank_facts(const std::vector<std::string>& paths) {
+  DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces(paths, std::nullopt));
+  const bool many = opened.size() > kMostInFull;
+  std::vector<analyzer::RankFacts> ranks;
+  for (OpenedTrace& trace : opened) {
+    if (many) {
+      DCMT_ASSIGN_OR_RETURN(RankSummary summary, load_summary(std::move(trace)));
+      ranks.push_back(std::move(summary.facts));
+    } else {
+      DCMT_ASSIGN_OR_RETURN(const LoadedTrace loaded, load_trace(std::move(trace)));
+      ranks.push_back(analyzer::rank_facts(loaded.analysis));
+    }
+  }
+  return ranks;
+}
+
+void summarize(const std::vector<std::string>& traces) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::string& trace : traces) {
+    std::error_code error;
+    if (fs::file_size(trace, error) > kLargestAtTheEnd || error) continue;
+    Expected<std::vector<OpenedTrace>> opened = open_traces({trace}, std::nullopt);
+    if (!opened.ok() || !of_many_ranks(opened->front().database)) continue;
+    static_cast<void>(load_summary(std::move(opened->front())).ok());
+    if (std::chrono::steady_clock::now() - begin > kLongestAtTheEnd) return;
+  }
+}
+
+}  // namespace dcmt::cli
