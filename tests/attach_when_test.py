@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import proc
 import recorded
 from attached import NOTES, done, hooks_in
 from proc import until
@@ -121,7 +122,7 @@ def test_allocated_is_counted_to_the_byte(tmp_path, growing):
     """On the CPU by dc-memtrace itself, which is there from the begin: an interpreter can write on more than this."""
     limit = 60 << 20
     attached = growing.attach(tmp_path / "trace", "--when", "allocated > 60MiB", "--before", 4, "--steps", 4, "-q")
-    until(lambda: recorded.traces(tmp_path / "trace"))
+    until(lambda: recorded.begun(tmp_path / "trace"))
     growing.grow()
     done(attached)
     (trace,) = recorded.traces(tmp_path / "trace")
@@ -133,6 +134,7 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
     attached = growing.attach(tmp_path / "trace", "--when", "rss > 1TiB")
     with pytest.raises(subprocess.TimeoutExpired):
         attached.wait(timeout=0.5)
+    until(lambda: proc.blocks(attached.pid, signal.SIGINT))
     attached.send_signal(signal.SIGINT)
     _, error = attached.communicate(timeout=30)
     assert attached.returncode == 4
@@ -156,6 +158,7 @@ def test_reserved_needs_a_gpu(tmp_path, growing):
     attached = growing.attach(tmp_path / "trace", "--when", "reserved > 1B")
     with pytest.raises(subprocess.TimeoutExpired):
         attached.wait(timeout=0.5)
+    until(lambda: proc.blocks(attached.pid, signal.SIGINT))
     assert not hooks_in(growing.pid)
     attached.send_signal(signal.SIGINT)
     _, error = attached.communicate(timeout=30)

@@ -73,7 +73,7 @@ class Training:
         until(lambda: (self.folder / f"at-{step}").exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stderr.read()
 
-    def go(self, step: int) -> None:
+    def go(self, step: int | str) -> None:
         (self.folder / f"go-{step}").touch()
 
     def end(self) -> dict:
@@ -82,12 +82,15 @@ class Training:
         assert self.process.returncode == 0, error
         return json.loads(out)
 
-    def attach(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
-        """Returns once the process is recorded."""
-        attached = subprocess.Popen(
+    def ask(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
+        return subprocess.Popen(
             [recorded.TOOL, "attach", str(self.pid), "-o", trace, *map(str, flags)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recorded.environment(),
         )  # fmt: skip
+
+    def attach(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
+        """Returns once the process is recorded."""
+        attached = self.ask(trace, *flags)
         until(lambda: recorded.begun(trace) or attached.poll() is not None)
         return attached
 

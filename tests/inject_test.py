@@ -29,7 +29,9 @@ def can_attach(pid: int) -> bool:
 
 def test_a_program_that_has_nothing_of_ours(tmp_path):
     with training(tmp_path / "program", 0, start=(), ATTACHED_KEEPS="0") as program:
-        until(lambda: can_attach(program.pid))
+        # While it imports, it may have no thread that is asleep.
+        until((program.folder / "trains").exists)
+        assert can_attach(program.pid)
         line = recorded.one_line(recorded.tool("attach", program.pid, "--only-standby", "-o", tmp_path / "none"), 4)
         assert "is not in standby" in line
         assert "libdcmt" not in pathlib.Path(f"/proc/{program.pid}/maps").read_text()
@@ -75,7 +77,7 @@ def test_a_program_that_never_waits(tmp_path):
             time.sleep(0.03 + 0.01 * number)
             killed.kill()
             killed.wait()
-        until(lambda: not hooks_in(process.pid), seconds=2)
+        until(lambda: not hooks_in(process.pid))
         attached = recorded.tool("attach", process.pid, "-o", tmp_path / "out", "--steps", "3", "-q")
         assert attached.returncode == 0, attached.stderr
         assert hooks_in(process.pid) == []

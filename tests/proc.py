@@ -46,6 +46,13 @@ def bytes_written(pid: int) -> int:
     return int(pathlib.Path(f"/proc/{pid}/io").read_text().split()[3])
 
 
+def blocks(pid: int, signal: int) -> bool:
+    """A program that takes this signal by a descriptor does from its begin on."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
+    return bool(int(mask, 16) >> (signal - 1) & 1)
+
+
 def is_running(pid: int) -> bool:
     """One that has ended and was not waited for does not run."""
     try:
@@ -54,7 +61,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def until(condition, seconds: float = 60) -> None:
+def until(condition, seconds: float = 180) -> None:
     """Waits for it. The time is for what never comes: a busy machine takes long over anything."""
     deadline = time.monotonic() + seconds
     while not condition():

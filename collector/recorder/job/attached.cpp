@@ -14,6 +14,7 @@
 
 #include "collector/recorder/job/trace_names.h"
 #include "collector/recorder/target/kernel_memory.h"
+#include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
 #include "trace/spool/layout.h"
 
@@ -174,7 +175,7 @@ Status Attached::finish(bool left) {
     if (!ProcessRecorder::is_alive(recorder_->spool().facts())) break;
     std::this_thread::sleep_for(kPause);
   }
-  const bool lives = ProcessRecorder::is_alive(recorder_->spool().facts());
+  const bool lives = ProcessRecorder::is_alive(recorder_->spool().facts()) && !is_leaving(target_.pid);
   return recorder_->finish(lives ? "still running" : recorder_->unseen_exit(), "finished");
 }
 

@@ -48,6 +48,7 @@ constexpr auto kMostLooking = std::chrono::seconds(5);   ///< for a thread that 
 constexpr auto kMostLoading = std::chrono::seconds(10);  ///< it can wait for the program's own loading
 // How the child that traces ends.
 constexpr int kCalls = 0;
+constexpr int kDidNotStop = EXIT_FAILURE;  ///< a thread, in time: on a busy machine it may have had no core
 constexpr int kNoThread = 2;
 constexpr int kRefused = 3;
 
@@ -94,13 +95,12 @@ bool sees(pid_t pid, const std::string& path) {
 }
 
 /// How the child ended: one of the above, or -1.
-int traced_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
-                      const std::vector<scan::Region>& regions, pid_t& borrowed) {
+int traced_once_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+                           const std::vector<scan::Region>& regions, pid_t& borrowed, Clock::time_point until) {
   const pid_t child = fork();
   if (child == 0) trace(pid, restore, call, regions, borrowed);
   if (child < 0) return -1;
   int status = 0;
-  const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (Clock::now() > until) {  // it lets go as it ends
       kill(child, SIGKILL);
@@ -110,6 +110,16 @@ int traced_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
     std::this_thread::sleep_for(kPause);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The same, as often as there is time for.
+int traced_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+                      const std::vector<scan::Region>& regions, pid_t& borrowed) {
+  const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
+  for (;; std::this_thread::sleep_for(kPause)) {
+    const int how = traced_once_in_a_child(pid, restore, call, regions, borrowed, until);
+    if (how != kDidNotStop || Clock::now() > until) return how;
+  }
 }
 
 Error cannot(const TargetProcess& target, const std::string& why) {

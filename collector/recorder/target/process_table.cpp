@@ -11,10 +11,12 @@
 namespace dcmt::recorder {
 namespace {
 
+constexpr unsigned long kExiting = 0x4;  // PF_EXITING
+
 std::optional<ProcessEntry> read_process(std::int64_t pid) {
   const std::string line = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // The name in parentheses may hold anything; fields are counted from its end. State is the 3rd, the parent the 4th,
-  // the start time the 22nd.
+  // flags of the kernel the 9th, the start time the 22nd.
   const std::size_t name_begin = line.find('(');
   const std::size_t name_end = line.rfind(')');
   if (name_begin == std::string::npos || name_end == std::string::npos || name_end + 2 > line.size()) return {};
@@ -26,6 +28,7 @@ std::optional<ProcessEntry> read_process(std::int64_t pid) {
   for (int index = 3; index <= 22 && fields >> field; ++index) {
     if (index == 3 && (field == "Z" || field == "X")) return {};
     if (index == 4) entry.parent = static_cast<pid_t>(std::strtol(field.c_str(), nullptr, 10));
+    if (index == 9) entry.leaves = (std::strtoul(field.c_str(), nullptr, 10) & kExiting) != 0;
     if (index == 22) entry.start = std::strtoull(field.c_str(), nullptr, 10);
   }
   return entry;
@@ -46,6 +49,11 @@ std::int64_t own_pid(pid_t pid) {
 std::uint64_t process_start(std::int64_t pid) {
   const std::optional<ProcessEntry> entry = read_process(pid);
   return entry ? entry->start : 0;
+}
+
+bool is_leaving(std::int64_t pid) {
+  const std::optional<ProcessEntry> entry = read_process(pid);
+  return entry && entry->leaves;
 }
 
 std::vector<ProcessEntry> all_processes() {
