@@ -100,7 +100,7 @@ class Program {
   [[nodiscard]] bool goes_on() const {
     const long turns = counts_->turns;
     const long sleeps = counts_->sleeps;
-    for (int i = 0; i < 5000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
       if (counts_->turns > turns + 2 && counts_->sleeps > sleeps + 2 && is_free()) return counts_->wrong == 0;
       usleep(1000);
     }
@@ -205,7 +205,12 @@ TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
   const int kills = asked != nullptr ? std::atoi(asked) : 60;
   std::mt19937 random(1);
   int loaded = 0;
-  for (int i = 0; i < kills; ++i) {
+  int done = 0;
+  // Some are to be early, some late, whatever the machine's speed.
+  std::uint64_t longest_us = 1500;
+  for (; done < kills || (done < 10 * kills && (loaded == 0 || loaded == done)); ++done) {
+    if (done % 10 == 9 && loaded == 0) longest_us *= 2;
+    if (done % 10 == 9 && loaded == done) longest_us = std::max<std::uint64_t>(1, longest_us / 2);
     Program program;
     ASSERT_TRUE(program.goes_on());
     // The same program at the same addresses: it is this one.
@@ -214,15 +219,14 @@ TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
     auto memory = scan::ProcessMemory::open(program.pid());
     ASSERT_TRUE(memory.ok());
     const pid_t child = begin_to_load(program.pid(), threads[0], code_, memory->regions());
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % longest_us));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    ASSERT_TRUE(program.goes_on()) << "after kill " << i;
+    ASSERT_TRUE(program.goes_on()) << "after kill " << done;
     loaded += program.has_loaded() ? 1 : 0;
   }
-  // Some were early, some late.
   EXPECT_GT(loaded, 0);
-  EXPECT_LT(loaded, kills);
+  EXPECT_LT(loaded, done);
 }
 
 /// How long the threads of a program are stopped, at most: from before to after. The figures are for a person.
@@ -236,7 +240,7 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   for (int i = 0; i < wanted; ++i) {
     // The one that was borrowed last may be on its way to its wait.
     std::vector<pid_t> threads = threads_to_borrow(program_.pid());
-    for (int pause = 0; threads.empty() && pause < 5000; ++pause) {
+    for (int pause = 0; threads.empty() && pause < 60'000; ++pause) {
       usleep(1000);
       threads = threads_to_borrow(program_.pid());
     }

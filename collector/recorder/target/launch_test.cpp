@@ -64,7 +64,7 @@ TEST_F(LaunchTest, OfAnotherProcessByTheEnvironmentThatItWasStartedWith) {
   }
   // Until it has become the other program.
   Launch launch;
-  for (int i = 0; i < 500 && launch.rank < 0; ++i) {
+  for (int i = 0; i < 6'000 && launch.rank < 0; ++i) {
     launch = launch_of_process(child);
     usleep(10'000);
   }

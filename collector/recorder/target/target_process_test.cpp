@@ -31,7 +31,7 @@ class Child {
   /// Waits until its state is that one.
   [[nodiscard]] TargetProcess in(char state) const {
     TargetProcess target;
-    for (int i = 0; i < 500 && target.state != state; ++i) {
+    for (int i = 0; i < 30'000 && target.state != state; ++i) {
       target = *look_at(pid_);
       usleep(2'000);
     }
