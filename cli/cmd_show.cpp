@@ -10,6 +10,7 @@
 
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/memory_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
@@ -145,6 +146,11 @@ Status show_saved(const LoadedTrace& trace, const Options& options, const Style&
   return {};
 }
 
+Status show_memory(const LoadedTrace& trace, const Options& /*options*/, const Style& style, Shown& shown) {
+  shown.add(model::memory_view(trace.path, trace.analysis), [&](const auto& view) { return memory_text(view, style); });
+  return {};
+}
+
 Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::curve_view(trace.path, trace.rank, curve),
@@ -218,8 +224,8 @@ void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, ranks");
+  CLI::App* command = app.add_subcommand(
+      "show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, ranks");
   command->require_subcommand(0, 1);
   command->callback([command, &exit_code] {
     if (!command->get_subcommands().empty()) return;
@@ -317,6 +323,16 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  dc-memtrace show saved out/\n"
       "  dc-memtrace show saved out/rank0.dcmt --at step:3");
+
+  auto memory = std::make_shared<Options>();
+  view = add_view(*command, "memory", "The whole process: what is resident besides torch's memory, by step and class",
+                  memory, of_loaded(show_memory), exit_code);
+  view->footer(
+      "What the kernel counts of the process, sampled beside the run. Classes are read seldom. \"else\" is what is\n"
+      "not in blocks of torch's allocator; \"change\" is since the first reading of the classes.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show memory out/\n"
+      "  dc-memtrace show memory out/rank0.dcmt --json");
 
   add_ranks_view(*command, exit_code);
 }

@@ -263,6 +263,7 @@ std::string finding_text(const std::string& path, const Finding& finding, const 
   if (finding.waits) return waits_text(finding, style);
   if (finding.pools) return pools_text(finding, style);
   if (finding.growth) return growth_text(finding, style);
+  if (finding.outside) return outside_growth_text(finding, style);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
   std::string text = fmt::format("{}  {}  ({})   {}{}\n", finding.number, style.bad(upper(finding.title)),
@@ -287,6 +288,7 @@ std::string next_command(const std::string& path, const Finding& finding) {
   if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
   if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
+  if (finding.outside) return fmt::format("dc-memtrace show memory {}", trace);
   return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }
 

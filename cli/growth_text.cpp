@@ -17,10 +17,12 @@ constexpr std::size_t kMostSites = 3;
 constexpr std::size_t kMostNamed = 3;
 
 /// "probe.seen": what a person calls it, without the function that has it.
-std::string short_holder(const Growth& growth) {
-  const std::size_t root = growth.holder.find(": ");
-  return std::string(root == std::string_view::npos ? growth.holder : growth.holder.substr(root + 2));
+std::string short_name(std::string_view holder) {
+  const std::size_t root = holder.find(": ");
+  return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
 }
+
+std::string short_holder(const Growth& growth) { return short_name(growth.holder); }
 
 std::string held_text(const Growth& growth) {
   const std::string holder = placed(growth.holder, growth.place);
@@ -34,6 +36,29 @@ std::string kept_sentence(const model::Report& report, const Style& style) {
   }
   return bytes == 0 ? std::string()
                     : fmt::format("{} kept by the traceback of an exception. ", style.bytes(Bytes(bytes)));
+}
+
+/// What a person calls a kind of memory that is not torch's.
+std::string kind_name(const model::OutsideGrowth& growth) {
+  if (growth.kind == "numpy") return "arrays of numpy";
+  if (growth.kind == "malloc") return "the C library's allocator";
+  if (growth.kind == "python") return "Python's small objects";
+  if (growth.kind == "shared tensors") return "tensors shared with other processes";
+  if (growth.kind == "files") return "mapped files";
+  if (growth.kind == "other") return "anonymous mappings";
+  return std::string(growth.kind);
+}
+
+std::string outside_sentence(const model::Report& report, const Style& style) {
+  std::string text;
+  for (const Finding& finding : report.findings) {
+    if (!finding.outside) continue;
+    text +=
+        fmt::format("Memory that is not torch's grows by {} a step: {}{}. ", style.bytes(finding.outside->per_step),
+                    kind_name(*finding.outside),
+                    finding.outside->holder ? fmt::format(", held by {}", short_name(*finding.outside->holder)) : "");
+  }
+  return text;
 }
 
 std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
@@ -67,6 +92,7 @@ std::string growth_sentence(const model::Report& report, const Style& style) {
     round = round_of(*finding.growth);
   }
   std::string kept = kept_sentence(report, style);
+  kept += outside_sentence(report, style);
   if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
@@ -99,6 +125,29 @@ std::string growth_text(const Finding& finding, const Style& style) {
     text += labelled("", counted(static_cast<std::int64_t>(growth.sites.size() - kMostSites), "more place"), style);
   }
   text += labelled("alone", fmt::format("{} are freed if only this is emptied", style.bytes(growth.alone)), style);
+  text += labelled("because", finding.why, style);
+  return text + labelled("fix", finding.fix, style);
+}
+
+std::string outside_growth_text(const Finding& finding, const Style& style) {
+  const model::OutsideGrowth& growth = *finding.outside;
+  const std::string name = growth.holder ? short_name(*growth.holder) : kind_name(growth);
+  std::string text = fmt::format("{}  {}  {}   {} more each step, not torch's\n", finding.number, style.bad("GROWS"),
+                                 name, style.bytes(growth.per_step));
+  if (growth.holder) {
+    const std::string holder = placed(*growth.holder, growth.place);
+    text += labelled("held by", growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder, style);
+    text += labelled("of it",
+                     fmt::format("{}, {}", counted(growth.arrays.value_or(0), "array of numpy", "arrays of numpy"),
+                                 style.bytes(growth.after)),
+                     style);
+  } else {
+    if (growth.file) text += labelled("file", std::string(*growth.file), style);
+    text += labelled("grew",
+                     fmt::format("from {} to {} in {}", style.bytes(growth.before), style.bytes(growth.after),
+                                 counted(growth.steps, "step")),
+                     style);
+  }
   text += labelled("because", finding.why, style);
   return text + labelled("fix", finding.fix, style);
 }

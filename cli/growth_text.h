@@ -12,5 +12,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string growth_sentence(const model::Report& report, const Style& style);
 
 [[nodiscard]] std::string growth_text(const model::Finding& finding, const Style& style);
+/// Of memory that is not torch's.
+[[nodiscard]] std::string outside_growth_text(const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

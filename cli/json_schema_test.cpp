@@ -14,6 +14,7 @@
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/memory_view.h"
 #include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
 #include "analyzer/model/saved_view.h"
@@ -21,6 +22,7 @@
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_views.h"
+#include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/converted.h"
 #include "cli/doctor.h"
@@ -238,8 +240,20 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
                                             "kept.append(out)' FROM string WHERE text = 'train.py'")
                                   .ok());
 
+  TestTrace outside;
+  TestTrace files;
+  for (TestTrace* each : {&outside, &files}) {
+    for (int step = 0; step < 60; ++step) {
+      each->drop(each->allocate(100));
+      each->step(step);
+    }
+  }
+  ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.arrays = true}).ok());
+  ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
+
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &tied}) folders.push_back(each->folder().string());
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &tied})
+    folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
   Schema schema;
@@ -259,6 +273,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     if (const auto saved = model::saved_view(path, analysis, "end"); saved.ok()) {
       schema.check(json(*saved), "show saved", "saved");
     }
+    schema.check(json(model::memory_view(path, analysis)), "show memory", "memory");
     for (const std::string asked : {"finding:1", "storage:1"}) {
       const auto view = model::holders_view(path, analysis, asked);
       if (view.ok()) schema.check(json(*view), "show holders", "holders of " + asked);
@@ -358,6 +373,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::StorageView>();
   model.add<model::HoldersView>();
   model.add<model::SavedView>();
+  model.add<model::MemoryView>();
   model.add<model::CurveView>();
   model.add<analyzer::RankComparison>();
   model.add<model::ReproduceView>();

@@ -119,12 +119,29 @@ std::string survivor_line(const model::Outliving& outliving, const Style& style)
                      outliving.site);
 }
 
+/// That the kernel killed the program for its memory comes before anything else.
+std::string killed_text(const Report& report, const Style& style) {
+  const auto& kill = report.facts.group_kill;
+  if (!kill) return {};
+  const char* const how = kill->seen ? "Killed by the kernel: its control group had reached its limit of"
+                                     : "Killed, and its recorder too, when its control group had reached its limit of";
+  std::string text = style.bad(fmt::format("{} {} (memory.max).", how, style.bytes(kill->limit))) + "\n";
+  if (!kill->process) return text;
+  text += fmt::format("  at the last sample the process had {}, of it torch {}", style.bytes(*kill->process),
+                      style.bytes(*kill->torch));
+  if (kill->used) text += fmt::format("; the group used {}", style.bytes(*kill->used));
+  return text +
+         fmt::format("\n  what was alive          dc-memtrace show live {} --at exit\n", shell_word(report.path)) +
+         fmt::format("  what was not torch's    dc-memtrace show memory {}\n\n", shell_word(report.path));
+}
+
 std::string body(const Report& report, const Style& style) {
   const bool clean = report.findings.empty();
   const bool snapshot = report.facts.of_snapshot();
-  std::string text = !clean     ? style.bold(headline(report, style)) + "\n\n"
-                     : snapshot ? style.bold(snapshot_line(report, style)) + "\n"
-                                : style.good(clean_line(report, style)) + "\n";
+  std::string text = killed_text(report, style);
+  text += !clean     ? style.bold(headline(report, style)) + "\n\n"
+          : snapshot ? style.bold(snapshot_line(report, style)) + "\n"
+                     : style.good(clean_line(report, style)) + "\n";
   for (const DevicePeak& device : report.devices) {
     const bool said = clean && !snapshot && &device == &report.devices.front();
     if (!said) text += peak_lines(device, style);

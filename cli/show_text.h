@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/memory_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "cli/text.h"
@@ -14,6 +15,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string live_text(const model::LiveView& view, analyzer::GroupBy by, const Style& style);
 [[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
+[[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
 

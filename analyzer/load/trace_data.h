@@ -20,6 +20,7 @@
 #include "analyzer/load/lifetime_index.h"
 #include "analyzer/load/maybe.h"
 #include "analyzer/load/owners.h"
+#include "analyzer/load/process_memory.h"
 #include "analyzer/load/storage_changes.h"
 #include "analyzer/load/watch.h"
 #include "trace/base/status.h"
@@ -358,6 +359,7 @@ class TraceData {
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
   Owners owners;                          ///< as scans of the memory found them
+  ProcessMemory memory;                   ///< as the kernel counted it
   std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -13,10 +14,19 @@
 namespace dcmt::analyzer {
 namespace {
 
+/// The zero id where the CPU has no blocks.
+StringId cpu_of(const TraceData& data) {
+  for (const StringId device : devices_of(data)) {
+    if (data.text(device) == "cpu") return device;
+  }
+  return {};
+}
+
 /// The device of a finding's storages: that of the first one whose block is known.
 StringId device_of(const TraceData& data, const Finding& finding) {
   if (finding.waits) return finding.waits->device;
   if (finding.pools) return finding.pools->device;
+  if (finding.outside) return cpu_of(data);
   if (finding.growth) return analyzer::device_of(data, finding.growth->storages.back().storage);
   if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;
   for (const FindingItem& item : finding.items) {
@@ -42,6 +52,18 @@ std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& fin
   }
   std::erase_if(findings, [](const Finding& each) { return each.growth && each.growth->holder.empty(); });
   return remarks;
+}
+
+/// What a finding about storages says already, with what holds them: torch's processes share storages that no allocator
+/// of torch's has.
+bool is_said_of_storages(const TraceData& data, const Finding& outside, const std::vector<Finding>& findings) {
+  if (outside.outside->kind != "shared tensors") return false;
+  return std::ranges::any_of(findings, [&](const Finding& each) {
+    if (!each.growth || 2 * each.growth->per_round.value < outside.outside->per_step.value) return false;
+    return std::ranges::all_of(each.growth->storages, [&](const GrowingStorage& storage) {
+      return data.blocks_by_storage.of(storage.storage).empty();
+    });
+  });
 }
 
 /// Puts findings in the order of a report, and numbers them.
@@ -88,7 +110,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   watch.done(0.6);
   for (const auto rule :
        {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
-        rules::kept_by_traceback, rules::awaits_stream, rules::reserved_beyond_active}) {
+        rules::kept_by_traceback, rules::grows_outside, rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     for (Finding& finding : rule(data, analysis.releases)) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
@@ -102,6 +124,11 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   for (const DeviceAnalysis& device : analysis.devices) peaks.push_back(device.what_if.measured);
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
   const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
+  std::set<std::int64_t> said;
+  for (const Finding& each : analysis.findings) {
+    if (each.outside && is_said_of_storages(data, each, analysis.findings)) said.insert(each.number);
+  }
+  std::erase_if(analysis.findings, [&](const Finding& each) { return said.contains(each.number); });
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);

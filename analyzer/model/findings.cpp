@@ -119,6 +119,7 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   finding.waits = waits_of(analysis, from);
   finding.pools = pools_of(data, from);
   finding.growth = growth_of(data, from);
+  finding.outside = outside_growth_of(from);
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);
   finding.origins_besides = origins_besides(data, from);

@@ -102,6 +102,7 @@ struct Finding {
   std::optional<Waits> waits;
   std::optional<Pools> pools;
   std::optional<Growth> growth;
+  std::optional<OutsideGrowth> outside;
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending
@@ -120,7 +121,7 @@ struct Finding {
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
     field("rule", &Finding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
-          "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\"");
+          "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", \"grows_outside\"");
     field("classes", &Finding::classes, "defect classes");
     field("title", &Finding::title, "");
     field("device", &Finding::device, "of its storages; the bytes at the peak below are of the peak of this device");
@@ -159,6 +160,7 @@ struct Finding {
     field("waits", &Finding::waits, "for the rule \"awaits_stream\"");
     field("pools", &Finding::pools, "for the rule \"reserved_beyond_active\"");
     field("growth", &Finding::growth, "for the rules \"grows\" and \"kept_by_traceback\"");
+    field("outside", &Finding::outside, "for the rule \"grows_outside\"");
   }
 };
 

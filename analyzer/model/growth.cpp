@@ -47,4 +47,21 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   return growth;
 }
 
+std::optional<OutsideGrowth> outside_growth_of(const analyzer::Finding& finding) {
+  if (!finding.outside) return std::nullopt;
+  const analyzer::OutsideGrowth& from = *finding.outside;
+  OutsideGrowth growth;
+  growth.kind = from.kind;
+  growth.holder = unless_empty(from.holder);
+  growth.place = unless_empty(from.place);
+  growth.type = unless_empty(from.type);
+  growth.file = unless_empty(from.file);
+  growth.steps = from.steps;
+  growth.per_step = from.per_step;
+  growth.before = from.before;
+  growth.after = from.after;
+  if (from.arrays > 0) growth.arrays = from.arrays;
+  return growth;
+}
+
 }  // namespace dcmt::model

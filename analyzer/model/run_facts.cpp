@@ -27,11 +27,35 @@ std::string without_addresses(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// Of the limit, what a group uses that has reached it: the kernel frees some of the page cache before it kills.
+constexpr double kReached = 0.95;
+
+std::optional<GroupKill> group_kill_of(const TraceData& data, const RunFacts& facts) {
+  const auto limit = data.meta_integer(meta::kCgroupLimit);
+  if (!limit) return {};
+  GroupKill kill;
+  kill.limit = Bytes(*limit);
+  kill.seen = facts.exit == "signal 9" && data.meta_integer(meta::kCgroupKills).value_or(0) > 0;
+  if (!data.memory.samples.empty()) {
+    const Resident& last = data.memory.samples.back();
+    kill.used = last.cgroup;
+    kill.process = last.all();
+    kill.torch = last.torch;
+  }
+  const bool reached = kill.used && static_cast<double>(kill.used->value) >= kReached * static_cast<double>(*limit);
+  return kill.seen || (facts.state == "recovered" && reached) ? std::optional(kill) : std::nullopt;
+}
+
+}  // namespace
+
 RunFacts run_facts(const TraceData& data, const Releases& releases) {
   RunFacts facts;
   facts.state = data.meta_text(meta::kState);
   facts.command = data.meta_text(meta::kCommand);
   facts.exit = data.meta_text(meta::kExit);
+  facts.group_kill = group_kill_of(data, facts);
   facts.torch = data.meta_text(meta::kTorch);
   facts.python = data.meta_text(meta::kPython);
   facts.detail = data.meta_text(meta::kDetail);

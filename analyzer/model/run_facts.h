@@ -48,6 +48,24 @@ struct KeptFact {
   }
 };
 
+/// A program that the kernel killed because the memory of its control group had reached the limit.
+struct GroupKill {
+  Bytes limit;
+  bool seen = false;  ///< the kernel counts it; else the recorder was killed, too, with the group near its limit
+  std::optional<Bytes> used;            ///< by the group, at the last sample
+  std::optional<Bytes> process, torch;  ///< of the process itself then
+
+  static constexpr std::string_view kShape = "group_kill";
+  static void describe(auto&& field) {
+    field("limit_bytes", &GroupKill::limit, "what the group may use (memory.max)");
+    field("seen", &GroupKill::seen,
+          "the kernel counts it; false: the recorder was killed, too, with the group at 95 % of its limit or more");
+    field("used_bytes", &GroupKill::used, "by the group at the last sample, with the page cache of its files");
+    field("process_bytes", &GroupKill::process, "resident of the process then");
+    field("torch_bytes", &GroupKill::torch, "that torch's allocator of the CPU had handed out then");
+  }
+};
+
 struct RunFacts {
   std::string state;  ///< 'recording', 'finished', 'recovered'; empty if the trace does not say
   std::string command, exit, torch, python, detail, tool_version;
@@ -66,6 +84,7 @@ struct RunFacts {
   std::vector<DiagnosticFact> diagnostics;    ///< those that differ in addresses only together
   std::optional<double> seconds;              ///< from start to the last record
   std::optional<double> recorder_cores;       ///< the recorder's processor time by that
+  std::optional<GroupKill> group_kill;  ///< by signal 9, and the kernel counts a kill in the group since the start
 
   /// Made of a memory snapshot of torch, which has blocks and nothing of holders, reads and releases.
   [[nodiscard]] bool of_snapshot() const { return detail == kSnapshotDetail; }
@@ -102,6 +121,8 @@ struct RunFacts {
     field("diagnostics", &RunFacts::diagnostics, "");
     field("seconds", &RunFacts::seconds, "recorded");
     field("recorder_cores", &RunFacts::recorder_cores, "");
+    field("group_kill", &RunFacts::group_kill,
+          "the program ended by signal 9, or with its recorder, when its control group had reached its limit");
   }
 };
 

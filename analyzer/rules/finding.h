@@ -13,6 +13,7 @@
 #include "analyzer/releases/releases.h"
 #include "analyzer/rules/growth.h"
 #include "analyzer/rules/identity.h"
+#include "analyzer/rules/outside_growth.h"
 #include "analyzer/time/curve.h"
 
 namespace dcmt::analyzer {
@@ -68,6 +69,7 @@ struct Finding {
   std::optional<WaitsAtPeak> waits;             ///< for the rule awaits_stream
   std::optional<StreamPools> pools;             ///< for the rule reserved_beyond_active
   std::optional<Growth> growth;                 ///< for the rules grows and kept_by_traceback
+  std::optional<OutsideGrowth> outside;         ///< for the rule grows_outside
   Bytes bytes;                                  ///< of the distinct parameters, each at its largest
   double byte_seconds = 0;                      ///< bytes times time, from since to until (or the end of the trace)
   Bytes dead_at_peak;                           ///< of the measured peak; 0 if its storages could not have been freed

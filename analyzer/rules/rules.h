@@ -34,6 +34,9 @@ namespace dcmt::analyzer::rules {
 /// backward. D01 (a graph kept by a value), D11 (a hook's store), D12 (a cache).
 [[nodiscard]] std::vector<Finding> grows(const TraceData& data, const Releases& releases);
 
+/// Memory of the process that is not torch's, of which there is more after each step.
+[[nodiscard]] std::vector<Finding> grows_outside(const TraceData& data, const Releases& releases);
+
 /// D14: storages that outlived their step and that nothing holds but the frames of a traceback. A reading of the memory
 /// has to have found them.
 [[nodiscard]] std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases& releases);

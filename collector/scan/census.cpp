@@ -347,6 +347,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   std::optional<Counts> counts;
   if (is_near) counts.emplace(graph, memory);
   add_containers(nodes, small, naming, text, counts ? &*counts : nullptr, census);
+  census.arrays = held_arrays(graph, memory, types, naming.paths, text);
   if (options.retained > 0 && !is_near) {
     std::vector<StorageOf> all = small;
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});

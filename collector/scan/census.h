@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/scan/graph/arrays.h"
 #include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
 #include "collector/scan/objects/reference.h"
@@ -75,6 +76,7 @@ struct Census {
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
   std::vector<CommonContainer> containers;  ///< those that hold most
+  std::vector<HeldArrays> arrays;           ///< of numpy: who holds them, most bytes first
   std::vector<Retained> retained;           ///< most bytes first, where CensusOptions asks for it
   std::vector<LivingStorage> living;        ///< where CensusOptions asks for it
   std::size_t objects = 0;                  ///< of Python and of C++ that were decoded

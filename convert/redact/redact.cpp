@@ -20,11 +20,11 @@ namespace dcmt::convert {
 namespace {
 
 // Files that were copied (table source) are not among them.
-constexpr const char* kTables[] = {"thread",  "frame",       "stack",     "operator",       "block",
-                                   "storage", "tensor",      "mark",      "launches",       "sample",
-                                   "edge",    "source_line", "loss",      "interval",       "interval_curve",
-                                   "key_sum", "oom",         "parameter", "operator_alias", "scan",
-                                   "owner",   "container",   "held",      "held_in",        "diagnostic"};
+constexpr const char* kTables[] = {
+    "thread",         "frame",    "stack",   "operator",   "block",          "storage", "tensor",
+    "mark",           "launches", "sample",  "edge",       "source_line",    "loss",    "interval",
+    "interval_curve", "key_sum",  "oom",     "parameter",  "operator_alias", "scan",    "owner",
+    "container",      "held",     "held_in", "diagnostic", "resident",       "mapped",  "array_holder"};
 
 // Texts of somebody's source, by the columns that name them.
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",
@@ -33,9 +33,9 @@ constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assig
                                         "SELECT stack_text FROM source_line"};
 
 constexpr std::string_view kNumbersOfMeta[] = {
-    meta::kRank,          meta::kWorldSize,     meta::kStartNs, meta::kEndNs,        meta::kClockErrorNs,
-    meta::kClockReadings, meta::kLastSeq,       meta::kRecords, meta::kUnseenBirths, meta::kLostDeaths,
-    meta::kUnseenChanges, meta::kRecorderCpuNs, meta::kFirstSeq};
+    meta::kRank,          meta::kWorldSize,     meta::kStartNs,  meta::kEndNs,        meta::kClockErrorNs,
+    meta::kClockReadings, meta::kLastSeq,       meta::kRecords,  meta::kUnseenBirths, meta::kLostDeaths,
+    meta::kUnseenChanges, meta::kRecorderCpuNs, meta::kFirstSeq, meta::kCgroupLimit,  meta::kCgroupKills};
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
 

@@ -179,6 +179,11 @@ std::vector<TableModel::Row> facts(const model::Finding& finding, const model::R
     }
     add(rows, "alone", exact_bytes(growth.alone.value) + QStringLiteral(" are freed if only this is emptied"));
   }
+  if (finding.outside) {
+    add(rows, "grows", text(finding.outside->kind));
+    add(rows, "a step", exact_bytes(finding.outside->per_step.value));
+    if (finding.outside->holder) add(rows, "held by", text(*finding.outside->holder));
+  }
   if (!finding.items.empty()) {
     if (const auto release = finding.items.front().release()) {
       add(rows, "released", text(release->name.value_or("")) + QStringLiteral("   ") + place(release->by));
@@ -195,8 +200,10 @@ std::vector<TableModel::Row> facts(const model::Finding& finding, const model::R
       QStringLiteral("%1 by operators, %2 by kernels").arg(finding.reads).arg(finding.kernel_reads));
   add(rows, "confidence", text(name_of(finding.confidence)));
   add(rows, "fix", text(finding.fix));
+  const QString path = text(report.path);
   add(rows, "command",
-      QStringLiteral("dc-memtrace show holders '%1' finding:%2").arg(text(report.path)).arg(finding.number));
+      finding.outside ? QStringLiteral("dc-memtrace show memory '%1'").arg(path)
+                      : QStringLiteral("dc-memtrace show holders '%1' finding:%2").arg(path).arg(finding.number));
   return rows;
 }
 

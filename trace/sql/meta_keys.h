@@ -31,5 +31,9 @@ inline constexpr char kExit[] =
              // 'still running' (also: detached) | 'unseen': its spool was gone
 inline constexpr char kOrigins[] =
     "origins";  // a row a line, as collector/recorder/assemble/operator_toml.h writes them
+inline constexpr char kCgroupLimit[] =
+    "cgroup_limit";  // bytes that the process's control group may use; absent: no limit
+inline constexpr char kCgroupKills[] =
+    "cgroup_kills";  // processes that the kernel killed there for it, since the start
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

@@ -236,6 +236,32 @@ struct HeldInRow {
   RowId storage = 0, container = 0, scan = 0;
 };
 
+/// What the kernel counts of the process's memory at one time; bytes.
+struct ResidentRow {
+  RowId id = 0;
+  Moment at;
+  std::int64_t anonymous = 0, file = 0, shared = 0;
+  std::int64_t torch = 0;
+  std::optional<std::int64_t> cgroup = {};
+};
+
+/// The same by what pages are mapped for.
+struct MappedRow {
+  RowId sample = 0;
+  std::string_view class_name;  ///< static text
+  std::int64_t bytes = 0, torch = 0, size = 0;
+  std::int64_t mappings = 0;
+  RowId name = 0;
+};
+
+/// Of one reading: who held arrays of numpy.
+struct ArrayHolderRow {
+  RowId scan = 0;
+  std::int64_t position = 0;
+  RowId path = 0, place = 0, type = 0;
+  std::int64_t arrays = 0, bytes = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

@@ -138,9 +138,9 @@ TEST_F(TraceFile, MissingFolderAndForeignFiles) {
 TEST_F(TraceFile, NewerSchemaIsRefusedInOneLine) {
   {
     Expected<Database> database = create_trace(path());
-    ASSERT_TRUE(database.ok() && database->execute("PRAGMA user_version = 9").ok());
+    ASSERT_TRUE(database.ok() && database->execute("PRAGMA user_version = 99").ok());
   }
-  EXPECT_EQ(refusal(path()), path() + ": schema 9, this build reads 1 to " + std::to_string(kSchemaVersion) +
+  EXPECT_EQ(refusal(path()), path() + ": schema 99, this build reads 1 to " + std::to_string(kSchemaVersion) +
                                  ". Install a newer dc-memtrace.");
   EXPECT_FALSE(reopen_trace(path()).ok());
 }

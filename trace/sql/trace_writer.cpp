@@ -125,6 +125,9 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO container(id, path, place, type, entries, scan, last_scan, small_bytes, small_scan)"
     " VALUES(?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO held_in(storage, container, scan) VALUES(?,?,?)",
+    "INSERT OR REPLACE INTO resident(id, seq, ns, anonymous, file, shared, torch, cgroup) VALUES(?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO mapped(sample, class, bytes, torch, size, mappings, name) VALUES(?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO array_holder(scan, position, path, place, type, arrays, bytes) VALUES(?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -500,6 +503,43 @@ Status TraceWriter::write(const ContainerRow& row) {
 
 Status TraceWriter::write(const HeldInRow& row) {
   return Binder(statements_[kHeldIn]).value(row.storage).value(row.container).value(row.scan).run();
+}
+
+Status TraceWriter::write(const ResidentRow& row) {
+  return Binder(statements_[kResident])
+      .value(row.id)
+      .value(row.at.seq)
+      .value(row.at.ns)
+      .value(row.anonymous)
+      .value(row.file)
+      .value(row.shared)
+      .value(row.torch)
+      .value(row.cgroup)
+      .run();
+}
+
+Status TraceWriter::write(const MappedRow& row) {
+  return Binder(statements_[kMapped])
+      .value(row.sample)
+      .text(row.class_name)
+      .value(row.bytes)
+      .value(row.torch)
+      .value(row.size)
+      .value(row.mappings)
+      .reference(row.name)
+      .run();
+}
+
+Status TraceWriter::write(const ArrayHolderRow& row) {
+  return Binder(statements_[kArrayHolder])
+      .value(row.scan)
+      .value(row.position)
+      .value(row.path)
+      .reference(row.place)
+      .value(row.type)
+      .value(row.arrays)
+      .value(row.bytes)
+      .run();
 }
 
 Status TraceWriter::write(const ParameterRow& row) {

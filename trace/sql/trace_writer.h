@@ -51,6 +51,9 @@ class TraceWriter {
   Status write(const HeldRow& row);
   Status write(const ContainerRow& row);
   Status write(const HeldInRow& row);
+  Status write(const ResidentRow& row);
+  Status write(const MappedRow& row);
+  Status write(const ArrayHolderRow& row);
 
   /// Removes what was written under the id of this row; nothing happens if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
@@ -142,6 +145,9 @@ class TraceWriter {
     kHeld,
     kContainer,
     kHeldIn,
+    kResident,
+    kMapped,
+    kArrayHolder,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,

@@ -185,6 +185,7 @@ void write_small_trace(TraceWriter& w) {
   curve.device = "cpu";
   ASSERT_TRUE(w.write(curve).ok());
   ASSERT_TRUE(w.write(SampleRow{1, 4, "tensor", 1, 1, 2, 1, 1}).ok());
+  ASSERT_TRUE(w.write(ResidentRow{1, {9, 90}, 8192, 4096, 0, 4096, {}}).ok());
   EdgeRow edge;
   edge.id = 1;
   edge.census = 4;

@@ -107,6 +107,15 @@ class Assembler::Impl {
             censuses_.count(), out_of_memory_.count()};
   }
   [[nodiscard]] CpuBytes cpu_bytes() const { return lifetimes_.cpu_bytes(); }
+  [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const {
+    std::vector<BlockPlace> blocks;
+    lifetimes_.each_block([&](const BlockRow& row) {
+      if (row.gpu) return;
+      blocks.push_back({static_cast<std::uint64_t>(row.address), static_cast<std::uint64_t>(row.bytes)});
+    });
+    std::ranges::sort(blocks, {}, &BlockPlace::address);
+    return blocks;
+  }
   void begin_cpu_peak() { lifetimes_.begin_cpu_peak(); }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
@@ -704,6 +713,7 @@ std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
 
 Totals Assembler::totals() const { return impl_->totals(); }
 CpuBytes Assembler::cpu_bytes() const { return impl_->cpu_bytes(); }
+std::vector<BlockPlace> Assembler::cpu_blocks() const { return impl_->cpu_blocks(); }
 void Assembler::begin_cpu_peak() { impl_->begin_cpu_peak(); }
 
 std::vector<OomFacts> Assembler::take_out_of_memory() { return impl_->take_out_of_memory(); }

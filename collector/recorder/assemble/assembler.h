@@ -20,6 +20,7 @@
 #include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
+#include "collector/recorder/target/resident_memory.h"
 #include "trace/base/status.h"
 #include "trace/sql/trace_writer.h"
 #include "trace/wire/records.h"
@@ -131,6 +132,8 @@ class Assembler {
   [[nodiscard]] std::uint64_t last_seq() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] CpuBytes cpu_bytes() const;
+  /// The blocks of the CPU's allocator that are alive and have rows, in the order of their addresses.
+  [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const;
   /// Its `highest` counts from here on.
   void begin_cpu_peak();
   /// What was alive at the out-of-memory errors that were applied since the last call. Only the first few of a process

@@ -105,6 +105,24 @@ Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held) {
   return {};
 }
 
+Status OwnerBook::write_arrays(const std::vector<scan::HeldArrays>& arrays) {
+  ArrayHolderRow row;
+  row.scan = scan_;
+  for (const scan::HeldArrays& each : arrays) {
+    DCMT_ASSIGN_OR_RETURN(row.path, journal_.writer.intern(each.path));
+    DCMT_ASSIGN_OR_RETURN(row.type, journal_.writer.intern(each.type));
+    row.place = 0;
+    if (!each.place.empty()) {
+      DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(each.place));
+    }
+    row.arrays = static_cast<std::int64_t>(each.arrays);
+    row.bytes = static_cast<std::int64_t>(each.bytes);
+    DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
+    ++row.position;
+  }
+  return {};
+}
+
 void OwnerBook::note_newer(const UnderWay& begun, RowId storage) {
   for (UnderWay& other : under_way_) {
     if (&other != &begun && other.reads && other.from_seq <= begun.from_seq) other.seen_since.insert(storage);
@@ -159,6 +177,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
     read_until_ = begun.from_seq;
   }
   cancel(reading.scope);
+  DCMT_RETURN_IF_ERROR(write_arrays(reading.found.arrays));
   return journal_.writer.write(scan);
 }
 

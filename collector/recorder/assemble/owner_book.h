@@ -75,6 +75,7 @@ class OwnerBook {
   void note_newer(const UnderWay& begun, RowId storage);
   Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
   Status write_owners(RowId storage, const scan::HeldStorage& held);
+  Status write_arrays(const std::vector<scan::HeldArrays>& arrays);
   /// A reading of variables may miss holders, which are then references that it cannot explain.
   [[nodiscard]] static bool says_less(const Said& said, const Said& than);
 

@@ -115,6 +115,7 @@ Status Attached::begin(const OperatorTables& operators, RunState& state, const M
   DCMT_ASSIGN_OR_RETURN(
       recorder_, ProcessRecorder::start(std::move(spool), options_.folder + "/" + name,
                                         {target_.command, operators.origins, rank, world_size}, options_.retention));
+  recorder_->sample_memory_of(target_.pid);
   if (options_.owners) recorder_->read_memory_of(target_.pid, options_.layouts);
   recorder_->begin_with_past();
   return {};

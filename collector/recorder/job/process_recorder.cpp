@@ -289,7 +289,10 @@ Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
 Progress ProcessRecorder::progress() {
   const Totals& totals = assembler_->totals();
   highest_ = std::max(highest_, totals.allocated_bytes);
-  return {.growing = assembler_->growing(),
+  GrowingBytes growing = assembler_->growing();
+  // Growth outside torch may be of arrays that a variable holds.
+  if (samples_ != nullptr) growing.signs = std::max(growing.signs, samples_->grown());
+  return {.growing = growing,
           .has_storages = highest_ >= kFollowedBytes,
           .stepped = totals.steps > 0,
           .of_peak = highest_ > 0 ? static_cast<double>(totals.allocated_bytes) / static_cast<double>(highest_) : 1};
@@ -302,6 +305,7 @@ Status ProcessRecorder::serve_asked_reading() {
   if (reader_.asked_reading() == AskedReading::kRequested) {
     serve_request();
   } else if (!requested_) {
+    if (!program_ended_) DCMT_RETURN_IF_ERROR(sample_last());
     serve_end();
   } else if (memory_ == nullptr || !memory_->is_reading()) {
     requested_ = false;
@@ -327,7 +331,8 @@ void ProcessRecorder::serve_end() {
   const bool may_read = memory_ != nullptr && begins_readings_ && first_record_;
   const bool wants_all =
       may_read && last_readings_ < kMostLastReadings && memory_->fits() && assembler_->wants_reading();
-  const bool wants_variables = may_read && !read_variables_last_ && assembler_->keeps_anything();
+  const bool grows_outside = samples_ != nullptr && samples_->grown() > 0;
+  const bool wants_variables = may_read && !read_variables_last_ && (grows_outside || assembler_->keeps_anything());
   reader_.answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
   if (wants_variables && variables_->may_start()) {
     begin_reading(*variables_, scan::Scope::kVariables);
@@ -387,6 +392,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   publish_cpu_memory();
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
+  DCMT_RETURN_IF_ERROR(sample_memory());
   DCMT_RETURN_IF_ERROR(read_memory());
   follow_small_growth();
   const bool pressed = reader_.used() > kPressure;
@@ -395,6 +401,25 @@ Expected<std::size_t> ProcessRecorder::poll() {
     DCMT_RETURN_IF_ERROR(commit());
   }
   return taken;
+}
+
+TorchThen ProcessRecorder::torch_then() const {
+  return {static_cast<std::int64_t>(assembler_->last_seq()), assembler_->totals().steps,
+          assembler_->cpu_bytes().allocated};
+}
+
+Status ProcessRecorder::sample_memory() {
+  if (samples_ == nullptr || !first_record_ || !begins_readings_ || program_ended_) return {};
+  DCMT_ASSIGN_OR_RETURN(const bool wrote, samples_->poll(torch_then(), [&] { return assembler_->cpu_blocks(); }));
+  uncommitted_ |= wrote;
+  // What is not committed is lost if the kernel kills the recorder, too.
+  return wrote && samples_->is_near_limit() ? commit() : Status();
+}
+
+Status ProcessRecorder::sample_last() {
+  if (samples_ == nullptr || !first_record_) return {};
+  uncommitted_ = true;
+  return samples_->sample_last(torch_then(), [&] { return assembler_->cpu_blocks(); });
 }
 
 void ProcessRecorder::publish_cpu_memory() {
@@ -438,6 +463,7 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
+  if (samples_ != nullptr) DCMT_RETURN_IF_ERROR(samples_->write_limits());
   DCMT_RETURN_IF_ERROR(finish_with(writer_, *assembler_, exit, state));
   reader_.give_back();
   return {};

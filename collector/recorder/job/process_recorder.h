@@ -14,6 +14,7 @@
 #include "collector/recorder/assemble/past.h"
 #include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/job/memory_reader.h"
+#include "collector/recorder/job/memory_samples.h"
 #include "collector/recorder/job/scan_schedule.h"
 #include "trace/base/status.h"
 #include "trace/spool/spool_reader.h"
@@ -50,6 +51,9 @@ class ProcessRecorder {
     variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
     memory_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
   }
+
+  /// From now on poll() also samples what the kernel counts of the process's memory.
+  void sample_memory_of(pid_t pid) { samples_ = std::make_unique<MemorySamples>(writer_, pid); }
 
   /// Of a process that was attached to, before the first poll(): what it had before is read first, and records wait for
   /// it. Needs read_memory_of().
@@ -134,6 +138,9 @@ class ProcessRecorder {
   void begin_reading(MemoryReader& reader, scan::Scope scope);
   Status end_reading(MemoryReader& reader, bool wait);
   [[nodiscard]] double since_first_record() const;  ///< seconds
+  [[nodiscard]] TorchThen torch_then() const;
+  Status sample_memory();
+  Status sample_last();
   /// Publishes for the process what its CPU's allocator has, and answers if it has asked.
   void publish_cpu_memory();
 
@@ -142,6 +149,7 @@ class ProcessRecorder {
   std::unique_ptr<Assembler> assembler_;
   std::unique_ptr<MemoryReader> variables_, memory_;  ///< none: owners are not asked for, or cannot be read
   pid_t pid_ = 0;                                     ///< as in read_memory_of()
+  std::unique_ptr<MemorySamples> samples_;            ///< none: the process cannot be found
   SmallGrowth small_growth_;
   bool reading_failed_ = false;
   bool begins_readings_ = true;

@@ -171,6 +171,7 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
     notes_.push_back(process.error().message);
     return;
   }
+  if (pid != 0) (*process)->sample_memory_of(pid);
   if (pid != 0 && !layouts_.empty()) (*process)->read_memory_of(pid, layouts_);
   live_.emplace(path, Live{std::move(*process), pid});
 }

@@ -1,0 +1,74 @@
+#include "analyzer/model/memory_view.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analyzer/storages/holder_names.h"
+#include "analyzer/time/timeline.h"
+#include "trace/sql/meta_keys.h"
+
+namespace dcmt::model {
+namespace {
+
+using analyzer::Resident;
+
+/// The number of the step that had ended last.
+std::optional<std::int64_t> step_before(const std::vector<analyzer::Step>& steps, Sequence seq) {
+  const auto after = std::ranges::partition_point(
+      steps, [&](const analyzer::Step& step) { return step.to.valid() && step.to <= seq; });
+  return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->number);
+}
+
+MemoryOfStep at(const Resident& sample, const std::vector<analyzer::Step>& steps, TimeNs begin) {
+  return {step_before(steps, sample.seq),
+          TimeNs(sample.ns.value - begin.value),
+          sample.all(),
+          sample.torch,
+          sample.anonymous,
+          sample.file,
+          sample.shared,
+          sample.cgroup};
+}
+
+}  // namespace
+
+MemoryView memory_view(const std::string& path, const analyzer::Analysis& analysis) {
+  const TraceData& data = *analysis.data;
+  const analyzer::ProcessMemory& memory = data.memory;
+  MemoryView view;
+  view.path = path;
+  view.rank = analysis.facts.rank;
+  view.samples = static_cast<std::int64_t>(memory.samples.size());
+  view.kills = data.meta_integer(meta::kCgroupKills);
+  if (const auto limit = data.meta_integer(meta::kCgroupLimit)) view.limit = Bytes(*limit);
+  const std::vector<analyzer::Step> steps = analyzer::steps_of(data);
+  const TimeNs begin(data.meta_integer(meta::kStartNs).value_or(0));
+  for (const Resident& sample : memory.samples) {
+    view.highest = std::max(view.highest.value_or(Bytes()), sample.all());
+    const MemoryOfStep now = at(sample, steps, begin);
+    if (!view.steps.empty() && view.steps.back().step == now.step) view.steps.pop_back();
+    view.steps.push_back(now);
+  }
+  const std::vector<const Resident*> with_classes = memory.with_classes();
+  if (!with_classes.empty()) {
+    view.classes_at = at(*with_classes.back(), steps, begin);
+    const auto before = memory.classes_of(*with_classes.front());
+    for (const analyzer::Mapped& mapped : memory.classes_of(*with_classes.back())) {
+      const auto then = std::ranges::find(before, mapped.kind, &analyzer::Mapped::kind);
+      MemoryClass row{mapped.kind, mapped.bytes, mapped.torch, mapped.size, {}, mapped.mappings, {}};
+      if (then != before.end()) row.before = then->bytes;
+      if (mapped.name.valid()) row.largest = std::string(data.text(mapped.name));
+      view.classes.push_back(std::move(row));
+    }
+    std::ranges::stable_sort(view.classes, std::greater(), &MemoryClass::bytes);
+  }
+  for (const analyzer::ArrayHolder& holder : memory.holders) {
+    if (holder.scan != memory.holders.back().scan) continue;
+    std::string name(data.text(holder.path));
+    if (const std::string_view place = data.text(holder.place); !place.empty()) name += " (" + std::string(place) + ")";
+    view.arrays.push_back({std::move(name), std::string(data.text(holder.type)), holder.arrays, holder.bytes});
+  }
+  return view;
+}
+
+}  // namespace dcmt::model

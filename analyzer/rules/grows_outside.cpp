@@ -1,0 +1,196 @@
+// Memory of the process that is not torch's and grows with each step, by two witnesses: the counters of the kernel,
+// sampled at ends of steps, and what the pages are mapped for, read at least twice. Libraries, the page cache of files,
+// buffers of a fixed size that are filled, pools that fill and stop, and what the tool itself has mapped, are not
+// growth.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analyzer/rules/outside_growth.h"
+#include "analyzer/rules/rounds.h"
+#include "analyzer/rules/rules.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Steps that are not judged: the first, as many as a share of the run.
+constexpr double kFirstSteps = 3, kWarmUpShare = 0.2;
+/// Less is no finding: bytes, and as a share of what is resident.
+constexpr double kLeast = 8.0 * (1 << 20), kLeastShare = 0.01;
+/// A log of numbers grows by less each step; it is one if it comes to this share.
+constexpr double kLeastPerStep = 4096, kLeastShareOfLog = 0.1;
+/// Of what the counters say, the classes must confirm so much.
+constexpr double kConfirmed = 0.5;
+
+double steps_by(const Rounds& rounds, Sequence seq) { return static_cast<double>(rounds.steps_before(rounds.at(seq))); }
+
+double number(Bytes bytes) { return static_cast<double>(bytes.value); }
+
+struct Series {
+  std::function<double(const Resident&)> bytes;
+  std::vector<std::string_view> kinds;  ///< of mappings that can explain it
+};
+
+/// What torch has handed out and what is resident are apart by what was never touched; that is a constant, as a rule.
+std::vector<Series> all_series() {
+  return {
+      {[](const Resident& each) { return number(each.anonymous) - number(each.torch); }, {"malloc", "python", "other"}},
+      {[](const Resident& each) { return number(each.shared); }, {"shared tensors", "shared memory"}},
+      {[](const Resident& each) { return number(each.file); }, {"files"}}};
+}
+
+const Mapped* find_kind(std::span<const Mapped> classes, std::string_view kind) {
+  const auto found = std::ranges::find(classes, kind, &Mapped::kind);
+  return found != classes.end() ? &*found : nullptr;
+}
+
+/// What has grown most between two readings of the classes.
+struct Grown {
+  const Mapped* after = nullptr;
+  Bytes before;
+  double all = 0;  ///< of all kinds
+};
+
+Grown grown_between(const ProcessMemory& memory, const Resident& first, const Resident& last, const Series& series) {
+  Grown grown;
+  double most = 0;
+  for (const std::string_view kind : series.kinds) {
+    const Mapped* after = find_kind(memory.classes_of(last), kind);
+    const Mapped* before = find_kind(memory.classes_of(first), kind);
+    const Bytes had = before != nullptr ? before->outside() : Bytes();
+    const double more = (after != nullptr ? number(after->outside()) : 0) - number(had);
+    const double mapped = after != nullptr ? number(after->size) - (before != nullptr ? number(before->size) : 0) : 0;
+    // What was mapped before and is used only now, as a buffer that is filled or a file that is read, is no growth.
+    if (more > 0 && mapped < kConfirmed * more) continue;
+    grown.all += more;
+    if (more <= most) continue;
+    most = more;
+    grown.after = after;
+    grown.before = had;
+  }
+  return grown;
+}
+
+/// The holder of arrays of numpy that explains it: found at two readings, and growing as fast.
+struct GrowingArrays {
+  const ArrayHolder* holder = nullptr;
+  double per_step = 0;
+};
+
+GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double per_step) {
+  std::map<StringId, std::pair<const ArrayHolder*, const ArrayHolder*>> ends;
+  for (const ArrayHolder& each : data.memory.holders) {
+    const auto [seen, is_new] = ends.try_emplace(each.path, &each, &each);
+    if (!is_new) seen->second.second = &each;
+  }
+  GrowingArrays most;
+  for (const auto& [path, both] : ends) {
+    const auto& [first, last] = both;
+    const Scan* from = data.owners.scan(first->scan);
+    const Scan* to = data.owners.scan(last->scan);
+    if (from == nullptr || to == nullptr) continue;
+    const double steps = steps_by(rounds, to->from) - steps_by(rounds, from->from);
+    const double slope = steps > 0 ? (number(last->bytes) - number(first->bytes)) / steps : 0;
+    if (slope >= kConfirmed * per_step && slope > most.per_step) most = {last, slope};
+  }
+  return most;
+}
+
+std::string why_of(std::string_view kind) {
+  if (kind == "numpy") return "each step adds arrays of numpy to it, and none of them goes";
+  if (kind == "malloc") {
+    return "malloc gives more than it gets back: arrays of numpy or Arrow, an extension in C, or large buffers of "
+           "Python";
+  }
+  if (kind == "python") return "Python has more small objects after each step: lists, dictionaries, numbers, texts";
+  if (kind == "shared tensors") {
+    return "tensors that processes share are kept, as batches of DataLoader's workers: their memory is not the "
+           "allocator's";
+  }
+  if (kind == "shared memory") return "more shared memory is mapped after each step, and not unmapped";
+  if (kind == "files") return "more of files is mapped after each step, and not unmapped";
+  return "more memory is mapped after each step, by none of the allocators that are recognized";
+}
+
+std::string fix_of(std::string_view kind) {
+  if (kind == "numpy") return "keep numbers or copies of what is needed, or clear it after use";
+  if (kind == "malloc") return "find the line that allocates: memray run --native, or heaptrack";
+  if (kind == "python") return "find the line that makes the objects: tracemalloc, or memray run";
+  if (kind == "shared tensors") return "keep a copy (.clone()) of what is needed of a batch, or drop it after its step";
+  return "find what maps it: strace -f -e trace=mmap,munmap, or memray run --native; close what is no longer used";
+}
+
+std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& rounds, const Series& series) {
+  const ProcessMemory& memory = data.memory;
+  std::vector<const Resident*> read = memory.with_classes();
+  // Before the first steps have ended, modules are imported and models are made.
+  std::erase_if(read, [&](const Resident* each) { return steps_by(rounds, each->seq) < kFirstSteps; });
+  if (read.size() < 2) return {};
+  const double warm = std::max(kFirstSteps, kWarmUpShare * static_cast<double>(rounds.steps()));
+  std::vector<BytesAfter> points, torch;
+  for (const Resident& sample : memory.samples) {
+    const double steps = steps_by(rounds, sample.seq);
+    if (steps < warm) continue;
+    points.push_back({steps, series.bytes(sample)});
+    torch.push_back({steps, number(sample.torch)});
+  }
+  const std::optional<SteadyGrowth> steady = steady_growth(points);
+  if (!steady) return {};
+  const double all = steady->per_step * (steady->to - steady->from);
+  const double share = steady->per_step < kLeastPerStep ? kLeastShareOfLog : kLeastShare;
+  if (all < std::max(kLeast, share * number(memory.samples.back().all()))) return {};
+  const double between = steps_by(rounds, read.back()->seq) - steps_by(rounds, read.front()->seq);
+  const Grown grown = grown_between(memory, *read.front(), *read.back(), series);
+  if (grown.after == nullptr || between <= 0 || grown.all < kConfirmed * steady->per_step * between) return {};
+
+  OutsideGrowth growth;
+  growth.kind = grown.after->kind;
+  growth.file = data.text(grown.after->name);
+  growth.steps = static_cast<std::int64_t>(between);
+  growth.per_step = Bytes(static_cast<std::int64_t>(steady->per_step));
+  growth.before = grown.before;
+  growth.after = grown.after->outside();
+  const bool may_be_arrays = growth.kind == "malloc" || growth.kind == "other";
+  if (const GrowingArrays arrays = growing_arrays(data, rounds, steady->per_step);
+      may_be_arrays && arrays.holder != nullptr) {
+    growth.kind = "numpy";
+    growth.holder = data.text(arrays.holder->path);
+    growth.place = data.text(arrays.holder->place);
+    growth.type = data.text(arrays.holder->type);
+    growth.arrays = arrays.holder->arrays;
+    growth.after = arrays.holder->bytes;
+    growth.file = {};
+  }
+  // Between tensors that are kept, malloc has holes where others were, and each has objects of its own.
+  const bool is_beside_tensors = growth.kind == "malloc" && steady->per_step <= median_slope(torch);
+  return is_beside_tensors ? std::nullopt : std::optional(std::move(growth));
+}
+
+}  // namespace
+
+namespace rules {
+
+std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
+  std::vector<Finding> findings;
+  const Rounds rounds(data);
+  for (const Series& series : all_series()) {
+    std::optional<OutsideGrowth> growth = growth_of(data, rounds, series);
+    if (!growth) continue;
+    Finding finding;
+    finding.rule = "grows_outside";
+    finding.title = "grows outside torch";
+    finding.bytes = growth->after;
+    finding.confidence = growth->holder.empty() ? Confidence::kPartial : Confidence::kCertain;
+    finding.why = why_of(growth->kind);
+    finding.fix = fix_of(growth->kind);
+    finding.outside = std::move(growth);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace rules
+}  // namespace dcmt::analyzer

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/testing/outside_samples.h"
+#include "analyzer/testing/test_trace.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::OutsideSamples;
+using testing::TestTrace;
+
+/// The findings of a program of 60 steps that does nothing of note with torch.
+std::vector<Finding> findings_of(const OutsideSamples& how) {
+  TestTrace trace;
+  for (int step = 0; step < 60; ++step) {
+    trace.drop(trace.allocate(100));
+    trace.step(step);
+  }
+  const std::string path = trace.save();
+  const Status added = testing::add_outside_samples(path, how);
+  EXPECT_TRUE(added.ok()) << added.error().message;
+  Expected<Database> database = open_trace(path);
+  EXPECT_TRUE(database.ok());
+  const Expected<TraceData> data = TraceData::load(*database);
+  EXPECT_TRUE(data.ok()) << data.error().message;
+  Analysis analysis = analyze(*data);
+  return std::move(analysis.findings);
+}
+
+TEST(GrowsOutside, WhatBothWitnessesSeeIsNamedByItsClass) {
+  for (const std::string kind : {"malloc", "python", "other", "shared tensors", "shared memory", "files"}) {
+    const std::vector<Finding> findings = findings_of({.kind = kind});
+    ASSERT_EQ(findings.size(), 1u) << kind;
+    EXPECT_EQ(findings[0].rule, "grows_outside");
+    ASSERT_TRUE(findings[0].outside);
+    EXPECT_EQ(findings[0].outside->kind, kind);
+    EXPECT_NEAR(static_cast<double>(findings[0].outside->per_step.value), 1 << 20, 1000);
+    EXPECT_EQ(findings[0].outside->steps, 57);
+    EXPECT_EQ(findings[0].confidence, Confidence::kPartial);
+  }
+}
+
+TEST(GrowsOutside, ArraysOfNumpyAreNamedByWhatHoldsThem) {
+  const std::vector<Finding> findings = findings_of({.arrays = true});
+  ASSERT_EQ(findings.size(), 1u);
+  ASSERT_TRUE(findings[0].outside);
+  EXPECT_EQ(findings[0].outside->kind, "numpy");
+  EXPECT_EQ(findings[0].outside->holder, "main: rows");
+  EXPECT_EQ(findings[0].outside->type, "list");
+  EXPECT_EQ(findings[0].outside->arrays, 60);
+  EXPECT_EQ(findings[0].identity.holder, "main: rows");
+}
+
+TEST(GrowsOutside, WhatTheClassesDoNotConfirmIsNoFinding) {
+  EXPECT_TRUE(findings_of({.confirmed = 1 << 18}).empty());
+  EXPECT_TRUE(findings_of({.kind = "libraries"}).empty());
+  EXPECT_TRUE(findings_of({.kind = "recorder"}).empty());
+  EXPECT_TRUE(findings_of({.kind = "stacks"}).empty());
+}
+
+TEST(GrowsOutside, ABufferThatIsFilledIsNoFinding) {
+  EXPECT_TRUE(findings_of({.mapped = 0}).empty());
+  EXPECT_TRUE(findings_of({.kind = "files", .mapped = 0}).empty());
+}
+
+TEST(GrowsOutside, WhatMallocNeedsBesideTensorsThatAreKeptIsNoFinding) {
+  EXPECT_TRUE(findings_of({.torch = 1 << 21}).empty());
+  EXPECT_EQ(findings_of({.torch = 1 << 19}).size(), 1u);
+  EXPECT_EQ(findings_of({.kind = "shared memory", .torch = 1 << 21}).size(), 1u);
+}
+
+TEST(GrowsOutside, AFewMegabytesInAllAreNoFinding) { EXPECT_TRUE(findings_of({.per_step = 50'000}).empty()); }
+
+}  // namespace
+}  // namespace dcmt::analyzer

@@ -1,0 +1,62 @@
+#include "analyzer/rules/outside_growth.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace dcmt::analyzer {
+namespace {
+
+/// The run is cut into so many parts, by its points; each has a few, so that one that lies off says nothing.
+constexpr std::size_t kManyPoints = 40, kFewPoints = 18;
+constexpr std::size_t kManyParts = 8, kFewParts = 6;
+constexpr double kFewestSteps = 12;
+/// Of the typical rise from a part to the next: what each has at least, and at most.
+constexpr double kLeastRise = 0.4, kMostRise = 2.5;
+/// The slopes of pairs of points are taken of so many points at most.
+constexpr std::size_t kMostOfSlopes = 200;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+// Theil and Sen's.
+double median_slope(std::span<const BytesAfter> points) {
+  std::vector<BytesAfter> few;
+  const std::size_t count = std::min(points.size(), kMostOfSlopes);
+  for (std::size_t i = 0; i < count; ++i) few.push_back(points[i * points.size() / count]);
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    for (std::size_t j = i + 1; j < few.size(); ++j) {
+      if (few[j].steps > few[i].steps) slopes.push_back((few[j].bytes - few[i].bytes) / (few[j].steps - few[i].steps));
+    }
+  }
+  return slopes.empty() ? 0 : median(std::move(slopes));
+}
+
+std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points) {
+  if (points.size() < kFewPoints) return {};
+  const double from = points.front().steps, to = points.back().steps;
+  if (to - from < kFewestSteps) return {};
+  const std::size_t parts = points.size() >= kManyPoints ? kManyParts : kFewParts;
+  std::vector<std::vector<double>> bytes(parts);
+  for (const BytesAfter& point : points) {
+    const double share = (point.steps - from) / (to - from);
+    bytes[std::min(parts - 1, static_cast<std::size_t>(share * static_cast<double>(parts)))].push_back(point.bytes);
+  }
+  std::vector<double> rises;
+  for (std::size_t i = 0; i + 1 < parts; ++i) {
+    if (bytes[i].empty() || bytes[i + 1].empty()) return {};
+    rises.push_back(median(bytes[i + 1]) - median(bytes[i]));
+  }
+  const double typical = median(rises);
+  const auto is_even = [&](double rise) { return rise >= kLeastRise * typical && rise <= kMostRise * typical; };
+  const double slope = median_slope(points);
+  if (typical <= 0 || slope <= 0 || !std::ranges::all_of(rises, is_even)) return {};
+  return SteadyGrowth{slope, from, to};
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,65 @@
+#include "analyzer/rules/outside_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+std::vector<BytesAfter> points(int count, auto&& bytes_after) {
+  std::vector<BytesAfter> result;
+  for (int i = 0; i < count; ++i) result.push_back({static_cast<double>(i), bytes_after(i)});
+  return result;
+}
+
+TEST(SteadyGrowth, EachStepAddsAsMuchWhateverTheStepItselfUses) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> noise(0, 40 * kMiB);
+  const auto growth = steady_growth(points(200, [&](int i) { return 1e9 + i * kMiB + noise(random); }));
+  ASSERT_TRUE(growth);
+  EXPECT_NEAR(growth->per_step, kMiB, 0.2 * kMiB);
+}
+
+TEST(SteadyGrowth, WhatFillsAndStopsIsNone) {
+  EXPECT_FALSE(steady_growth(points(200, [](int i) { return 1e9 + std::min(i, 120) * kMiB; })));
+  EXPECT_FALSE(steady_growth(points(200, [](int i) { return 1e9 * (1 - std::exp(-i / 30.0)); })));
+}
+
+TEST(SteadyGrowth, OneJumpIsNone) {
+  EXPECT_FALSE(steady_growth(points(200, [](int i) { return i < 100 ? 0.0 : 500 * kMiB; })));
+}
+
+TEST(SteadyGrowth, WhatIsLetGoOfNowAndThenIsNone) {
+  EXPECT_FALSE(steady_growth(points(200, [](int i) { return i % 50 * kMiB; })));
+}
+
+TEST(SteadyGrowth, NoiseAloneIsNone) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> noise(0, 100 * kMiB);
+  for (int run = 0; run < 200; ++run) {
+    EXPECT_FALSE(steady_growth(points(100, [&](int) { return noise(random); }))) << run;
+  }
+}
+
+TEST(SteadyGrowth, AWalkAtRandomIsSeldomTakenForIt) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> step(0, kMiB);
+  int found = 0;
+  for (int run = 0; run < 300; ++run) {
+    double at = 0;
+    found += steady_growth(points(200, [&](int) { return at += step(random); })) ? 1 : 0;
+  }
+  EXPECT_LE(found, 3);
+}
+
+TEST(SteadyGrowth, AFewPointsSayNothing) {
+  EXPECT_FALSE(steady_growth(points(10, [](int i) { return i * kMiB; })));
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

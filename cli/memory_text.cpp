@@ -1,0 +1,99 @@
+// The process's memory beside torch's, as `show memory` prints it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/show_text.h"
+
+namespace dcmt::cli {
+namespace {
+
+constexpr std::size_t kMostSteps = 20;
+constexpr std::size_t kMostArrays = 8;
+
+std::string step_name(const model::MemoryOfStep& at) { return at.step ? grouped(*at.step) : std::string("before"); }
+
+/// So many steps, evenly chosen, the first and the last among them.
+std::vector<const model::MemoryOfStep*> chosen(const std::vector<model::MemoryOfStep>& steps) {
+  std::vector<const model::MemoryOfStep*> rows;
+  const std::size_t count = std::min(kMostSteps, steps.size());
+  for (std::size_t i = 0; i < count; ++i) rows.push_back(&steps[count == 1 ? 0 : i * (steps.size() - 1) / (count - 1)]);
+  return rows;
+}
+
+std::string steps_table(const model::MemoryView& view, const Style& style) {
+  const bool has_group = std::ranges::any_of(view.steps, [](const auto& each) { return each.cgroup.has_value(); });
+  std::vector<std::string> head = {"step", "time", "resident", "torch", "anonymous", "files", "shared"};
+  if (has_group) head.emplace_back("cgroup");
+  Table table(head, std::vector<bool>(head.size(), true));
+  for (const model::MemoryOfStep* each : chosen(view.steps)) {
+    std::vector<std::string> row = {step_name(*each),         duration(each->ns.value),     style.bytes(each->resident),
+                                    style.bytes(each->torch), style.bytes(each->anonymous), style.bytes(each->file),
+                                    style.bytes(each->shared)};
+    if (has_group) row.push_back(each->cgroup ? style.bytes(*each->cgroup) : "");
+    table.add(std::move(row));
+  }
+  return table.text(style, "  ");
+}
+
+/// What a class is, for a person.
+std::string_view meaning_of(std::string_view name) {
+  if (name == "libraries") return "programs and libraries";
+  if (name == "files") return "other files that are mapped";
+  if (name == "shared tensors") return "tensors that torch's processes share";
+  if (name == "shared memory") return "other shared memory";
+  if (name == "driver") return "of the GPU's driver";
+  if (name == "malloc") return "the C library's allocator: torch, numpy, extensions";
+  if (name == "python") return "Python's small objects";
+  if (name == "stacks") return "stacks of threads";
+  if (name == "recorder") return "of this tool";
+  return "anonymous, of no allocator that is recognized";
+}
+
+std::string classes_table(const model::MemoryView& view, const Style& style) {
+  Table table({"class", "resident", "torch's", "else", "change", "what it is"}, {false, true, true, true, true, false});
+  for (const model::MemoryClass& each : view.classes) {
+    const std::int64_t change = each.bytes.value - each.before.value;
+    std::string what(meaning_of(each.name));
+    if (each.largest && each.name != "libraries") what += ": " + *each.largest;
+    table.add({each.name, style.bytes(each.bytes), style.bytes(each.torch), style.bytes(each.outside()),
+               (change < 0 ? "-" : "+") + style.bytes(Bytes(std::abs(change))), what});
+  }
+  return table.text(style, "  ");
+}
+
+std::string arrays_table(const model::MemoryView& view, const Style& style) {
+  Table table({"bytes", "arrays", "held by"}, {true, true, false});
+  for (std::size_t i = 0; i < std::min(kMostArrays, view.arrays.size()); ++i) {
+    const model::HeldArrays& each = view.arrays[i];
+    table.add({style.bytes(each.bytes), grouped(each.arrays),
+               each.type.empty() ? each.holder : fmt::format("{} [{}]", each.holder, each.type)});
+  }
+  return table.text(style, "  ");
+}
+
+}  // namespace
+
+std::string memory_text(const model::MemoryView& view, const Style& style) {
+  if (view.samples == 0) return "The memory of the process was not sampled in this trace.\n";
+  std::string text = style.bold(fmt::format("memory of the process   at most {} resident", style.bytes(*view.highest)));
+  text += fmt::format("   {}", counted(view.samples, "sample"));
+  if (view.limit) text += fmt::format(" · its control group may use {}", style.bytes(*view.limit));
+  if (view.kills.value_or(0) > 0) {
+    text += fmt::format(" and the kernel killed {} in it", counted(*view.kills, "process", "processes"));
+  }
+  text += "\n" + steps_table(view, style);
+  if (view.classes_at) {
+    text += style.bold("\nwhat it is for") +
+            fmt::format("   {}\n", view.classes_at->step ? "after step " + grouped(*view.classes_at->step)
+                                                         : std::string("before the first step ended"));
+    text += classes_table(view, style);
+  }
+  if (!view.arrays.empty()) {
+    text += style.bold("\narrays of numpy") + "   at the last reading of the memory\n" + arrays_table(view, style);
+  }
+  return text;
+}
+
+}  // namespace dcmt::cli

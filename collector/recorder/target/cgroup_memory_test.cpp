@@ -1,0 +1,59 @@
+#include "collector/recorder/target/cgroup_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "trace/base/read_file.h"
+#include "trace/base/scratch_folder.h"
+
+namespace dcmt::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+/// The group of this process below `root`, as the kernel names it; version 1 if it says so.
+std::pair<fs::path, bool> own_group(const fs::path& root) {
+  const std::string lines = read_file("/proc/self/cgroup").value_or("");
+  const std::size_t v1 = lines.find(":memory:");
+  const std::size_t at = v1 != std::string::npos ? v1 + 8 : lines.find("0::") + 3;
+  const std::string path = lines.substr(at, lines.find('\n', at) - at);
+  return {(v1 != std::string::npos ? root / "memory" : root).string() + path, v1 != std::string::npos};
+}
+
+TEST(CgroupMemory, TheLeastLimitOfTheGroupsAroundCounts) {
+  const ScratchFolder root;
+  const auto [group, is_v1] = own_group(root.path().string());
+  const fs::path mount = is_v1 ? fs::path(root.path().string()) / "memory" : fs::path(root.path().string());
+  const char* const limit = is_v1 ? "memory.limit_in_bytes" : "memory.max";
+  const char* const used = is_v1 ? "memory.usage_in_bytes" : "memory.current";
+  write(mount / limit, is_v1 ? "9223372036854771712\n" : "max\n");
+  write(mount / used, "900\n");
+  EXPECT_FALSE(CgroupMemory::of(getpid(), root.path().string()).limit());
+  EXPECT_EQ(CgroupMemory::of(getpid(), root.path().string()).used(), 900);
+  write(group / limit, "5000\n");
+  write(group / used, "700\n");
+  write(group / (is_v1 ? "memory.oom_control" : "memory.events"), "low 0\noom_kill 2\noom_kill_disable 0\n");
+  const CgroupMemory memory = CgroupMemory::of(getpid(), root.path().string());
+  EXPECT_EQ(memory.limit(), 5000);
+  EXPECT_EQ(memory.used(), 700);
+  EXPECT_EQ(memory.kills(), 2);
+}
+
+TEST(CgroupMemory, WithoutGroupsNothingIsKnown) {
+  const ScratchFolder root;
+  const CgroupMemory memory = CgroupMemory::of(getpid(), root.path().string());
+  EXPECT_FALSE(memory.limit());
+  EXPECT_FALSE(memory.used());
+  EXPECT_FALSE(memory.kills());
+}
+
+}  // namespace
+}  // namespace dcmt::recorder

@@ -1,0 +1,111 @@
+#include "collector/scan/graph/arrays.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "collector/scan/graph/containers.h"
+
+namespace dcmt::scan {
+namespace {
+
+constexpr char kArray[] = "numpy.ndarray";
+
+// Where an array keeps what it is (numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields): the same since its
+// first version, numpy 2 included.
+constexpr Address kData = 16, kDimensions = 24, kLengths = 32, kStrides = 40, kFlags = 64;
+constexpr std::uint32_t kOwnsData = 4;
+constexpr std::uint32_t kMostDimensions = 64;
+
+/// Of arrays that are smaller together there are more than of large ones, and they say less.
+constexpr std::uint64_t kSmallest = 4096;
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 46;
+constexpr std::size_t kMostArrays = 20'000;
+constexpr std::size_t kMostHolders = 16;
+
+struct OwnedData {
+  Address data = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Nothing of an array whose data is another one's, or that makes no sense, as while it is made.
+std::optional<OwnedData> owned_data(Mirror& memory, Address array) {
+  const auto dimensions = memory.value<std::uint32_t>(array + kDimensions);
+  const auto flags = memory.value<std::uint32_t>(array + kFlags);
+  if ((flags & kOwnsData) == 0 || dimensions == 0 || dimensions > kMostDimensions) return {};
+  const Address lengths = memory.word(array + kLengths), strides = memory.word(array + kStrides);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < dimensions; ++i) {
+    const std::uint64_t length = memory.word(lengths + 8 * i), stride = memory.word(strides + 8 * i);
+    if (length == 0 || length > kLargest || stride > kLargest) return {};
+    // Of an array that owns its data, the dimension with the longest way spans all of it.
+    if (stride != 0 && length > kLargest / stride) return {};
+    bytes = std::max(bytes, length * stride);
+  }
+  return OwnedData{memory.word(array + kData), bytes};
+}
+
+struct FoundArray {
+  NodeIndex node = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::vector<FoundArray> find_arrays(const Graph& graph, Mirror& memory, ProcessTypes& types) {
+  std::vector<FoundArray> arrays;
+  std::set<Address> seen;
+  for (NodeIndex node = 1; node < graph.nodes().size(); ++node) {
+    const GraphNode& object = graph.nodes()[node];
+    if (object.kind != Kind::kObject || !graph.is_rooted(node)) continue;
+    const PythonType* type = types.python_types.type_of(memory, object.address);
+    if (type == nullptr || type->name != kArray) continue;
+    const std::optional<OwnedData> data = owned_data(memory, object.address);
+    if (data && data->bytes >= kSmallest && seen.insert(data->data).second) arrays.push_back({node, data->bytes});
+  }
+  std::ranges::stable_sort(arrays, std::greater(), &FoundArray::bytes);
+  if (arrays.size() > kMostArrays) arrays.resize(kMostArrays);
+  return arrays;
+}
+
+}  // namespace
+
+std::vector<HeldArrays> held_arrays(const Graph& graph, Mirror& memory, ProcessTypes& types, Paths& paths,
+                                    PythonText& text) {
+  ContainerSearch search(graph, types.names);
+  std::vector<std::pair<std::vector<EdgeIndex>, std::uint64_t>> ways;
+  for (const FoundArray& array : find_arrays(graph, memory, types)) {
+    std::vector<EdgeIndex> way = paths.way_to(array.node);
+    if (way.empty()) continue;
+    search.add(way, array.bytes);
+    ways.emplace_back(std::move(way), array.bytes);
+  }
+  std::map<NodeIndex, HeldArrays> by_container;
+  for (const Container& container : search.find()) {
+    if (container.kind != ContainerKind::kEntries) continue;
+    const GraphNode& object = graph.nodes()[container.node];
+    by_container[container.node] = {paths.text_of(container.way), paths.place_of(container.way),
+                                    text.type_name(object.address, object.kind), 0, 0};
+  }
+  std::vector<HeldArrays> held;
+  for (const auto& [way, bytes] : ways) {
+    const auto in =
+        std::ranges::find_if(way, [&](EdgeIndex edge) { return by_container.contains(graph.edges()[edge].source); });
+    if (in == way.end()) {
+      held.push_back({paths.text_of(way), paths.place_of(way), "", 1, bytes});
+      continue;
+    }
+    HeldArrays& holder = by_container[graph.edges()[*in].source];
+    ++holder.arrays;
+    holder.bytes += bytes;
+  }
+  for (auto& [node, holder] : by_container) {
+    if (holder.arrays > 0) held.push_back(std::move(holder));
+  }
+  std::ranges::stable_sort(held, std::greater(), &HeldArrays::bytes);
+  if (held.size() > kMostHolders) held.resize(kMostHolders);
+  return held;
+}
+
+}  // namespace dcmt::scan
