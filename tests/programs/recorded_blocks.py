@@ -7,6 +7,7 @@ import pathlib
 import resource
 import sys
 import time
+import warnings
 
 import torch
 
@@ -69,6 +70,8 @@ for name, make in {
     except (ValueError, dc_memtrace.MemtraceError) as error:
         answer[name] = str(error)
 
+# From CPython 3.12 on, a fork beside any thread warns, and the one of this package is one.
+warnings.simplefilter("ignore", DeprecationWarning)
 child = os.fork()
 if child == 0:
     try:
