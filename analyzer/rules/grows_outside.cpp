@@ -102,8 +102,8 @@ GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double
 std::string why_of(std::string_view kind) {
   if (kind == "numpy") return "each step adds arrays of numpy to it, and none of them goes";
   if (kind == "malloc") {
-    return "malloc gives more than it gets back: arrays of numpy or Arrow, an extension in C, or large buffers of "
-           "Python";
+    return "malloc gives more than it gets back: arrays of numpy or Arrow, an extension in C, large buffers of Python, "
+           "or torch's profiler, which keeps its events while it runs";
   }
   if (kind == "python") return "Python has more small objects after each step: lists, dictionaries, numbers, texts";
   if (kind == "shared tensors") {
