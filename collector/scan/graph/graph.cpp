@@ -8,6 +8,7 @@ namespace {
 /// The cost at which objects without a root begin; no path from a root costs as much.
 constexpr std::uint16_t kUnrootedCost = 300;
 constexpr std::uint32_t kHighestCost = 400;
+constexpr std::uint64_t kIndexBits = (std::uint64_t{1} << 48) - 1;
 
 /// A frame can lie at the address of an object that contains it.
 Address key_of(Address address, Kind kind) { return kind == Kind::kFrame ? address | 1 : address; }
@@ -42,7 +43,7 @@ void Graph::offer(EdgeIndex edge, std::uint32_t cost) {
 
 void Graph::add_root(Root root, std::uint8_t cost) {
   if (root.address == 0) return;
-  edges_.push_back({kRootNode, node_of(root.address, root.kind), roots_.size(), Label::kRoot, cost});
+  edges_.push_back({kRootNode, node_of(root.address, root.kind), roots_.size() & kIndexBits, Label::kRoot, cost});
   roots_.push_back(std::move(root));
   offer(static_cast<EdgeIndex>(edges_.size() - 1), cost);
 }
@@ -52,7 +53,7 @@ void Graph::add_unrooted(Address address, Kind kind) {
   if (nodes_[node].explored || nodes_[node].cost <= kUnrootedCost) return;
   edges_.push_back({kRootNode, node, 0, Label::kRoot, 0});
   if (roots_.empty() || !roots_.back().name.empty()) roots_.emplace_back();
-  edges_.back().index = roots_.size() - 1;
+  edges_.back().index = (roots_.size() - 1) & kIndexBits;
   offer(static_cast<EdgeIndex>(edges_.size() - 1), kUnrootedCost);
 }
 
@@ -68,7 +69,7 @@ void Graph::explore() {
       nodes_[source].first_edge = static_cast<EdgeIndex>(edges_.size());
       for (const Reference& reference : references) {
         const NodeIndex target = node_of(reference.target, reference.kind);
-        edges_.push_back({source, target, reference.index, reference.label, reference.cost});
+        edges_.push_back({source, target, reference.index & kIndexBits, reference.label, reference.cost});
         if (!nodes_[target].explored && reference.cost <= limits_.dearest) {
           offer(static_cast<EdgeIndex>(edges_.size() - 1), cost + reference.cost);
         }

@@ -29,10 +29,11 @@ struct GraphNode {
 struct GraphEdge {
   NodeIndex source = 0;
   NodeIndex target = 0;
-  std::uint64_t index = 0;
+  std::uint64_t index : 48 = 0;  ///< addresses of a process have no more bits
   Label label = Label::kRoot;
   std::uint8_t cost = 0;
 };
+static_assert(sizeof(GraphEdge) == 16, "a process has millions of them");
 
 /// Where paths begin: a frame, a module, what a thread keeps. Another one may be at the address later.
 struct Root {

@@ -44,11 +44,12 @@ bool Paths::has_tensor_as_key(const GraphEdge& entry) {
 
 std::string Paths::label_of(const GraphEdge& edge) {
   const GraphNode& source = graph_.nodes()[edge.source];
+  const std::uint64_t index = edge.index;
   switch (edge.label) {
     case Label::kRoot:
       return graph_.root(edge.index).name;
     case Label::kItem:
-      return fmt::format("[{}]", edge.index);
+      return fmt::format("[{}]", index);
     case Label::kDictValue:
       return fmt::format("[{}]", text_.key(edge.index));
     case Label::kDictKey:
@@ -62,11 +63,11 @@ std::string Paths::label_of(const GraphEdge& edge) {
              text_.text(text_.key_at(memory_.word(type->address + types_.python.heaptype_cached_keys), edge.index));
     }
     case Label::kWord:
-      return fmt::format("+{}", edge.index);
+      return fmt::format("+{}", index);
     case Label::kLocal:
       return ": " + text_.local_name(source.address, edge.index);
     case Label::kOperand:
-      return fmt::format(": (operand {}, unproven)", edge.index);
+      return fmt::format(": (operand {}, unproven)", index);
     case Label::kName:
       return types_.names.text(edge.index);
   }
