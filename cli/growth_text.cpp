@@ -22,13 +22,6 @@ std::string short_name(std::string_view holder) {
   return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
 }
 
-std::string short_holder(const Growth& growth) { return short_name(growth.holder); }
-
-std::string held_text(const Growth& growth) {
-  const std::string holder = placed(growth.holder, growth.place);
-  return growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder;
-}
-
 std::string kept_sentence(const model::Report& report, const Style& style) {
   std::int64_t bytes = 0;
   for (const Finding& finding : report.findings) {
@@ -88,7 +81,7 @@ std::string growth_sentence(const model::Report& report, const Style& style) {
   std::string_view round;
   for (const Finding& finding : report.findings) {
     if (!finding.growth || finding.growth->steps == 0) continue;
-    holders.push_back(short_holder(*finding.growth));
+    holders.push_back(short_name(finding.growth->holder));
     round = round_of(*finding.growth);
   }
   std::string kept = kept_sentence(report, style);
@@ -112,8 +105,8 @@ std::string growth_text(const Finding& finding, const Style& style) {
           : std::string();
   std::string text =
       fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),
-                  short_holder(growth), style.bytes(finding.bytes), how, holder_confidence(growth));
-  text += labelled("held by", held_text(growth), style);
+                  short_name(growth.holder), style.bytes(finding.bytes), how, holder_confidence(growth));
+  text += labelled("held by", held_text(growth.holder, growth.place, growth.type), style);
   text += stored_by_text(growth, style);
   for (std::size_t i = 0; i < std::min(kMostSites, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
@@ -135,8 +128,7 @@ std::string outside_growth_text(const Finding& finding, const Style& style) {
   std::string text = fmt::format("{}  {}  {}   {} more each step, not torch's\n", finding.number, style.bad("GROWS"),
                                  name, style.bytes(growth.per_step));
   if (growth.holder) {
-    const std::string holder = placed(*growth.holder, growth.place);
-    text += labelled("held by", growth.type ? fmt::format("{} [{}]", holder, *growth.type) : holder, style);
+    text += labelled("held by", held_text(*growth.holder, growth.place, growth.type), style);
     text += labelled("of it",
                      fmt::format("{}, {}", counted(growth.arrays.value_or(0), "array of numpy", "arrays of numpy"),
                                  style.bytes(growth.after)),

@@ -69,6 +69,12 @@ std::string placed(std::string_view path, std::optional<std::string_view> place)
   return text;
 }
 
+std::string held_text(std::string_view path, std::optional<std::string_view> place,
+                      std::optional<std::string_view> type) {
+  const std::string holder = placed(path, place);
+  return type ? fmt::format("{} [{}]", holder, *type) : holder;
+}
+
 std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {

@@ -14,6 +14,9 @@ namespace dcmt::cli {
 [[nodiscard]] std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style);
 /// "main (train.py:31): probe.seen[3]": a path with the place where the frame stood that is its root.
 [[nodiscard]] std::string placed(std::string_view path, std::optional<std::string_view> place);
+/// The same with what it is: "main (train.py:41): probe.seen [list]".
+[[nodiscard]] std::string held_text(std::string_view path, std::optional<std::string_view> place,
+                                    std::optional<std::string_view> type);
 /// "storage 1 = 1 explained + 0 unexplained · tensors …".
 [[nodiscard]] std::string count_text(const model::Holders& holders);
 /// "by the last reference, at the return of Runner.call".

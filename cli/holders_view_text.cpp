@@ -19,7 +19,7 @@ std::string containers_text(const std::vector<model::HoldingContainer>& containe
   Table table({"bytes", "storages", "alone", "in entries of"}, {true, true, true, false});
   for (const model::HoldingContainer& each : containers) {
     table.add({style.bytes(each.bytes), grouped(each.storages), style.bytes(each.alone),
-               fmt::format("{} [{}]", placed(each.path, each.place), each.type)});
+               held_text(each.path, each.place, each.type)});
   }
   return table.text(style, "  ") + "\n";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/holder_text.h"
 #include "cli/show_text.h"
 
 namespace dcmt::cli {
@@ -67,8 +68,7 @@ std::string arrays_table(const model::MemoryView& view, const Style& style) {
   Table table({"bytes", "arrays", "held by"}, {true, true, false});
   for (std::size_t i = 0; i < std::min(kMostArrays, view.arrays.size()); ++i) {
     const model::HeldArrays& each = view.arrays[i];
-    table.add({style.bytes(each.bytes), grouped(each.arrays),
-               each.type.empty() ? each.holder : fmt::format("{} [{}]", each.holder, each.type)});
+    table.add({style.bytes(each.bytes), grouped(each.arrays), held_text(each.holder, each.place, each.type)});
   }
   return table.text(style, "  ");
 }

@@ -14,22 +14,8 @@ import time
 
 import pytest
 import recorded
-from simulated_ranks import simulate
+from simulated_ranks import KEEPS, simulate
 
-PROGRAM = """
-import sys, torch
-torch.set_num_threads(1)
-net = torch.nn.Linear(256, 256)
-opt = torch.optim.SGD(net.parameters(), 0.1)
-log = []
-for step in range(8):
-    out = net(torch.randn(1024, 256))
-    out.square().mean().backward()
-    opt.step()
-    opt.zero_grad()
-    if sys.argv[1] == "keeps":
-        log.append(out)
-"""
 ODD = 5  # the rank that keeps its outputs
 LINE = "rank.py:8 <module>"
 
@@ -38,11 +24,11 @@ LINE = "rank.py:8 <module>"
 def recordings(tmp_path_factory):
     """Traces of a rank that keeps nothing, and of one that does. Each was a run of its own, as srun starts them."""
     folder = tmp_path_factory.mktemp("recorded")
-    (folder / "rank.py").write_text(PROGRAM)
+    (folder / "rank.py").write_text(KEEPS)
     traces = []
-    for kind in ("drops", "keeps"):
-        recorded.record(folder / kind, folder / "rank.py", kind, env=recorded.environment(RANK="0", WORLD_SIZE="8"))
-        traces += recorded.traces(folder / kind)
+    for keeps in ("false", "true"):
+        recorded.record(folder / keeps, folder / "rank.py", keeps, env=recorded.environment(RANK="0", WORLD_SIZE="8"))
+        traces += recorded.traces(folder / keeps)
     return traces
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import recorded
+from simulated_ranks import KEEPS
 
 LAUNCHER = """
 import os, subprocess, sys
@@ -109,22 +110,6 @@ def test_the_first_difference_is_what_the_plans_say(show):
     assert numbers == [] or all(len(own) == 1 for own in numbers)
     assert text.startswith("The ranks gather in different orders, first at step 1, gather 2:")
     assert "next: dc-memtrace show ranks " in report
-
-
-KEEPS = """
-import sys, torch
-torch.set_num_threads(1)
-net = torch.nn.Linear(256, 256)
-opt = torch.optim.SGD(net.parameters(), 0.1)
-log = []
-for step in range(8):
-    out = net(torch.randn(1024, 256))
-    out.square().mean().backward()
-    opt.step()
-    opt.zero_grad()
-    if sys.argv[1] == "true":
-        log.append(out)
-"""
 
 
 def test_the_rank_that_keeps_its_outputs_and_the_line_that_makes_them(show):

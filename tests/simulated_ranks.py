@@ -1,4 +1,4 @@
-"""A run of many ranks, made of the traces of a few that were recorded."""
+"""Programs of a rank, and a run of many ranks that is made of the traces of a few that were recorded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ import contextlib
 import pathlib
 import shutil
 import sqlite3
+
+# Keeps its outputs if its argument is true.
+KEEPS = """
+import sys, torch
+torch.set_num_threads(1)
+net = torch.nn.Linear(256, 256)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+log = []
+for step in range(8):
+    out = net(torch.randn(1024, 256))
+    out.square().mean().backward()
+    opt.step()
+    opt.zero_grad()
+    if sys.argv[1] == "true":
+        log.append(out)
+"""
 
 
 def simulate(folder: pathlib.Path, usual: pathlib.Path, ranks: int, others: dict[int, pathlib.Path]) -> pathlib.Path:

@@ -1,16 +1,10 @@
 #include "analyzer/model/growth.h"
 
+#include "analyzer/model/optional_text.h"
 #include "analyzer/rules/stored_by.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::model {
-namespace {
-
-std::optional<std::string_view> unless_empty(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
-}  // namespace
 
 std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding) {
   if (!finding.growth) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "analyzer/model/optional_text.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/time/timeline.h"
 #include "trace/sql/meta_keys.h"
@@ -64,9 +65,8 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
   }
   for (const analyzer::ArrayHolder& holder : memory.holders) {
     if (holder.scan != memory.holders.back().scan) continue;
-    std::string name(data.text(holder.path));
-    if (const std::string_view place = data.text(holder.place); !place.empty()) name += " (" + std::string(place) + ")";
-    view.arrays.push_back({std::move(name), std::string(data.text(holder.type)), holder.arrays, holder.bytes});
+    view.arrays.push_back({data.text(holder.path), unless_empty(data.text(holder.place)),
+                           unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
   }
   return view;
 }

@@ -59,14 +59,16 @@ struct MemoryOfStep {
 
 /// Arrays of numpy that something held at the latest reading of the memory.
 struct HeldArrays {
-  std::string holder, type;
+  std::string_view holder;
+  std::optional<std::string_view> place, type;
   std::int64_t arrays = 0;
   Bytes bytes;
 
   static constexpr std::string_view kShape = "held_arrays";
   static void describe(auto&& field) {
-    field("holder", &HeldArrays::holder, "\"main (train.py:37): rows\"");
-    field("type", &HeldArrays::type, "\"list\"; empty: a variable");
+    field("holder", &HeldArrays::holder, "\"main: rows\"");
+    field("place", &HeldArrays::place, "where the frame stood that is the root of this path");
+    field("type", &HeldArrays::type, "\"list\"; null: a variable");
     field("arrays", &HeldArrays::arrays, "");
     field("bytes", &HeldArrays::bytes, "of their data, each once");
   }

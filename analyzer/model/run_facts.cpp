@@ -25,10 +25,6 @@ std::string without_addresses(std::string_view text) {
   return rest;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the limit, what a group uses that has reached it: the kernel frees some of the page cache before it kills.
 constexpr double kReached = 0.95;
 

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The values of each type, for the writer and the reader; the pointer only tells the types apart.
+// The values of each type, for the writer and the reader; the pointer only selects the type.
 void fields(auto&& list, auto& v, const Key*) { list(v.graph, v.key); }
 void fields(auto&& list, auto& v, const RankPeak*) { list(v.device, v.bytes, v.at, v.at_ns, v.step, v.predicted); }
 void fields(auto&& list, auto& v, const RankMemory::Place*) { list(v.site, v.at_peak, v.holder, v.at_ends); }

@@ -43,7 +43,7 @@ void SampleSchedule::sampled(double now, std::int64_t steps) {
 }
 
 bool SampleSchedule::classes_are_due(double now, std::int64_t steps, std::int64_t outside) const {
-  // Of a program that is killed in its first steps, or has none, something is to be known, too.
+  // A program that is killed in its first steps, or has none, needs a reading, too.
   if (steps < kWarmUp && (now < 1 || now < next_classes_)) return false;
   if (spent_ + took_ > kClassesFree + kClassesShare * now) return false;
   if ((steps >= kWarmUp && !has_read_classes_) || now >= next_classes_) return true;
@@ -71,14 +71,17 @@ std::int64_t OutsideWatch::grown() const {
 }
 
 Expected<bool> MemorySamples::poll(const TorchThen& torch, const Blocks& blocks) {
-  if (!began_ns_) began_ns_ = now_ns();
-  const double now = static_cast<double>(now_ns() - *began_ns_) * 1e-9;
+  const double now = seconds();
   return schedule_.is_due(now, torch.steps) ? sample(now, torch, blocks, false) : Expected<bool>(false);
 }
 
 Status MemorySamples::sample_last(const TorchThen& torch, const Blocks& blocks) {
+  return sample(seconds(), torch, blocks, true).status();
+}
+
+double MemorySamples::seconds() {
   if (!began_ns_) began_ns_ = now_ns();
-  return sample(static_cast<double>(now_ns() - *began_ns_) * 1e-9, torch, blocks, true).status();
+  return static_cast<double>(now_ns() - *began_ns_) * 1e-9;
 }
 
 Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes) {

@@ -78,6 +78,7 @@ class MemorySamples {
   Status write_limits();
 
  private:
+  double seconds();  ///< since the first sample
   Expected<bool> sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes);
   Status write_classes(std::int64_t torch, const Blocks& blocks);
 

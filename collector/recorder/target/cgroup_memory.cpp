@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "trace/base/lines.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -24,8 +25,7 @@ std::optional<std::int64_t> number_in(const std::string& path) { return number_a
 /// The number after "key " at the begin of a line.
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view line = next_line(text);
     if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ') {
       return number_at(line.substr(key.size() + 1));
     }
@@ -42,8 +42,7 @@ struct Group {
 std::optional<Group> group_of(std::string_view lines, const std::string& root) {
   std::optional<Group> unified;
   while (!lines.empty()) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    const std::string_view line = next_line(lines);
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;

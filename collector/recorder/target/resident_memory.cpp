@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "trace/base/lines.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -65,8 +66,7 @@ bool begins_mapping(std::string_view line, Mapping& mapping) {
 std::vector<Mapping> mappings_of(std::string_view smaps) {
   std::vector<Mapping> mappings;
   while (!smaps.empty()) {
-    const std::string_view line = smaps.substr(0, smaps.find('\n'));
-    smaps.remove_prefix(std::min(line.size() + 1, smaps.size()));
+    const std::string_view line = next_line(smaps);
     if (Mapping mapping; begins_mapping(line, mapping)) {
       mappings.push_back(mapping);
     } else if (mappings.empty()) {

@@ -47,29 +47,28 @@ std::string Paths::label_of(const GraphEdge& edge) {
   const std::uint64_t index = edge.index;
   switch (edge.label) {
     case Label::kRoot:
-      return graph_.root(edge.index).name;
+      return graph_.root(index).name;
     case Label::kItem:
       return fmt::format("[{}]", index);
     case Label::kDictValue:
-      return fmt::format("[{}]", text_.key(edge.index));
+      return fmt::format("[{}]", text_.key(index));
     case Label::kDictKey:
-      return fmt::format(".key({})", text_.key(edge.index));
+      return fmt::format(".key({})", text_.key(index));
     case Label::kSetItem:
       return "{item}";
     case Label::kInlineValue: {
       const PythonType* type = types_.python_types.type_of(memory_, source.address);
       if (type == nullptr) return ".?";
-      return "." +
-             text_.text(text_.key_at(memory_.word(type->address + types_.python.heaptype_cached_keys), edge.index));
+      return "." + text_.text(text_.key_at(memory_.word(type->address + types_.python.heaptype_cached_keys), index));
     }
     case Label::kWord:
       return fmt::format("+{}", index);
     case Label::kLocal:
-      return ": " + text_.local_name(source.address, edge.index);
+      return ": " + text_.local_name(source.address, index);
     case Label::kOperand:
       return fmt::format(": (operand {}, unproven)", index);
     case Label::kName:
-      return types_.names.text(edge.index);
+      return types_.names.text(index);
   }
   return "?";
 }
@@ -82,15 +81,12 @@ std::string Paths::attribute(const std::string& container, const GraphEdge& entr
   return is_number(word) ? "[" + word + "]" : std::string();
 }
 
-/// "['past']" where `way` goes from the closure of a function into the cell of this variable; else empty.
+/// "['past']" where `way` goes from a function through its closure into the cell of this variable; empty if it ends
+/// before, or the name cannot be read.
 std::string Paths::closure_variable(std::span<const EdgeIndex> way) {
   if (way.size() < 3) return {};
-  const GraphEdge& function = graph_.edges()[way[0]];
-  const GraphEdge& cell = graph_.edges()[way[1]];
-  const bool closure = graph_.nodes()[function.source].kind == Kind::kFunction && cell.label == Label::kItem &&
-                       graph_.nodes()[cell.target].kind == Kind::kCell;
-  const std::string name =
-      closure ? text_.closure_name(graph_.nodes()[function.source].address, cell.index) : std::string();
+  const GraphNode& function = graph_.nodes()[graph_.edges()[way[0]].source];
+  const std::string name = text_.closure_name(function.address, graph_.edges()[way[1]].index);
   return name.empty() ? name : "['" + name + "']";
 }
 
@@ -135,7 +131,8 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       reached = entry.target;
       ++i;
     }
-    if (const std::string variable = closure_variable(way.subspan(i)); !variable.empty()) {
+    const std::string variable = label == ".__closure__" ? closure_variable(way.subspan(i)) : std::string();
+    if (!variable.empty()) {
       label += variable;
       i += 2;
       reached = graph_.edges()[way[i]].target;

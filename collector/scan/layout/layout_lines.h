@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/base/lines.h"
+
 namespace dcmt::scan {
 
 /// The next line of `text`, which is removed from it, as words.
 [[nodiscard]] inline std::vector<std::string_view> next_line_words(std::string_view& text) {
-  std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+  std::string_view line = next_line(text);
   std::vector<std::string_view> words;
   while (!line.empty()) {
     const std::string_view word = line.substr(0, line.find(' '));

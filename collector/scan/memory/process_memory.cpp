@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/base/lines.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::scan {
@@ -49,8 +50,7 @@ std::string why_not_readable(pid_t pid, int error) {
 std::vector<Region> parse_maps(std::string_view text) {
   std::vector<Region> regions;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = next_line(text);
     const std::string_view range = next_field(line);
     const std::string_view access = next_field(line);
     const std::string_view offset = next_field(line);
