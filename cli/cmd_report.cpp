@@ -100,7 +100,8 @@ int report(const Options& options) {
   }
   std::optional<TracesDocument> json;
   if (options.json) json.emplace("report", std::cout);
-  ReportText text(opened->size() > 1, style);
+  const bool several = opened->size() > 1;
+  ReportText text(several, style);
   HtmlPage page;
   const Style exact{false, options.bytes, 0};  // for the page, which has no terminal's columns
   analyzer::RanksOfRun ranks;
@@ -115,13 +116,12 @@ int report(const Options& options) {
       alone.add(report);
       if (const Status added = page.add(*trace, alone.text() + alone.next_line()); !added.ok())
         return print_error(added.error());
-      ranks.add(analyzer::rank_summary(trace->analysis));
     } else if (json) {
       json->add(report);
     } else {
       text.add(report);
-      ranks.add(analyzer::rank_summary(trace->analysis));
     }
+    if (several && !json) ranks.add(analyzer::rank_summary(trace->analysis));
   }
   if (!options.html.empty()) {
     const Status written = write_page(page, run_text(ranks, exact), options);

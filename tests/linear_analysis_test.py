@@ -81,6 +81,19 @@ def test_a_report_grows_with_the_trace(tmp_path, write):
     assert exponent <= LARGEST_EXPONENT, (nothing, work)
 
 
+def test_a_report_of_one_trace_pays_nothing_for_ranks(tmp_path):
+    """What ranks are compared by has the place of each block in it: 2 % of a report's instructions."""
+    for rank in range(2):
+        trace = Trace(tmp_path / f"rank{rank}.dcmt")
+        one_storage_for_the_run(trace, 1)
+        trace.save()
+    compared = []
+    for paths in ([tmp_path / "rank0.dcmt"], [tmp_path / "rank0.dcmt", tmp_path / "rank1.dcmt"]):
+        instructions(tmp_path, "report", *paths)
+        compared.append("analyzer::rank_facts" in (tmp_path / "counts").read_text())
+    assert compared == [False, True]
+
+
 def released_under_many_frames(trace: Trace, releases: int, frames: int = 40) -> None:
     """Each release is called from as many functions: to print them all, no more than a few may be held at a time."""
     for frame in range(1, frames + 1):
