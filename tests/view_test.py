@@ -107,6 +107,18 @@ def test_a_run_equals_its_report(run: pathlib.Path) -> None:
     assert any(bar["finding"] == 1 for bar in facts["timeline"]["bars"])
     assert facts["panels"]["selection"][0] == ["finding", "1 GROWS"]
     assert ["held by", "main.losses"] in facts["panels"]["selection"]
+    (finding,) = of_json("report", run)["findings"]
+    growth = finding["growth"]
+    said = [(label, value.split("   ")) for label, value in facts["panels"]["selection"]]
+    assert ("which is a", [growth["type"]]) in said
+    assert [value for label, value in said if label.startswith("added at")] == [
+        [each["site"], each["text"]] for each in growth["stored_by"]] != []
+    assert [value[0] for label, value in said if label == "made at"] == [
+        each["called_from"] or each["site"] for each in growth["sites"]] != []
+    (grows,) = (value[0] for label, value in said if label == "grows")
+    assert re.findall(r"\d[\d,]*", grows) == [str(growth["steps"]), f"{growth['per_step_bytes']:,}"]
+    (alone,) = (value[0] for label, value in said if label == "alone")
+    assert number(alone.split(" are")[0]) == growth["alone_bytes"]
 
 
 @pytest.mark.parametrize("name", recorded.some(["whole", "cpp_frames", "no_history", "expandable", "cut"], 2))
@@ -191,6 +203,7 @@ def test_panels_equal_show_of_other_kinds_of_traces(kind: str, run: pathlib.Path
     facts = compare_panels(trace, {"out of memory": "end", "window": "step:35"}.get(kind, "step:9"))
     if kind == "losses":
         assert dict(facts["panels"]["run"])["lost records"] in ("1234", "1,234")
+        assert "lost records" in [text["text"] for text in facts["timeline"]["texts"]]
     if kind == "window":
         assert "sums only" in json.dumps(facts["timeline"]["texts"])
 

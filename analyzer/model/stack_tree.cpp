@@ -30,6 +30,12 @@ StackTree tree_of(std::string name, Node node) {
   return tree;
 }
 
+/// Of a block whose stack has no frame that is shown.
+std::string name_without_frames(const LiveBlock& block) {
+  if (block.owner) return std::string(*block.owner);
+  return block.by.stack.empty() ? "(no Python frame)" : block.by.site;
+}
+
 }  // namespace
 
 StackTree stack_tree_of(const LiveSet& live) {
@@ -45,7 +51,7 @@ StackTree stack_tree_of(const LiveSet& live) {
       at->add(block.bytes);
       ++frames;
     }
-    if (frames == 0) at->inner[std::string(block.owner.value_or("(no Python frame)"))].add(block.bytes);
+    if (frames == 0) at->inner[name_without_frames(block)].add(block.bytes);
   }
   return tree_of({}, std::move(root));
 }

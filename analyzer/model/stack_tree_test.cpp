@@ -33,5 +33,17 @@ TEST(StackTree, AddsUpFromTheOutermostFrame) {
   EXPECT_EQ(tree.inner[1].name, "(no Python frame)");
 }
 
+TEST(StackTree, WhatOnlyLibrariesAllocateHasItsSite) {
+  testing::TestTrace trace;
+  trace.stack = {{"/usr/lib/python3.11/pickle.py", "load", 7}, {"<string>", "run", 1}};
+  trace.allocate(100);
+  const analyzer::TraceData data = trace.load();
+  const analyzer::Analysis analysis = analyzer::analyze(data);
+  const auto& measured = analysis.main().what_if.measured;
+  const StackTree tree = stack_tree_of(LiveSet(&data, &analysis.phases, measured.device, measured.seq));
+  ASSERT_EQ(tree.inner.size(), 1U);
+  EXPECT_EQ(tree.inner[0].name, "python3.11/pickle.py:7 load");
+}
+
 }  // namespace
 }  // namespace dcmt::model

@@ -20,12 +20,13 @@ Sequence begin_of(const TraceData& data, const Loss& loss) {
 }  // namespace
 
 LostStretches::LostStretches(const TraceData& data) {
-  for (const Loss& loss : data.losses) stretches_.push_back({begin_of(data, loss), loss.to_seq});
+  for (const Loss& loss : data.losses) stretches_.push_back({begin_of(data, loss), loss.to_seq, loss.count});
   std::sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) { return a.from < b.from; });
   std::vector<Stretch> apart;
   for (const Stretch& stretch : stretches_) {
     if (!apart.empty() && stretch.from <= apart.back().to) {
       apart.back().to = std::max(apart.back().to, stretch.to);
+      apart.back().count += stretch.count;
     } else {
       apart.push_back(stretch);
     }

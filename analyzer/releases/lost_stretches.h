@@ -15,11 +15,15 @@ class LostStretches {
   /// True if a record after `from` and up to `until` may be missing. `until` zero: up to the end of the trace.
   [[nodiscard]] bool touch(Sequence from, Sequence until) const;
 
- private:
   struct Stretch {
     Sequence from, to;
+    std::int64_t count = 0;  ///< of records
   };
-  std::vector<Stretch> stretches_;  ///< in order, apart
+  /// In order, apart.
+  [[nodiscard]] const std::vector<Stretch>& all() const { return stretches_; }
+
+ private:
+  std::vector<Stretch> stretches_;
 };
 
 }  // namespace dcmt::analyzer

@@ -11,6 +11,7 @@ Loss loss(std::int64_t from, std::int64_t to) {
   Loss loss;
   loss.from_seq = Sequence(from);
   loss.to_seq = Sequence(to);
+  loss.count = 7;
   return loss;
 }
 
@@ -18,6 +19,9 @@ TEST(LostStretches, OverlapAndAreSearched) {
   TraceData data;
   for (const Loss& one : {loss(10, 20), loss(12, 30), loss(13, 15), loss(50, 60)}) data.losses.push_back(one);
   const LostStretches lost(data);
+  ASSERT_EQ(lost.all().size(), 2U);
+  EXPECT_EQ(lost.all()[0].count, 21);
+  EXPECT_EQ(lost.all()[1].from, Sequence(50));
   EXPECT_FALSE(lost.touch(Sequence(1), Sequence(9)));
   EXPECT_TRUE(lost.touch(Sequence(1), Sequence(10)));
   EXPECT_TRUE(lost.touch(Sequence(25), Sequence(27))) << "of the second one alone";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer/model/quantities.h"
+#include "analyzer/releases/lost_stretches.h"
 #include "analyzer/storages/group_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
@@ -41,7 +42,11 @@ std::int64_t next_size_class(std::int64_t least) {
 
 std::string size_name(std::int64_t least) {
   if (least == 0) return "under " + model::rounded_bytes(kSmall);
-  return model::rounded_bytes(least) + " to " + model::rounded_bytes(next_size_class(least));
+  std::string from = model::rounded_bytes(least);
+  const std::string to = model::rounded_bytes(next_size_class(least));
+  // "181.0 to 256.0 KiB": a unit that both have is said once.
+  if (from.substr(from.find(' ')) == to.substr(to.find(' '))) from.resize(from.find(' '));
+  return from + " to " + to;
 }
 
 bool has_text(std::string_view where, std::string_view text) {
@@ -296,6 +301,19 @@ void DeviceTimeline::find_names() {
       all.push_back({"sums only", from, to});
     }
   }
+  // Whatever happened there may be missing, of this device or another.
+  const analyzer::LostStretches stretches(data);
+  std::int64_t lost = 0;
+  for (const analyzer::LostStretches::Stretch& each : stretches.all()) {
+    const Unit from = each.from.valid() ? unit_of(each.from) : 0;
+    const Unit to = std::max(from + 1, end_of(each.to));
+    std::vector<scene::Named>& all = document_.lost;
+    const bool same = !all.empty() && from < all.back().to;
+    if (!same) all.push_back({{}, from, to});
+    all.back().to = std::max(all.back().to, to);
+    lost = same ? lost + each.count : each.count;
+    all.back().name = model::grouped(lost) + " lost";
+  }
 
   for (const analyzer::IntervalReserved& each : data.reserved) {
     if (each.device != device_->device) continue;
@@ -308,7 +326,7 @@ void DeviceTimeline::find_names() {
   document_.points = release_rows(*analysis_, [this](Sequence seq) { return unit_of(seq); });
 
   for (std::size_t band = 0; band < document_.bands.size(); ++band)
-    document_.bands[band].name += " · " + model::grouped(lanes_->bands()[band].lifetimes);
+    document_.bands[band].count = model::grouped(lanes_->bands()[band].lifetimes);
   open_first(document_.bands, *lanes_);
 }
 

@@ -224,6 +224,24 @@ TEST(DeviceTimeline, OfATraceWithoutBlocks) {
   EXPECT_EQ(timelines.front()->unit_of(Sequence(99)), 0U);
 }
 
+TEST(DeviceTimeline, ShowsWhereRecordsWereLost) {
+  TestTrace trace;
+  const TestTrace::Handle kept = trace.allocate(1 << 20);
+  trace.allocate(1 << 20);
+  for (int i = 0; i < 3; ++i) trace.lose();
+  trace.allocate(1 << 20);
+  trace.drop(kept);
+  const TraceData data = trace.load();
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timeline = DeviceTimeline::make(analysis, analysis.main(), {});
+  ASSERT_TRUE(timeline.ok());
+  const std::vector<scene::Named>& lost = (*timeline)->document().lost;
+  ASSERT_EQ(lost.size(), 1U) << "all of them between two events";
+  EXPECT_EQ(lost.front().name, "3 lost");
+  EXPECT_EQ(lost.front().from, (*timeline)->unit_of(data.losses.begin()->from_seq));
+  EXPECT_EQ(lost.front().to, lost.front().from + 1);
+}
+
 TEST(DeviceTimeline, StretchesOfSumsThatFollowEachOtherAreOne) {
   TestTrace trace;
   trace.sums_only_interval(1, 6, 0, 700, 120);

@@ -6,6 +6,7 @@
 #include "gui/models/link.h"
 #include "gui/models/selection.h"
 #include "gui/models/table_model.h"
+#include "gui/models/words.h"
 
 namespace dcmt::gui {
 namespace {
@@ -68,6 +69,60 @@ TEST(Models, LinksAreReadAsTheyWereWritten) {
                            "dcmt:x#views", "dcmt:x#view?without=1,b", "/out/rank0.dcmt", "dcmt:x#view?at"}) {
     EXPECT_FALSE(link_of(QString::fromUtf8(text))) << text;
   }
+}
+
+/// "label|value" of each row.
+QStringList lines(const std::vector<TableModel::Row>& rows) {
+  QStringList all;
+  for (const TableModel::Row& row : rows) all.append(row.cells[0] + '|' + row.cells[1]);
+  return all;
+}
+
+TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
+  model::Finding finding;
+  finding.number = 1;
+  finding.rule = finding.title = "grows";
+  model::Growth growth;
+  growth.holder = "main: probe.seen";
+  growth.place = "train.py:37";
+  growth.type = "list";
+  growth.steps = 3;
+  growth.storages = 4;
+  growth.seen = 3;
+  growth.per_step = Bytes(1024);
+  growth.alone = Bytes(2048);
+  growth.sites = {{"timm/loss.py:7 mse", "train.py:12 main", Bytes(2048), 2}, {"train.py:14 main", {}, Bytes(1024), 1}};
+  growth.stored_by = {{"train.py:13", "probe.seen.append(loss)"}};
+  finding.growth = growth;
+  model::Report report;
+  report.path = "/out/a b.dcmt";
+  const QStringList all = lines(words::facts(finding, report));
+  const qsizetype first = all.indexOf("held by|main: probe.seen   train.py:37");
+  ASSERT_GE(first, 0) << qPrintable(all.join('\n'));
+  EXPECT_EQ(
+      all.mid(first + 1, 8),
+      (QStringList{"which is a|list", "added at|train.py:13   probe.seen.append(loss)",
+                   "made at|train.py:12 main   2 storages, 2.0 KiB", "|in timm/loss.py:7 mse",
+                   "made at|train.py:14 main   1 storage, 1.0 KiB", "grows|in 3 steps, 1,024 B more each",
+                   "storages|4, of which 3 were found there", "alone|2,048 B are freed if only this is emptied"}));
+  EXPECT_TRUE(all.contains("command|dc-memtrace show holders '/out/a b.dcmt' finding:1"));
+}
+
+TEST(Words, AHolderThatIsNotProvedIsCalledSo) {
+  model::Finding finding;
+  finding.rule = "residual";
+  model::Holders holders;
+  model::HolderPath path;
+  path.function = "call";
+  path.names = {{{}, analyzer::HolderKind::kEvalStack, {}, {}, {}, {}}};
+  holders.paths = {path};
+  finding.holders = holders;
+  EXPECT_TRUE(lines(words::facts(finding, {})).contains("held by|call: (evaluation stack) (unproven)"));
+  finding.holders->paths.clear();
+  EXPECT_TRUE(lines(words::facts(finding, {})).contains("held by|no holder that was found"));
+  finding.holders.reset();
+  EXPECT_TRUE(
+      lines(words::facts(finding, {})).contains("held by|not known: no references were counted at these releases"));
 }
 
 TEST(Models, SortedRowsKeepWhatIsSelected) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/model/quantities.h"
+#include "gui/models/fact_rows.h"
 #include "gui/models/words.h"
 
 namespace dcmt::gui::words {
@@ -12,7 +13,6 @@ using analyzer::Verdict;
 using model::GoneWhen;
 using RowList = std::vector<TableModel::Row>;
 
-QString count(std::int64_t value) { return text(model::grouped(value)); }
 double order_of(std::int64_t value) { return static_cast<double>(value); }
 
 QString placed(std::string_view path, const std::optional<std::string_view>& place) {
@@ -50,17 +50,14 @@ QString gone(const model::Release& release) {
   }
   const analyzer::OperatorCount operators = release.operators_held();
   return QStringLiteral("%1%2 operators, %3 later")
-      .arg(operators.exact() ? QString() : QStringLiteral("≥ "), count(operators.at_least), time(release.held().value));
+      .arg(operators.exact() ? QString() : QStringLiteral("≥ "), number(operators.at_least),
+           time(release.held().value));
 }
 
 QString parameter(const model::Release& release) {
   const QString key = QStringLiteral("id ") + QString::number(release.key().key);
   const std::string graph = release.graph_name();
   return graph.empty() ? key : text(graph) + QLatin1Char(' ') + key;
-}
-
-void add_fact(RowList& rows, const char* what, const QString& how) {
-  if (!how.isEmpty()) rows.push_back({{QString::fromUtf8(what), how}, {}, 0});
 }
 
 }  // namespace
@@ -77,7 +74,7 @@ std::vector<TableModel::Row> containers(const model::HoldersView& view) {
   RowList rows;
   for (const model::HoldingContainer& each : view.containers) {
     rows.push_back({{placed(each.path, each.place), text(each.type), exact_bytes(each.bytes.value),
-                     exact_bytes(each.alone.value), count(each.storages)},
+                     exact_bytes(each.alone.value), number(each.storages)},
                     {0, 0, order_of(each.bytes.value), order_of(each.alone.value), order_of(each.storages)},
                     0});
   }
@@ -98,7 +95,7 @@ std::vector<TableModel::Row> paths(const model::HoldersView& view) {
     const model::HoldingPath& each = view.paths[i];
     rows.push_back({{placed(each.path, each.place) +
                          (each.confirmed ? QString() : QStringLiteral("   (changed while it was read)")),
-                     exact_bytes(each.bytes.value), count(each.storages), reading(each.found), reading(each.still)},
+                     exact_bytes(each.bytes.value), number(each.storages), reading(each.found), reading(each.still)},
                     {0, order_of(each.bytes.value), order_of(each.storages), 0, 0},
                     0});
   }
@@ -108,13 +105,13 @@ std::vector<TableModel::Row> paths(const model::HoldersView& view) {
 
 QString holders_title(const model::HoldersView& view) {
   QString title = QStringLiteral("%1: %2 storages, %3 · the memory was read %4 times")
-                      .arg(text(view.of), count(view.storages), exact_bytes(view.bytes.value), count(view.readings));
+                      .arg(text(view.of), number(view.storages), exact_bytes(view.bytes.value), number(view.readings));
   if (view.later > 0)
     title += QStringLiteral(" · %1 (%2) made after the last reading")
-                 .arg(count(view.later), exact_bytes(view.later_bytes.value));
+                 .arg(number(view.later), exact_bytes(view.later_bytes.value));
   if (view.not_found > 0) {
     title += QStringLiteral(" · to %1 (%2) no reading found a path")
-                 .arg(count(view.not_found), exact_bytes(view.not_found_bytes.value));
+                 .arg(number(view.not_found), exact_bytes(view.not_found_bytes.value));
   }
   return title;
 }
@@ -133,7 +130,7 @@ std::vector<TableModel::Row> releases(const model::ReleasesView& view) {
     const model::Release each = view.releases[i];
     const model::Mark mark = each.release();
     rows.push_back(
-        {{count(mark.at.seq.value), each.step() ? QString::number(*each.step()) : QStringLiteral("-"), parameter(each),
+        {{number(mark.at.seq.value), each.step() ? QString::number(*each.step()) : QStringLiteral("-"), parameter(each),
           each.remaining() ? QString::number(*each.remaining()) : QStringLiteral("-"),
           text(name_of(each.verdict())).replace(QLatin1Char('_'), QLatin1Char(' ')), dash(each.bytes_before()),
           dash(each.bytes_after()), dash(each.bytes_settled()), gone(each)},
@@ -158,8 +155,8 @@ std::vector<TableModel::Row> survivors(const model::Report& report) {
   for (std::size_t i = 0; i < report.survivors.size() && i < kMostTableRows; ++i) {
     const model::Survivors each = report.survivors[i];
     const model::SurvivorSite* most = each.sites.empty() ? nullptr : &each.sites.front();
-    rows.push_back({{QString::number(each.step), exact_bytes(each.bytes.value), count(each.storages),
-                     dash(each.bytes_next), each.storages_next ? count(*each.storages_next) : QStringLiteral("-"),
+    rows.push_back({{QString::number(each.step), exact_bytes(each.bytes.value), number(each.storages),
+                     dash(each.bytes_next), each.storages_next ? number(*each.storages_next) : QStringLiteral("-"),
                      most != nullptr ? text(most->site) + QStringLiteral("   ") + bytes(most->bytes.value) : QString()},
                     {order_of(each.step), order_of(each.bytes.value), order_of(each.storages),
                      order_of(each.bytes_next.value_or(Bytes(-1)).value), order_of(each.storages_next.value_or(-1)), 0},
@@ -182,7 +179,7 @@ std::vector<TableModel::Row> saved(const model::SavedView& view) {
     for (const std::string& holder : each.holders)
       holders += (holders.isEmpty() ? QString() : QStringLiteral(", ")) + text(holder);
     rows.push_back({{text(each.node), text(each.field), exact_bytes(each.bytes.value),
-                     exact_bytes(each.elsewhere.value), count(each.storages), holders},
+                     exact_bytes(each.elsewhere.value), number(each.storages), holders},
                     {0, 0, order_of(each.bytes.value), order_of(each.elsewhere.value), order_of(each.storages), 0},
                     0});
   }
@@ -192,34 +189,32 @@ std::vector<TableModel::Row> saved(const model::SavedView& view) {
 std::vector<TableModel::Row> run(const model::Report& report) {
   const analyzer::RunFacts& facts = report.facts;
   RowList rows;
-  add_fact(rows, "command", text(facts.command));
-  add_fact(rows, "state", text(facts.state));
-  add_fact(rows, "exit", text(facts.exit));
-  if (facts.rank >= 0) add_fact(rows, "rank", QStringLiteral("%1 of %2").arg(facts.rank).arg(facts.world_size));
-  add_fact(rows, "torch", text(facts.torch));
-  add_fact(rows, "python", text(facts.python));
-  add_fact(rows, "detail", text(facts.detail));
-  if (facts.seconds) add_fact(rows, "recorded", QString::number(*facts.seconds, 'f', 3) + QStringLiteral(" s"));
+  add(rows, "command", text(facts.command));
+  add(rows, "state", text(facts.state));
+  add(rows, "exit", text(facts.exit));
+  if (facts.rank >= 0) add(rows, "rank", QStringLiteral("%1 of %2").arg(facts.rank).arg(facts.world_size));
+  add(rows, "torch", text(facts.torch));
+  add(rows, "python", text(facts.python));
+  add(rows, "detail", text(facts.detail));
+  if (facts.seconds) add(rows, "recorded", QString::number(*facts.seconds, 'f', 3) + QStringLiteral(" s"));
   if (facts.recorder_cores)
-    add_fact(rows, "recorder", QString::number(*facts.recorder_cores, 'f', 2) + QStringLiteral(" cores"));
-  if (facts.records) add_fact(rows, "records", count(*facts.records));
-  add_fact(rows, "lost records", count(facts.lost));
+    add(rows, "recorder", QString::number(*facts.recorder_cores, 'f', 2) + QStringLiteral(" cores"));
+  if (facts.records) add(rows, "records", number(*facts.records));
+  add(rows, "lost records", number(facts.lost));
   for (const analyzer::LossFact& loss : facts.losses)
-    add_fact(rows, "lost", text(loss.reason) + QStringLiteral(": ") + count(loss.count));
+    add(rows, "lost", text(loss.reason) + QStringLiteral(": ") + number(loss.count));
   if (facts.sequence_gaps && *facts.sequence_gaps > 0)
-    add_fact(rows, "missing", count(*facts.sequence_gaps) + QStringLiteral(" records that the order of all has"));
-  add_fact(rows, "steps", count(facts.steps));
+    add(rows, "missing", number(*facts.sequence_gaps) + QStringLiteral(" records that the order of all has"));
+  add(rows, "steps", number(facts.steps));
   if (facts.steps_kept != facts.steps) {
-    add_fact(rows, "steps kept",
-             count(facts.steps_kept) + QStringLiteral(" in full; of the others there are sums only"));
+    add(rows, "steps kept", number(facts.steps_kept) + QStringLiteral(" in full; of the others there are sums only"));
   }
   for (const analyzer::KeptFact& kept : facts.kept) {
-    if (kept.steps > 0)
-      add_fact(rows, "kept", count(kept.steps) + QStringLiteral(" steps: ") + text(text_of(kept.why)));
+    if (kept.steps > 0) add(rows, "kept", number(kept.steps) + QStringLiteral(" steps: ") + text(text_of(kept.why)));
   }
   if (report.releases.total > 0) {
     const model::Totals& totals = report.releases;
-    add_fact(rows, "releases", count(totals.total));
+    add(rows, "releases", number(totals.total));
     const std::pair<const char*, std::int64_t> each[] = {{"freed", totals.freed},
                                                          {"freed late", totals.late},
                                                          {"never freed", totals.never},
@@ -234,20 +229,19 @@ std::vector<TableModel::Row> run(const model::Report& report) {
                                                          {"residual", totals.residual},
                                                          {"metadata only", totals.metadata_only}};
     for (const auto& [what, value] : each) {
-      if (value > 0) add_fact(rows, "releases", QString::fromUtf8(what) + QStringLiteral(": ") + count(value));
+      if (value > 0) add(rows, "releases", QString::fromUtf8(what) + QStringLiteral(": ") + number(value));
     }
   }
   if (facts.releases_with_bytes > 0) {
-    add_fact(rows, "references counted",
-             QStringLiteral("at %1 of %2 releases that left bytes")
-                 .arg(count(facts.censuses), count(facts.releases_with_bytes)));
-    add_fact(rows, "unexplained references", count(facts.unexplained));
+    add(rows, "references counted",
+        QStringLiteral("at %1 of %2 releases that left bytes")
+            .arg(number(facts.censuses), number(facts.releases_with_bytes)));
+    add(rows, "unexplained references", number(facts.unexplained));
   }
   for (const analyzer::DiagnosticFact& each : facts.diagnostics) {
-    add_fact(rows, "note",
-             text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
+    add(rows, "note", text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
   }
-  for (const model::Remark& remark : report.remarks) add_fact(rows, "remark", text(remark.text));
+  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
   return rows;
 }
 
@@ -264,7 +258,7 @@ RowList stretches(const std::vector<scene::StretchAt>& stretches) {
   for (const scene::StretchAt& each : stretches) {
     const auto blocks = static_cast<std::int64_t>(each.live.size());
     rows.push_back({{text(scene::address_text(each.stretch.from)), exact_bytes(each.stretch.bytes()),
-                     exact_bytes(each.used), count(blocks), exact_bytes(each.largest_gap)},
+                     exact_bytes(each.used), number(blocks), exact_bytes(each.largest_gap)},
                     {static_cast<double>(each.stretch.from), order_of(each.stretch.bytes()), order_of(each.used),
                      order_of(blocks), order_of(each.largest_gap)},
                     each.live.empty() ? 0 : qint64{each.live.front()} + 1});
@@ -285,7 +279,7 @@ QString stretches_title(const std::vector<scene::StretchAt>& stretches) {
     blocks += each.live.size();
   }
   const auto counted = [](std::size_t many, const char* one, const char* more) {
-    return count(static_cast<std::int64_t>(many)) + QLatin1Char(' ') + QLatin1String(many == 1 ? one : more);
+    return number(static_cast<std::int64_t>(many)) + QLatin1Char(' ') + QLatin1String(many == 1 ? one : more);
   };
   return QStringLiteral("%1 in blocks, of %2 in %3 · %4 · largest gap %5")
       .arg(exact_bytes(static_cast<std::int64_t>(used)), exact_bytes(static_cast<std::int64_t>(bytes)),

@@ -15,8 +15,6 @@ using analyzer::RankComparison;
 /// Rows of a long list that are shown; the rest is a number.
 constexpr std::size_t kMostRows = 20;
 
-QString number(std::int64_t value) { return text(model::grouped(value)); }
-
 QString ranks_text(const analyzer::Ranks& ranks) {
   if (ranks.empty()) return QStringLiteral("no rank");
   QString numbers;

@@ -1,10 +1,9 @@
 #include "gui/models/words.h"
 
-#include <algorithm>
 #include <string>
 
 #include "analyzer/model/quantities.h"
-#include "trace/base/code_path.h"
+#include "gui/models/fact_rows.h"
 
 namespace dcmt::gui::words {
 namespace {
@@ -12,76 +11,6 @@ namespace {
 using analyzer::MarkKind;
 using model::StoryEvent;
 using What = StoryEvent::What;
-
-/// Rows of a long list that are shown; the rest is a number.
-constexpr std::size_t kMost = 12;
-
-void add(std::vector<TableModel::Row>& rows, const char* label, const QString& value) {
-  if (!value.isEmpty()) rows.push_back({{QString::fromUtf8(label), value}, {}, 0});
-}
-
-/// A file's name in few letters: those of compilers are long and say nothing.
-QString file_name(std::string_view path) {
-  constexpr qsizetype kMostLetters = 20;
-  QString name = text(short_path(path));
-  const qsizetype slash = name.lastIndexOf(QLatin1Char('/')) + 1;
-  const qsizetype dot = name.lastIndexOf(QLatin1Char('.'));
-  if (dot - slash > kMostLetters) name = name.left(slash + 8) + QStringLiteral("…") + name.mid(dot);
-  return name;
-}
-
-/// "model.py:41 forward", with a short name of the file.
-QString site(std::string_view all) {
-  const QString whole = text(all);
-  const qsizetype colon = whole.indexOf(QLatin1Char(':'));
-  return colon < 0 ? whole : file_name(all.substr(0, all.find(':'))) + whole.mid(colon);
-}
-
-QString place(const model::Actor& by) {
-  QString who;
-  if (by.outer_operator) who = text(*by.outer_operator);
-  if (!by.stack.empty()) who += (who.isEmpty() ? QString() : QStringLiteral(" at ")) + site(by.site);
-  return who;
-}
-
-QString frame(std::string_view file, std::int64_t line, std::string_view function) {
-  return file_name(file) + QLatin1Char(':') + QString::number(line) + QLatin1Char(' ') + text(function);
-}
-
-void add_path(std::vector<TableModel::Row>& rows, const model::HolderPath& path) {
-  QString names;
-  for (const model::HolderName& name : path.names) {
-    if (name.name) names += (names.isEmpty() ? QString() : QStringLiteral(", ")) + text(*name.name);
-  }
-  add(rows, "held by", text(path.function.value_or("a frame")) + QStringLiteral(": ") + names);
-  for (const model::HolderName& name : path.names) {
-    if (!name.line || !path.file) continue;
-    QString line = file_name(*path.file) + QLatin1Char(':') + QString::number(*name.line);
-    if (name.assignment) line += QStringLiteral("   ") + text(*name.assignment);
-    add(rows, path.generated ? "generated" : "line", line);
-    if (name.delete_line) {
-      add(rows, "deleted", QStringLiteral("line ") + QString::number(*name.delete_line));
-    } else if (path.return_line) {
-      add(rows, "deleted", QStringLiteral("not before the return, line ") + QString::number(*path.return_line));
-    }
-  }
-  if (path.model_file && path.model_line) {
-    QString line = file_name(*path.model_file) + QLatin1Char(':') + QString::number(*path.model_line);
-    if (path.model_text) line += QStringLiteral("   ") + text(*path.model_text);
-    add(rows, "model's line", line);
-  }
-}
-
-void add_holders(std::vector<TableModel::Row>& rows, const model::Holders& holders) {
-  for (std::size_t i = 0; i < holders.paths.size() && i < kMost; ++i) add_path(rows, holders.paths[i]);
-  QString counts;
-  for (const model::CountSum& sum : holders.sums) {
-    if (!counts.isEmpty()) counts += QStringLiteral(" · ");
-    counts += text(name_of(sum.subject)) +
-              QStringLiteral(": %1 = %2 explained + %3").arg(sum.count).arg(sum.explained).arg(sum.unexplained);
-  }
-  add(rows, "counts", counts);
-}
 
 QString mark_words(const StoryEvent& event) {
   QString words;
@@ -152,6 +81,7 @@ QString by_whom(const StoryEvent& event) {
 }  // namespace
 
 QString text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString number(std::int64_t number) { return text(model::grouped(number)); }
 QString bytes(std::int64_t bytes) { return text(model::rounded_bytes(bytes)); }
 QString exact_bytes(std::int64_t bytes) { return text(model::exact_bytes(bytes)); }
 QString time(std::int64_t ns) {
@@ -165,60 +95,18 @@ QString title(const model::Finding& finding) {
   return QString::number(finding.number) + QLatin1Char(' ') + text(finding.title).toUpper();
 }
 
-std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report) {
-  std::vector<TableModel::Row> rows;
-  add(rows, "finding", title(finding));
-  add(rows, "bytes", exact_bytes(finding.bytes.value));
-  if (finding.dead_at_peak.value > 0) add(rows, "dead at the peak", exact_bytes(finding.dead_at_peak.value));
-  if (finding.predicted_peak) add(rows, "peak without it", exact_bytes(finding.predicted_peak->value));
-  if (finding.growth) {
-    const model::Growth& growth = *finding.growth;
-    add(rows, "held by", text(growth.holder));
-    for (std::size_t i = 0; i < growth.sites.size() && i < kMost; ++i) {
-      add(rows, "made at", text(growth.sites[i].site) + QStringLiteral("   ") + bytes(growth.sites[i].bytes.value));
-    }
-    add(rows, "alone", exact_bytes(growth.alone.value) + QStringLiteral(" are freed if only this is emptied"));
-  }
-  if (finding.outside) {
-    add(rows, "grows", text(finding.outside->kind));
-    add(rows, "a step", exact_bytes(finding.outside->per_step.value));
-    if (finding.outside->holder) add(rows, "held by", text(*finding.outside->holder));
-  }
-  if (!finding.items.empty()) {
-    if (const auto release = finding.items.front().release()) {
-      add(rows, "released", text(release->name.value_or("")) + QStringLiteral("   ") + place(release->by));
-    }
-  }
-  if (finding.holders) add_holders(rows, *finding.holders);
-  add(rows, "because", text(finding.why));
-  if (finding.held_for) {
-    add(rows, "held for",
-        time(finding.held_for->shortest.value) + QStringLiteral(" to ") + time(finding.held_for->longest.value) +
-            QStringLiteral(" after the release"));
-  }
-  add(rows, "reads after",
-      QStringLiteral("%1 by operators, %2 by kernels").arg(finding.reads).arg(finding.kernel_reads));
-  add(rows, "confidence", text(name_of(finding.confidence)));
-  add(rows, "fix", text(finding.fix));
-  const QString path = text(report.path);
-  add(rows, "command",
-      finding.outside ? QStringLiteral("dc-memtrace show memory '%1'").arg(path)
-                      : QStringLiteral("dc-memtrace show holders '%1' finding:%2").arg(path).arg(finding.number));
-  return rows;
-}
-
 std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   std::vector<TableModel::Row> rows;
   add(rows, "storage", QString::number(storage.storage.value));
   add(rows, "bytes", exact_bytes(storage.bytes_at_birth.value));
   add(rows, "made by", place(storage.born_by));
   for (const model::Frame& each : storage.born_by.stack) {
-    if (rows.size() > kMost) break;
+    if (rows.size() > kMostFacts) break;
     const QString line = frame(each.file, each.line, each.function);
     const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost of them
     if (!each.library && !said) add(rows, "", line);
   }
-  for (std::size_t i = 0; i < storage.owners.size() && i < kMost; ++i) {
+  for (std::size_t i = 0; i < storage.owners.size() && i < kMostFacts; ++i) {
     const model::StoryOwner& owner = storage.owners[i];
     add(rows, "held by", text(owner.path) + (owner.place ? QStringLiteral("   ") + text(*owner.place) : QString()));
   }
@@ -252,10 +140,9 @@ std::vector<TableModel::Row> story(const model::StorageView& storage) {
   std::vector<TableModel::Row> rows;
   rows.reserve(storage.events.size());
   for (const StoryEvent& event : storage.events) {
-    rows.push_back(
-        {{text(model::grouped(event.at.seq.value)), time(event.after_start.value), words_of(event), by_whom(event)},
-         {static_cast<double>(event.at.seq.value), static_cast<double>(event.after_start.value), 0, 0},
-         event.at.seq.value});
+    rows.push_back({{number(event.at.seq.value), time(event.after_start.value), words_of(event), by_whom(event)},
+                    {static_cast<double>(event.at.seq.value), static_cast<double>(event.after_start.value), 0, 0},
+                    event.at.seq.value});
   }
   return rows;
 }
@@ -265,7 +152,7 @@ std::vector<TableModel::Row> groups(const model::Groups& groups) {
   rows.reserve(groups.groups.size());
   for (const model::Group& group : groups.groups) {
     rows.push_back({{exact_bytes(group.bytes.value), QString::number(100 * group.share, 'f', 1) + QStringLiteral(" %"),
-                     group.blocks > 0 ? text(model::grouped(group.blocks)) : QStringLiteral("-"), text(group.name)},
+                     group.blocks > 0 ? number(group.blocks) : QStringLiteral("-"), text(group.name)},
                     {static_cast<double>(group.bytes.value), group.share, static_cast<double>(group.blocks), 0},
                     group.largest_block ? group.largest_block->value : 0});
   }

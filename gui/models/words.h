@@ -14,6 +14,8 @@
 namespace dcmt::gui::words {
 
 [[nodiscard]] QString text(std::string_view text);
+/// "12,655,108"
+[[nodiscard]] QString number(std::int64_t number);
 /// "12.1 MiB"
 [[nodiscard]] QString bytes(std::int64_t bytes);
 /// "12,655,108 B"

@@ -12,12 +12,7 @@ namespace {
 
 constexpr int kTextSize = 11;
 constexpr int kRow = 17;
-
-int depth_of(const Flame& flame, int deepest) {
-  int depth = 0;
-  for (const Flame& inner : flame.inner) depth = deepest > 1 ? std::max(depth, depth_of(inner, deepest - 1)) : depth;
-  return depth + 1;
-}
+constexpr int kLeastWidth = 2;  // what is narrower shares one box with its narrow neighbours
 
 class FlamePicture {
  public:
@@ -25,6 +20,7 @@ class FlamePicture {
       : whole_(whole),
         theme_(theme),
         width_(width),
+        least_(whole.bytes / std::max(kLeastWidth, width) * kLeastWidth),
         deepest_(depth_of(whole, deepest)),
         svg_(width, deepest_ * kRow, kTextSize, "flame") {}
 
@@ -34,39 +30,63 @@ class FlamePicture {
   }
 
  private:
+  /// How many of the inner ones, which are those with most bytes, have a box of their own.
+  [[nodiscard]] std::size_t wide(const Flame& flame) const {
+    const auto end = std::ranges::find_if(flame.inner, [this](const Flame& each) { return each.bytes < least_; });
+    return static_cast<std::size_t>(end - flame.inner.begin());
+  }
+
+  [[nodiscard]] int depth_of(const Flame& flame, int deepest) const {
+    int depth = flame.inner.empty() || deepest <= 1 ? 0 : 1;
+    for (std::size_t i = 0, own = wide(flame); i < own && deepest > 1; ++i)
+      depth = std::max(depth, depth_of(flame.inner[i], deepest - 1));
+    return depth + 1;
+  }
+
   void add(const Flame& flame, std::int64_t before, int depth) {
-    const double share = static_cast<double>(width_) / static_cast<double>(std::max<std::int64_t>(1, whole_.bytes));
-    const int x = static_cast<int>(static_cast<double>(before) * share);
-    const int end = static_cast<int>(static_cast<double>(before + flame.bytes) * share);
-    if (end - x < 1 || depth >= deepest_) return;
-    std::string bytes;
-    write_bytes(flame.bytes, bytes);
-    const std::string title = flame.name + "   " + bytes;
+    if (depth >= deepest_) return;
     const Color color = depth == 0 ? theme_.panel
                                    : mixed(theme_.groups[std::hash<std::string_view>{}(flame.name) % (kGroups - 1)],
                                            theme_.background, 0.45);
+    box(flame.name, before, flame.bytes, depth, color);
+    const std::size_t own = wide(flame);
+    for (std::size_t i = 0; i < own; ++i) {
+      add(flame.inner[i], before, depth + 1);
+      before += flame.inner[i].bytes;
+    }
+    std::int64_t rest = 0;
+    for (std::size_t i = own; i < flame.inner.size(); ++i) rest += flame.inner[i].bytes;
+    if (own == flame.inner.size() || depth + 1 >= deepest_) return;
+    const std::size_t more = flame.inner.size() - own;
+    box(more == 1 ? flame.inner.back().name : std::to_string(more) + " others", before, rest, depth + 1, theme_.panel);
+  }
+
+  void box(const std::string& name, std::int64_t before, std::int64_t of, int depth, Color color) {
+    const double share = static_cast<double>(width_) / static_cast<double>(std::max<std::int64_t>(1, whole_.bytes));
+    const int x = static_cast<int>(static_cast<double>(before) * share);
+    const int end = static_cast<int>(static_cast<double>(before + of) * share);
+    if (end - x < 1) return;
+    std::string bytes;
+    write_bytes(of, bytes);
+    const std::string title = name + "   " + bytes;
     svg_.fill_titled({x, depth * kRow, std::max(1, end - x - 1), kRow - 1}, color, title);
     // As many letters as fit; a part of a name says less than nothing, so the begin of it has to be more than a few.
     const int room = (end - x - 8) * 100 / (kTextSize * 62);
-    if (room >= 8) {
-      std::string shown = title;
-      std::size_t most = static_cast<std::size_t>(room);
-      if (Svg::text_width(shown, kTextSize) > end - x - 8) {
-        while (most > 0 && (static_cast<unsigned char>(shown[std::min(most, shown.size() - 1)]) & 0xc0U) == 0x80U)
-          --most;
-        shown = shown.substr(0, most) + "…";
-      }
-      svg_.text({x + 4, depth * kRow, end - x - 8, kRow - 1}, shown, theme_.text);
+    if (room < 8) return;
+    std::string shown = title;
+    std::size_t most = static_cast<std::size_t>(room);
+    if (Svg::text_width(shown, kTextSize) > end - x - 8) {
+      while (most > 0 && (static_cast<unsigned char>(shown[std::min(most, shown.size() - 1)]) & 0xc0U) == 0x80U) --most;
+      shown = shown.substr(0, most) + "…";
     }
-    for (const Flame& inner : flame.inner) {
-      add(inner, before, depth + 1);
-      before += inner.bytes;
-    }
+    svg_.text({x + 4, depth * kRow, end - x - 8, kRow - 1}, shown, theme_.text);
   }
 
   const Flame& whole_;
   const Theme& theme_;
-  int width_, deepest_;
+  int width_;
+  std::int64_t least_;  ///< bytes of what has a box of its own
+  int deepest_;
   Svg svg_;
 };
 

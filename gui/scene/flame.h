@@ -16,7 +16,7 @@ struct Flame {
   std::vector<Flame> inner;  ///< most bytes first
 };
 
-/// @param width  of the picture; what is narrower than a pixel is left out
+/// @param width  of the picture; what is too narrow to be seen shares a box with its narrow neighbours
 /// @param deepest  rows, at most
 [[nodiscard]] std::string flame_svg(const Flame& flame, int width, int deepest, const Theme& theme);
 

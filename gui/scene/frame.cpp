@@ -126,7 +126,9 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
     if (each->to <= from) continue;
     const int x0 = std::max(x_of(each->from), facts_.chart.x);
     const int x1 = std::min(std::max(x_of(each->to), x0 + 1), facts_.chart.x + facts_.chart.width);
-    const Color color = (each - all.begin()) % 2 == 0 ? theme.step : theme.step_other;
+    const Color color = what == Row::What::kLost        ? mixed(theme.finding, theme.background, 0.5)
+                        : (each - all.begin()) % 2 == 0 ? theme.step
+                                                        : theme.step_other;
     for (int x = x0; x < x1 && x < facts_.chart.x + facts_.chart.width; ++x) {
       colors_[static_cast<std::size_t>(x - facts_.chart.x)] = x == x0 && x1 - x0 > 4 ? theme.background : color;
     }
@@ -146,7 +148,7 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
     if (x0 + 3 < free_from || room - x0 < look_->text_height) continue;
     const std::size_t before = facts_.text_count;
     text(x0 + 4, y, room - x0 - 6, look_->text_height, each->name, theme.text,
-         what != Row::What::kSteps || each->name.size() > kNumber);
+         what == Row::What::kPhases || (what == Row::What::kSteps && each->name.size() > kNumber));
     if (facts_.text_count > before) {
       const Box& box = facts_.all_texts[before].box;
       free_from = box.x + box.width + 2;
@@ -386,7 +388,12 @@ void Painter::bands() {
         facts_.rows.push_back({Row::What::kBand, y, of.open ? header : height, static_cast<std::uint32_t>(band)});
         canvas_->fill({0, y, facts_.chart.x - 4, header - 1}, theme.panel);
         scratch_name_.assign(of.open ? "▾ " : "▸ ").append(of.name);
-        text(6, y + 2, facts_.chart.x - 16, look_->text_height, scratch_name_,
+        label_.assign(scratch_name_);
+        if (!of.count.empty()) label_.append(" · ").append(of.count);
+        // A number that is cut is another number.
+        const int room = facts_.chart.x - 16;
+        const bool fits = look_->text_width(label_) <= room;
+        text(6, y + 2, room, look_->text_height, fits ? label_ : scratch_name_,
              of.finding > 0 ? theme.finding : theme.text);
         band_bytes(band, y + 1, (of.open ? header : height) - 2);
       }
@@ -443,6 +450,7 @@ const Facts& Painter::draw(const Document& document, const View& view, const Loo
   ruler();
   named(Row::What::kSteps, document.steps, "steps");
   named(Row::What::kPhases, document.phases, "phases");
+  named(Row::What::kLost, document.lost, "lost records");
   facts_.spans.resize(document.spans.size());
   facts_.span_counts.resize(document.spans.size());
   for (std::size_t row = 0; row < document.spans.size(); ++row) spans(row);

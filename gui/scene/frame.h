@@ -28,6 +28,7 @@ struct BandOf {
   std::string name;
   std::int64_t finding = 0;  ///< its number; 0: not of one
   bool open = true;          ///< its lanes are drawn, not only its bytes
+  std::string count = {};    ///< of its lifetimes; left out where there is no room for all of it
 };
 
 /// A stretch with a name: a step, a phase.
@@ -80,6 +81,7 @@ struct Document {
   std::vector<Named> steps, phases;  ///< each in order
   std::vector<SpanRow> spans;
   std::vector<PointRow> points;
+  std::vector<Named> lost;          ///< stretches in which something was not recorded, in order
   std::vector<Named> sums_only;     ///< stretches of which no lifetimes are known
   std::vector<std::string> groups;  ///< names; of those that are used
   std::string peak_text;            ///< "peak 12.1 MiB · step 1 · forward"
@@ -109,7 +111,7 @@ struct Look {
 
 /// A horizontal part of the picture.
 struct Row {
-  enum class What : std::uint8_t { kRuler, kSteps, kPhases, kSpans, kPoints, kCurve, kBand, kLane };
+  enum class What : std::uint8_t { kRuler, kSteps, kPhases, kLost, kSpans, kPoints, kCurve, kBand, kLane };
   What what = What::kRuler;
   int y = 0, height = 0;
   std::uint32_t index = 0;  ///< of the band, of the lane, of its kind of row

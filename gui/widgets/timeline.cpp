@@ -411,6 +411,12 @@ QString Timeline::text_at(const QPoint& at) const {
   } else if (row != nullptr && row->what == scene::Row::What::kPoints) {
     const auto kind = facts.points[row->index][static_cast<std::size_t>(column)];
     return kind > 0 ? words::text(device_->document().points[row->index].kinds[kind - 1U].name) : QString();
+  } else if (row != nullptr && row->what == scene::Row::What::kLost) {
+    const scene::Column& here = facts.columns[static_cast<std::size_t>(column)];
+    for (const scene::Named& lost : device_->document().lost) {
+      if (lost.from < here.to && here.from < lost.to) return words::text(lost.name);
+    }
+    return {};
   }
   const scene::CurveColumn& highest = facts.curve[static_cast<std::size_t>(column)];
   const std::int64_t ns = device_->recording().ns(highest.highest_at) - device_->recording().begin_ns();

@@ -1,0 +1,31 @@
+// What panels that list properties have in common: rows of two cells, places in the program, holders.
+#pragma once
+
+#include <QString>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/holders.h"
+#include "analyzer/model/values.h"
+#include "gui/models/table_model.h"
+
+namespace dcmt::gui::words {
+
+/// Rows of a long list that are shown; the rest is a number.
+inline constexpr std::size_t kMostFacts = 12;
+
+/// A property and its value; none where the value is empty.
+void add(std::vector<TableModel::Row>& rows, const char* label, const QString& value);
+/// "model.py:41 forward", with a short name of the file.
+[[nodiscard]] QString site(std::string_view all);
+/// "aten::mul at model.py:41 forward".
+[[nodiscard]] QString place(const model::Actor& by);
+/// "model.py:41 forward"
+[[nodiscard]] QString frame(std::string_view file, std::int64_t line, std::string_view function);
+/// Who holds it, with the lines of each name, and the sum of its references.
+void add_holders(std::vector<TableModel::Row>& rows, const model::Holders& holders);
+
+}  // namespace dcmt::gui::words
