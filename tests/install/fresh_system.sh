@@ -16,8 +16,10 @@ set -euo pipefail
 wheel=$(realpath "$1") site=$(realpath "$2") folder=${3:-$(mktemp -d)}
 root=$folder/root
 suite=${DCMT_SUITE:-bookworm} mirror=${DCMT_MIRROR:-http://deb.debian.org/debian}
-components=main
+components=main script=()
 [[ $mirror != *ubuntu* ]] || components=main,universe  # where Ubuntu has python3-venv
+# Debian's debootstrap knows the older Ubuntus by name; the later ones are made alike.
+[[ $mirror != *ubuntu* || -e /usr/share/debootstrap/scripts/$suite ]] || script=(/usr/share/debootstrap/scripts/gutsy)
 torch=$(sed -n "s/^__version__ = '\([0-9]*\.[0-9]*\).*/\1/p" "$site/torch/version.py")
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -33,7 +35,7 @@ if (($# == 3)); then trap unmount EXIT; else trap 'unmount; rm -rf --one-file-sy
 
 if [[ ! -x $root/usr/bin/python3 ]]; then
   debootstrap --variant=minbase --components=$components --include=python3,python3-venv,python3-pip "$suite" "$root" \
-    "$mirror" >"$folder/debootstrap.log" || fail "debootstrap, see $folder/debootstrap.log"
+    "$mirror" "${script[@]}" >"$folder/debootstrap.log" || fail "debootstrap, see $folder/debootstrap.log"
 fi
 unmount
 mkdir -p "$root/lent" "$root/dev/shm"
