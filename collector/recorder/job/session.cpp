@@ -238,9 +238,7 @@ void Session::finish(const std::string& spool_path, ProcessRecorder& process, co
   out_of_memory_ += process.totals().out_of_memory;
   std::error_code error;
   if (!done.ok()) {
-    // The spool stays: a later report finishes it.
-    notes_.push_back(done.error().message);
-    unfinished_ = true;
+    give_up(spool_path, process, done.error());
     return;
   }
   fs::remove(spool_path, error);
