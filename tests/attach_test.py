@@ -92,7 +92,7 @@ def test_ends(tmp_path, lasting, end):
 def test_recorder_that_is_killed(tmp_path, lasting):
     attached = lasting.attach(tmp_path / "trace")
     assert lasting.is_hooked()
-    time.sleep(1)
+    until(lambda: recorded.begun(tmp_path / "trace"))
     attached.kill()
     attached.wait()
     lasting.left(soon=True)

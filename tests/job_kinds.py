@@ -112,9 +112,9 @@ SIGNALS = {
     "faults_from_outside": "$SEND one SEGV BUS FPE ILL -- $RUN $COUNT SEGV BUS FPE ILL",
     "real_time": "$SEND one RTMIN RTMAX -- $RUN $COUNT RTMIN RTMAX",
     "real_time_group": "$SEND group RTMIN RTMAX -- $RUN $COUNT RTMIN RTMAX",
-    "default_term": "$SEND one TERM -- $RUN sh -c 'echo ready; sleep 0.5; :'",
+    "default_term": "$SEND one TERM -- $RUN sh -c 'echo ready; sleep 2; :'",
     "default_usr1": "$SEND one USR1 -- $RUN sh -c 'echo ready; exec sleep 9'",
-    "default_group_term": "$SEND group TERM -- $RUN sh -c 'echo ready; sleep 0.5; :'",
+    "default_group_term": "$SEND group TERM -- $RUN sh -c 'echo ready; sleep 9; :'",
     "default_group_int": "$SEND group INT -- $RUN sh -c 'echo ready; exec sleep 9'",
     "hangup_of_the_terminal": "$SEND hangup -- $RUN sh -c 'echo ready; exec sleep 9'",
     "hangup_ignored": "$SEND one HUP TERM -- nohup $RUN sh -c 'echo ready; exec sleep 9' 2>/dev/null",
@@ -130,7 +130,7 @@ SIGNALS = {
         "[os.environ['PY'], '-S', '-c', 'import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)']; "
         "os.execvp(w[0], w)\"",
     "timeout_of_coreutils": "timeout 0.5 $RUN sh -c 'sleep 9'; echo $?",
-    "timeout_with_usr1": "timeout -s USR1 0.5 $RUN sh -c 'trap \"echo saved; exit 5\" USR1; while :; do sleep 0.05; done'; echo $?",
+    "timeout_with_usr1": "timeout -s USR1 2 $RUN sh -c 'trap \"echo saved; exit 5\" USR1; while :; do sleep 0.05; done'; echo $?",
     "trap_in_the_job": "$RUN sh -c 'trap \"echo bye\" EXIT; kill -TERM $$'; echo $?",
 }  # fmt: skip
 
@@ -139,8 +139,8 @@ PROCESSES = {
     "grandchildren": "$RUN sh -c 'sh -c \"sh -c \\\"echo deep\\\"\"'",
     "exec": "$RUN sh -c 'exec sh -c \"exec echo last\"'",
     "exec_to_tensors": "$RUN sh -c 'exec $LIFE make 3'",
-    "orphan_goes_to_whom_it_would": "$RUN sh -c '(sh -c \"(sleep 0.2; exec $PY -S -c \\\"import os; print(os.getppid())\\\" > f) & \"); sleep 0.8; cat f'",
-    "daemon": "$RUN sh -c 'setsid sh -c \"sleep 0.3; echo late > f\" >/dev/null 2>&1 & echo gone'; sleep 0.6; cat f",
+    "orphan_goes_to_whom_it_would": "$RUN sh -c '(sh -c \"(sleep 0.2; exec $PY -S -c \\\"import os; print(os.getppid())\\\" > f) & \"); until [ -s f ]; do sleep 0.05; done; cat f'",
+    "daemon": "$RUN sh -c 'setsid sh -c \"sleep 0.3; echo late > f\" >/dev/null 2>&1 & echo gone'; until [ -s f ]; do sleep 0.05; done; cat f",
     "daemon_holds_output": "$RUN sh -c '(sleep 0.3; echo late) & echo first' | cat",
     "double_fork": "$RUN $PY -S -c 'import os; os.fork() or os._exit(os.fork() and 3); print(os.wait()[1] >> 8)' | sort",
     "children_of_the_job_only": "$RUN $PY -S -c 'import os\ntry: print(os.wait())\nexcept ChildProcessError: print(\"none\")'",

@@ -169,6 +169,13 @@ def test_killed_while_a_thread_changes_chunks(tmp_path, attempt, point):
 BLOCK_ALLOC_IN_NODE = 46  #: a record that takes three sequences
 
 
+def used_chunks(spool: pathlib.Path) -> int:
+    """Those that are not free: their state is the first number of the table's row."""
+    data = spool.read_bytes()
+    (chunks,) = struct.unpack_from("<I", data, 12)
+    return sum(struct.unpack_from("<I", data, 4096 + chunk * 64)[0] != 0 for chunk in range(chunks))
+
+
 def published_sequences(spool: pathlib.Path) -> int:
     """The highest sequence published in a spool, read here by its description in trace/spool/README.md."""
     data = spool.read_bytes()
@@ -302,12 +309,12 @@ def interrupted_run(tmp_path_factory):
         time.sleep(0.7)
         run.kill()
         run.wait()
-        time.sleep(0.1)
+        spools = pathlib.Path(recorded.json.loads((folder / "run.json").read_text())["spool_folder"])
+        (spool,) = spools.glob("*.spool")
+        # More than what the damages below leave of it.
+        until(lambda: used_chunks(spool) >= 8)
         os.kill(job, signal.SIGKILL)
-        while proc.is_running(job):
-            time.sleep(0.02)
-    spools = pathlib.Path(recorded.json.loads((folder / "run.json").read_text())["spool_folder"])
-    (spool,) = spools.glob("*.spool")
+        until(lambda: not proc.is_running(job))
     content = spool.read_bytes()
     shutil.rmtree(spools)
     return folder, spool.name, content

@@ -90,7 +90,10 @@ def test_runs_into_one_new_folder_at_once(tmp_path):
     """One records, the others are refused by name; none fails for any other reason."""
     for attempt in range(3):
         folder = tmp_path / f"out{attempt}"
-        runs = [start(folder, "sh", "-c", "echo ran; sleep 0.3") for _ in range(4)]
+        end = tmp_path / f"end{attempt}"
+        runs = [start(folder, "sh", "-c", f"echo ran; until [ -e {end} ]; do sleep 0.02; done") for _ in range(4)]
+        until(lambda: sum(each.poll() is not None for each in runs) >= 3)
+        end.touch()
         ends = [(each.communicate(timeout=life_safety.WATCHDOG), each.returncode) for each in runs]
         assert sorted((out, code) for (out, _), code in ends) == [("", 125)] * 3 + [("ran\n", 0)]
         assert all(str(folder) in err for (_, err), code in ends if code)

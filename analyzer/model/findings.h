@@ -133,7 +133,7 @@ struct Finding {
     field(
         "bytes", &Finding::bytes,
         "of them, each at its largest; of \"awaits_stream\" and \"reserved_beyond_active\" those that waited, or were "
-        "idle");
+        "idle; of \"grows_outside\" what was added, or all arrays that are held");
     field("bytes_each", &Finding::bytes_each, "if all items have the same");
     field("byte_seconds", &Finding::byte_seconds, "bytes × time over all items");
     field("dead_at_peak_bytes", &Finding::dead_at_peak, "");

@@ -184,7 +184,7 @@ std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
     Finding finding;
     finding.rule = "grows_outside";
     finding.title = "grows outside torch";
-    finding.bytes = growth->after;
+    finding.bytes = growth->holder.empty() ? Bytes(growth->after.value - growth->before.value) : growth->after;
     finding.confidence = growth->holder.empty() ? Confidence::kPartial : Confidence::kCertain;
     finding.why = why_of(growth->kind);
     finding.fix = fix_of(growth->kind);

@@ -38,6 +38,8 @@ TEST(GrowsOutside, WhatBothWitnessesSeeIsNamedByItsClass) {
     EXPECT_EQ(findings[0].outside->kind, kind);
     EXPECT_NEAR(static_cast<double>(findings[0].outside->per_step.value), 1 << 20, 1000);
     EXPECT_EQ(findings[0].outside->steps, 57);
+    EXPECT_EQ(findings[0].bytes.value, findings[0].outside->after.value - findings[0].outside->before.value);
+    EXPECT_NEAR(static_cast<double>(findings[0].bytes.value), 57 << 20, 1 << 20);
     EXPECT_EQ(findings[0].confidence, Confidence::kPartial);
   }
 }

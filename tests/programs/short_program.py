@@ -1,4 +1,5 @@
-"""Eight steps of a program that keeps tensors until it ends, and leaves its recorder no time to read its memory before.
+"""Eight steps of a program that keeps tensors until it ends, and leaves its recorder no time to read its memory before. If it
+keeps nothing, it has its memory read before it ends.
 
 Usage: short_program.py nothing|list|cycle|detached|traceback
 Prints when its handlers of exit began, and when they were over, that of dc-memtrace included: nanoseconds of
@@ -57,3 +58,6 @@ for step in range(8):
     optimizer.zero_grad()
 if WHAT == "nothing":
     del x  # the last step's
+    import dc_memtrace
+
+    dc_memtrace.find_holders(timeout=60)
