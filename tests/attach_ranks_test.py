@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import proc
 import recorded
 from attached import done, training
 from proc import until
@@ -115,6 +116,7 @@ def test_doctor(ranks):
     assert checks["process"]["found"].endswith("runs, rank 0 of 2")
     os.kill(ranks[0].pid, signal.SIGSTOP)
     try:
+        until(lambda: proc.state(ranks[0].pid) == "T")
         checks, code = doctor(ranks[0].pid)
         assert code == 4 and checks["process"]["fix"] == f"let it go on: kill -CONT {ranks[0].pid}"
         # Said at once, not after a time limit.

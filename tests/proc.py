@@ -53,12 +53,17 @@ def blocks(pid: int, signal: int) -> bool:
     return bool(int(mask, 16) >> (signal - 1) & 1)
 
 
+def state(pid: int) -> str:
+    """The kernel's letter: R runs, S sleeps, T is stopped, Z has ended and was not waited for; X is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except GONE:
+        return "X"
+
+
 def is_running(pid: int) -> bool:
     """One that has ended and was not waited for does not run."""
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except GONE:
-        return False
+    return state(pid) not in "ZX"
 
 
 def until(condition, seconds: float = 180) -> None:

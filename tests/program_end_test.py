@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pathlib
 import signal
 import subprocess
 import sys
-import time
 
+import proc
 import recorded
+from proc import until
 
 PROGRAM = recorded.PROGRAMS / "short_program.py"
 STEPS, KEPT = 8, 80_000
@@ -70,14 +70,11 @@ def test_nobody_waits_for_a_recorder_that_does_not_answer(tmp_path):
         env=recorded.environment(DC_MEMTRACE_EXIT_WAIT="2"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with run:
-        job = pathlib.Path(f"/proc/{int(run.stdout.readline())}/stat")
+        job = int(run.stdout.readline())
         run.send_signal(signal.SIGSTOP)
         run.stdin.write("\n")
         run.stdin.flush()
-        deadline = time.monotonic() + 60
-        while job.read_text().rpartition(")")[2].split()[0] != "Z":
-            assert time.monotonic() < deadline, "the program waits"
-            time.sleep(0.05)
+        until(lambda: proc.state(job) == "Z")  # else the program waits
         run.send_signal(signal.SIGCONT)
         _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (0, "")

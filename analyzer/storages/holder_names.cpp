@@ -34,7 +34,8 @@ std::string_view holder_of(std::string_view path) {
 }
 
 bool is_purpose(std::string_view category) {
-  return std::ranges::find(kRoles, category) != std::end(kRoles) || category == kVariable || category == kTemporary;
+  return std::ranges::find(kRoles, category) != std::end(kRoles) || category == kVariable || category == kTemporary ||
+         category == kReplaced;
 }
 
 void HolderNames::Counts::add(const Storage& storage, const std::string& name) {
@@ -64,10 +65,6 @@ std::optional<std::string> HolderNames::Counts::most(const Storage& storage, con
   for (const auto& [name, count] : there->second) found += count;
   const double of_its_size = static_cast<double>(found) * names.share_of_size(storage);
   return of_its_size < kMissed ? most_of(there->second) : std::nullopt;
-}
-
-bool HolderNames::Counts::has_alike(const Storage& storage) const {
-  return by_size_.contains({storage.birth.stack, storage.bytes});
 }
 
 HolderNames::SizesOfPlaces::SizesOfPlaces(const TraceData& data) {
@@ -142,9 +139,9 @@ std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageI
 std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
   // Without a reading nothing says what the rest of the memory is for.
-  if (row == nullptr || data_.owners.scans.empty() || categories_.has_alike(*row)) return std::nullopt;
+  if (row == nullptr || data_.owners.scans.empty()) return std::nullopt;
   if (!lives_) lives_.emplace(data_);
-  const std::optional<std::string_view> category = lives_->category_of(row->birth.stack, row->bytes);
+  const std::optional<std::string_view> category = lives_->category_of(*row);
   return category ? std::optional(std::string(*category)) : std::nullopt;
 }
 

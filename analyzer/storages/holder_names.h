@@ -64,8 +64,6 @@ class HolderNames {
     void add(const Storage& storage, const std::string& name);
     /// What nine tenths of them have, of those of its size if there are any.
     [[nodiscard]] std::optional<std::string> most(const Storage& storage, const HolderNames& names) const;
-    /// Whether one of its place and size was added.
-    [[nodiscard]] bool has_alike(const Storage& storage) const;
 
    private:
     [[nodiscard]] static std::optional<std::string> most_of(Names names);

@@ -1,6 +1,6 @@
 #include "analyzer/storages/phase_lives.h"
 
-#include <vector>
+#include <algorithm>
 
 namespace dcmt::analyzer {
 namespace {
@@ -9,43 +9,99 @@ constexpr std::int64_t kFewestEnds = 3;
 
 }  // namespace
 
-PhaseLives::PhaseLives(const TraceData& data) {
-  const PhaseIndex phases(data);
-  const std::vector<Step> steps = steps_of(data);
-  steps_ = static_cast<std::int64_t>(steps.size());
-  for (const Held& held : data.owners.held) {
-    const Storage* storage = held.role == kParameter ? data.storages.find(held.storage) : nullptr;
-    if (storage != nullptr) ++parameters_[storage->bytes];
-  }
-  each_of_sample(data, [&](const Storage& storage) {
-    if (!storage.span.ended()) return;
-    Ends& ends = ends_[{storage.birth.stack, storage.bytes}];
-    ++ends.all;
-    const Mark* const begin = phases.at(storage.span.from_seq);
-    const Mark* const end = phases.at(storage.span.to_seq);
-    const auto step_of = [&](Sequence seq) { return step_at(steps, seq); };
-    const bool one_step = step_of(storage.span.from_seq) == step_of(storage.span.to_seq);
-    if (begin != nullptr && begin == end) {
-      ++ends.temporary;
-    } else if (one_step && end != nullptr && is_phase(data, end, "backward") &&
-               (begin == nullptr || is_phase(data, begin, "forward"))) {
-      ++ends.in_backward;
-    } else if (!one_step && begin != nullptr && is_phase(data, begin, "backward")) {
-      ++ends.to_next_step;
-    }
-  });
+void PhaseLives::Ends::add(const Ends& one) {
+  all += one.all;
+  temporary += one.temporary;
+  in_backward += one.in_backward;
+  to_next_step += one.to_next_step;
+  replaced += one.replaced;
+  read += one.read;
 }
 
-std::optional<std::string_view> PhaseLives::category_of(StackId made, Bytes size) const {
-  const auto found = ends_.find({made, size});
-  if (found == ends_.end() || found->second.all < kFewestEnds) return std::nullopt;
-  const Ends& ends = found->second;
+PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
+  const PhaseIndex phases(data);
+  std::vector<const Storage*> sample;
+  each_of_sample(data, [&](const Storage& storage) { sample.push_back(&storage); });
+  if (sample.size() == data.storages.size()) {
+    for (const Storage* storage : sample) begun_[storage->birth.stack].push_back(storage->span.from_seq);
+    for (auto& [place, begun] : begun_) std::ranges::sort(begun);
+  }
+  for (const Storage* storage : sample) {
+    if (storage->span.ended()) add(*storage, life_of(data, phases, *storage));
+  }
+  for (const Held& held : data.owners.held) {
+    const Storage* storage = data.storages.find(held.storage);
+    if (storage == nullptr) continue;
+    add(*storage, {.read = 1});
+    if (held.role == kParameter) ++parameters_[storage->bytes];
+  }
+}
+
+void PhaseLives::add(const Storage& storage, const Ends& ends) {
+  by_size_[{storage.birth.stack, storage.bytes}].add(ends);
+  if (const auto turn = turn_of(storage)) by_turn_[{storage.birth.stack, *turn}].add(ends);
+}
+
+PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage) const {
+  Ends life{.all = 1};
+  const Mark* const begin = phases.at(storage.span.from_seq);
+  const Mark* const end = phases.at(storage.span.to_seq);
+  const Step* const first = step_at(steps_, storage.span.from_seq);
+  const Step* const last = step_at(steps_, storage.span.to_seq);
+  const bool ends_in_backward = end != nullptr && is_phase(data, end, "backward");
+  if (begin != nullptr && begin == end) {
+    life.temporary = 1;
+  } else if (first == last && ends_in_backward && (begin == nullptr || is_phase(data, begin, "forward"))) {
+    life.in_backward = 1;
+  } else if (first != last && begin != nullptr && is_phase(data, begin, "backward")) {
+    life.to_next_step = 1;
+  } else if (first != nullptr && last == first + 1 && !ends_in_backward && has_successor(storage, *last)) {
+    life.replaced = 1;
+  } else if (last == nullptr && (first == nullptr || first == &steps_.back())) {
+    life.all = 0;
+  }
+  return life;
+}
+
+bool PhaseLives::has_successor(const Storage& storage, const Step& next) const {
+  const std::optional<std::int64_t> turn = turn_of(storage);
+  if (!turn || next.sums.value != 0) return false;
+  const std::vector<Sequence>& begun = begun_.at(storage.birth.stack);
+  const auto first = std::ranges::lower_bound(begun, next.from);
+  return begun.end() - first > *turn && first[*turn] < storage.span.to_seq;
+}
+
+std::optional<std::int64_t> PhaseLives::turn_of(const Storage& storage) const {
+  const auto place = begun_.find(storage.birth.stack);
+  const Step* const step = step_at(steps_, storage.span.from_seq);
+  if (place == begun_.end() || step == nullptr || step->sums.value != 0) return std::nullopt;
+  const auto first = std::ranges::lower_bound(place->second, step->from);
+  return std::ranges::lower_bound(place->second, storage.span.from_seq) - first;
+}
+
+std::optional<std::string_view> PhaseLives::category_of(const Ends& ends) {
+  if (ends.read != 0 || ends.all < kFewestEnds) return std::nullopt;
   if (ends.temporary == ends.all) return kTemporary;
   if (ends.in_backward == ends.all) return kSavedForBackward;
-  const auto parameters = parameters_.find(size);
-  if (ends.to_next_step == ends.all && parameters != parameters_.end() && ends.all <= parameters->second * steps_)
-    return kGradient;
+  if (ends.replaced == ends.all) return kReplaced;
   return std::nullopt;
+}
+
+bool PhaseLives::are_gradients(const Ends& ends, Bytes size) const {
+  const auto parameters = parameters_.find(size);
+  return ends.read == 0 && ends.all >= kFewestEnds && ends.to_next_step == ends.all &&
+         parameters != parameters_.end() && ends.all <= parameters->second * static_cast<std::int64_t>(steps_.size());
+}
+
+std::optional<std::string_view> PhaseLives::category_of(const Storage& storage) const {
+  const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
+  if (alike != by_size_.end()) {
+    if (are_gradients(alike->second, storage.bytes)) return kGradient;
+    if (const auto category = category_of(alike->second)) return category;
+  }
+  const std::optional<std::int64_t> turn = turn_of(storage);
+  const auto in_turn = turn ? by_turn_.find({storage.birth.stack, *turn}) : by_turn_.end();
+  return in_turn != by_turn_.end() ? category_of(in_turn->second) : std::nullopt;
 }
 
 }  // namespace dcmt::analyzer

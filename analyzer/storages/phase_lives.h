@@ -5,6 +5,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/storages/sample.h"
@@ -14,27 +17,50 @@ namespace dcmt::analyzer {
 
 /// What is made and dropped within one phase.
 inline constexpr std::string_view kTemporary = "temporary";
+/// What each step drops after it has made its own: an input or a result that a variable has.
+inline constexpr std::string_view kReplaced = "replaced each step";
 
 /// A reading takes some milliseconds, and what lives for less is in none. Where all storages of one place and size have
-/// the same kind of life, in several steps, that says what they are for.
+/// the same kind of life, in several steps, that says what they are for; else where all that are made at a place as the
+/// first, the second, ... of their step have: batches may differ in size, and one line in a loop makes several.
 class PhaseLives {
  public:
-  /// By a sample of all storages. The trace is not needed afterwards.
+  /// By a sample of all storages; by their turns in a step only where the sample has all. The trace is not needed
+  /// afterwards.
   explicit PhaseLives(const TraceData& data);
 
-  /// kTemporary; or "saved for backward" of what is made before a backward and ends in it: no code of the program's
-  /// loop runs there, so the graph dropped it; or "gradient" of what a backward makes and the next step drops, if it
-  /// has the size of a parameter and each step makes no more of them than there are parameters of that size. Nothing
-  /// where lives differ, or fewer than three have ended.
-  [[nodiscard]] std::optional<std::string_view> category_of(StackId made, Bytes size) const;
+  /// Of a storage that is not like others that a reading has met: kTemporary; or "saved for backward" of what is made
+  /// before a backward and ends in it: no code of the program's loop runs there, so the graph dropped it; or "gradient"
+  /// of what a backward makes and the next step drops, if it has the size of a parameter and each step makes no more of
+  /// them than there are parameters of that size; or kReplaced of what ends in the next step, outside of its backward,
+  /// once that has made as many at its place. Nothing where lives differ, or fewer than three have ended.
+  [[nodiscard]] std::optional<std::string_view> category_of(const Storage& storage) const;
 
  private:
   struct Ends {
-    std::int64_t all = 0, temporary = 0, in_backward = 0, to_next_step = 0;
+    std::int64_t all = 0, temporary = 0, in_backward = 0, to_next_step = 0, replaced = 0;
+    std::int64_t read = 0;  ///< readings say what they are for
+    void add(const Ends& one);
   };
-  ByPlaceAndSize<Ends> ends_;
+  void add(const Storage& storage, const Ends& ends);
+  /// Of which kind the life of a storage that has ended was. Of one that lived on after the last step, nothing is
+  /// counted: no next one replaced it.
+  [[nodiscard]] Ends life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage) const;
+  /// As which of its step a storage is made at its place; nothing outside of steps, and where only sums of one are
+  /// kept.
+  [[nodiscard]] std::optional<std::int64_t> turn_of(const Storage& storage) const;
+  /// Whether the next step had made one of the same turn when the storage ended.
+  [[nodiscard]] bool has_successor(const Storage& storage, const Step& next) const;
+  /// Of those whose lives are counted, if they are enough and no reading has met one of them.
+  [[nodiscard]] static std::optional<std::string_view> category_of(const Ends& ends);
+  /// Whether those of one place and size are: of one turn alone there never are more than parameters.
+  [[nodiscard]] bool are_gradients(const Ends& ends, Bytes size) const;
+
+  ByPlaceAndSize<Ends> by_size_;
+  std::map<std::pair<StackId, std::int64_t>, Ends> by_turn_;
+  std::unordered_map<StackId, std::vector<Sequence>> begun_;  ///< when the storages of each place began, in order
+  std::vector<Step> steps_;
   std::map<Bytes, std::int64_t> parameters_;  ///< how many storages of each size readings found to be some
-  std::int64_t steps_ = 0;
 };
 
 }  // namespace dcmt::analyzer

@@ -54,7 +54,7 @@ TEST(PhaseLives, WhatEndsInTheBackwardIsSavedForItAndWhatThatDropsIsTemporary) {
   EXPECT_EQ(category_of(data, kWeights), "parameter");
   EXPECT_EQ(category_of(data, kSaved), "saved for backward");
   EXPECT_EQ(category_of(data, kTransient), "temporary");
-  EXPECT_EQ(category_of(data, kBatch), "not attributed") << "a variable may have it, or anything else";
+  EXPECT_EQ(category_of(data, kBatch), "replaced each step");
 }
 
 TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
@@ -98,6 +98,67 @@ TEST(PhaseLives, MoreOfThemThanParametersAreSomethingElseToo) {
 
 TEST(PhaseLives, ASizeThatNoParameterHasIsNoGradients) {
   EXPECT_EQ(last_category_of(with_gradients(1, 300), 300), "not attributed");
+}
+
+/// Training whose batches all differ in size: at one place each forward makes one that its backward drops, and one that
+/// the next forward drops. Returns the categories of both of the third step.
+std::vector<std::string> of_batches(bool saved_outlives_once) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "load", 3}};
+  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "train", 7}};
+  std::optional<Handle> kept;
+  for (int i = 0; i < 5; ++i) {
+    std::optional<Handle> saved;
+    trace.phase("forward", [&] {
+      saved = trace.allocate(1000 + i);
+      const Handle next = trace.allocate(2000 + i);
+      if (kept) trace.drop(*kept);
+      kept = next;
+    });
+    const bool outlives = saved_outlives_once && i == 4;
+    trace.phase("backward", [&] {
+      if (!outlives) trace.drop(*saved);
+    });
+    if (outlives) trace.drop(*saved);
+    trace.step(i);
+  }
+  const TraceData data = trace.load();
+  return {category_of(data, 1002), category_of(data, 2002)};
+}
+
+TEST(PhaseLives, WhereSizesDifferThoseOfTheSameTurnInAStepSayIt) {
+  EXPECT_EQ(of_batches(false), (std::vector<std::string>{"saved for backward", "replaced each step"}));
+  EXPECT_EQ(of_batches(true), (std::vector<std::string>{"not attributed", "replaced each step"}));
+}
+
+/// Training that keeps what so many of its latest steps made, or all.
+std::string of_kept(std::size_t latest, bool drops_first = false) {
+  TestTrace trace;
+  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "train", 7}};
+  std::vector<Handle> kept;
+  for (int i = 0; i < 9; ++i) {
+    if (drops_first && !kept.empty()) {
+      trace.drop(kept.front());
+      kept.clear();
+    }
+    kept.push_back(trace.allocate(kBatch));
+    if (kept.size() > latest) {
+      trace.drop(kept.front());
+      kept.erase(kept.begin());
+    }
+    trace.step(i);
+  }
+  for (const Handle each : kept) trace.drop(each);
+  return category_of(trace.load(), kBatch);
+}
+
+TEST(PhaseLives, WhatTheNextStepsOwnReplacesIsSo) {
+  EXPECT_EQ(of_kept(1), "replaced each step");
+  EXPECT_EQ(of_kept(2), "not attributed") << "two of them are kept";
+  EXPECT_EQ(of_kept(9), "not attributed") << "all of them are kept to the end";
+  EXPECT_EQ(of_kept(9, true), "not attributed") << "it is dropped before the next is made";
 }
 
 TEST(PhaseLives, TwoStepsAreTooFew) { EXPECT_EQ(category_of(training(2), kSaved), "not attributed"); }
