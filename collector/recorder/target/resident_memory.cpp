@@ -29,6 +29,7 @@ constexpr int kMostHeaders = 20'000;
 struct Mapping {
   std::uint64_t begin = 0, end = 0;
   bool is_executable = false, is_shared = false, is_reserved = false;
+  bool is_wiped_on_fork = false;  ///< as the agent's tables; next to nobody else asks for it
   std::string_view path;
   std::int64_t bytes = 0;  ///< in memory or in swap
 
@@ -73,6 +74,8 @@ std::vector<Mapping> mappings_of(std::string_view smaps) {
       continue;
     } else if (line.starts_with("Rss:") || line.starts_with("Swap:")) {
       mappings.back().bytes += kilobytes(line);
+    } else if (line.starts_with("VmFlags:")) {
+      mappings.back().is_wiped_on_fork = line.find(" wf") != std::string_view::npos;
     }
   }
   return mappings;
@@ -175,6 +178,8 @@ class Classifier {
       if (mapping.bytes == 0 && mapping.is_reserved) continue;
       if (!mapping.path.empty()) {
         add_named(i);
+      } else if (mapping.is_wiped_on_fork) {
+        add(MappingClass::kRecorder, mapping, mapping.bytes, 0);
       } else if (is_of_library(i)) {
         add(MappingClass::kLibraries, mapping, mapping.bytes, 0);
       } else if (is_arena(i)) {

@@ -28,9 +28,10 @@ class FakeHeaders final : public PieceHeaders {
   }
 };
 
-std::string mapping(const std::string& range, const std::string& rights, const std::string& path, int rss_kb) {
+std::string mapping(const std::string& range, const std::string& rights, const std::string& path, int rss_kb,
+                    const std::string& flags = "rd") {
   return range + " " + rights + " 00000000 00:00 0   " + path + "\nSize: 9 kB\nRss:      " + std::to_string(rss_kb) +
-         " kB\nPss: 1 kB\nSwap:   0 kB\nSwapPss: 0 kB\nVmFlags: rd\n";
+         " kB\nPss: 1 kB\nSwap:   0 kB\nSwapPss: 0 kB\nVmFlags: " + flags + "\n";
 }
 
 const ClassBytes& of(const ClassesOfMemory& classes, MappingClass mapping_class) {
@@ -74,6 +75,15 @@ TEST(ResidentMemory, MappingsAreClassedByWhatTheyAreFor) {
   EXPECT_EQ(of(classes, MappingClass::kDriver).bytes, kMiB / 16);
   EXPECT_EQ(of(classes, MappingClass::kStacks).bytes, kMiB / 32);
   EXPECT_EQ(of(classes, MappingClass::kOther).bytes, 0);
+}
+
+TEST(ResidentMemory, TablesOfTheAgentAreThisTools) {
+  const std::string smaps = mapping("10000000-10200000", "rw-p", "", 2048, "rd wr mr mw me nr wf hg ") +
+                            mapping("10200000-10300000", "rw-p", "", 1024, "rd wr mr mw me nr hg ");
+  FakeHeaders headers;
+  const ClassesOfMemory classes = parse_smaps(smaps, {}, headers);
+  EXPECT_EQ(of(classes, MappingClass::kRecorder).bytes, 2 * kMiB);
+  EXPECT_EQ(of(classes, MappingClass::kOther).bytes, kMiB);
 }
 
 TEST(ResidentMemory, PiecesOfMallocAndArenasOfPythonAreRecognizedByWhatTheyBeginWith) {
