@@ -16,9 +16,16 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::milliseconds(50);
 /// From the first library of torch on: until a program in standby has its socket, or another one a thread that sleeps.
 constexpr auto kMostUntilReady = std::chrono::seconds(30);
+/// From the agent being loaded on: a recorder that was killed meanwhile may have begun it a moment ago.
+constexpr auto kMostUntilSocket = std::chrono::seconds(5);
 
 bool may_enter(const TargetProcess& target, const std::string& entry) {
   return !entry.empty() && target.has_torch && !target.has_agent;
+}
+
+/// Or it is a forked child, whose parent has somebody who can be asked: that cannot be seen from outside.
+bool is_being_entered(const TargetProcess& target) {
+  return target.has_agent && !target.in_standby && !target.recorded_run;
 }
 
 /// A program that may come to have torch, and somebody who can be asked.
@@ -43,9 +50,10 @@ Status wait_for_torch(pid_t pid, const Entering& entering) {
 }
 
 Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
-  const auto until = Clock::now() + kMostUntilReady;
+  const auto began = Clock::now();
   for (;; std::this_thread::sleep_for(kPause)) {
-    const bool again = entering.waits && Clock::now() < until && entering.goes_on();
+    const auto goes_on_for = [&](Clock::duration most) { return Clock::now() - began < most && entering.goes_on(); };
+    const bool again = entering.waits && goes_on_for(kMostUntilReady);
     DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
     Expected<StandbyConnection> connection = StandbyConnection::open(pid);
     if (connection.ok() || obstacle_of(target)) return connection;
@@ -56,7 +64,7 @@ Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
       if (!again || entered.error().code != ErrorCode::kStopped) {
         return Error{ErrorCode::kCannotRecord, entered.error().message};
       }
-    } else if (!again || target.in_standby) {
+    } else if (target.in_standby || !(again || (is_being_entered(target) && goes_on_for(kMostUntilSocket)))) {
       return connection;
     }
   }
