@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,6 +78,18 @@ class CacheLock {
   int descriptor_ = -1;
 };
 
+/// run() leaves signals blocked in this process, which goes on for minutes, and in what that starts.
+class SignalsAsBefore {
+ public:
+  SignalsAsBefore() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  ~SignalsAsBefore() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsAsBefore(const SignalsAsBefore&) = delete;
+  SignalsAsBefore& operator=(const SignalsAsBefore&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 /// Records a program that makes one tensor. Why it was not recorded, nullopt if it was; an error where it cannot be
 /// run.
 Expected<std::optional<std::string>> why_not_recorded(const std::string& python) {
@@ -90,6 +103,7 @@ Expected<std::optional<std::string>> why_not_recorded(const std::string& python)
   run.quiet = true;
   run.owners = false;
   run.command = {python, "-c", "import torch; torch.ones(3)"};
+  const SignalsAsBefore signals;
   const Aside aside(scratch.path() / "stderr");
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
   if (result.job_exit != 0) {

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 
+import proc
 import pytest
 import recorded
 import torch
+from proc import until
 
 TORCH = re.match(r"\d+\.\d+", torch.__version__)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -221,6 +223,21 @@ def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_pr
     assert (cleaned.returncode, cleaned.stdout) == (0, f"removed {without_provider.cache}.\n")
     assert list((without_provider.home / ".cache").iterdir()) == []
     assert without_provider.tool("doctor", "--clean").stdout == "nothing is cached.\n"
+
+
+def test_a_preparation_that_is_ended_leaves_no_compiler_behind(without_provider, tmp_path):
+    """The next one builds in the same place."""
+    compiler = tmp_path / "g++"
+    # One that has no link-time optimization, and takes for ever over all else.
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *across*) exit 1;; esac\necho $$ >> {tmp_path}/compilers\nexec sleep 600\n')
+    compiler.chmod(0o755)
+    command = without_provider.command("doctor", "--prepare", "--python", sys.executable)
+    doctor = subprocess.Popen(command, env=without_provider.environment(CXX=str(compiler)), stderr=subprocess.PIPE, text=True)
+    until(lambda: (tmp_path / "compilers").exists() or doctor.poll() is not None)
+    assert doctor.poll() is None, doctor.communicate()
+    doctor.kill()
+    doctor.wait()
+    until(lambda: not any(proc.is_running(int(pid)) for pid in (tmp_path / "compilers").read_text().split()))
 
 
 @recorded.for_soak

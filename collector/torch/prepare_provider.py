@@ -13,10 +13,13 @@ This is what `dc-memtrace doctor --prepare` starts; collector/torch/CMakeLists.t
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import ctypes
 import importlib.util
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,17 +84,40 @@ def sources(with_cuda: bool) -> list[pathlib.Path]:
     return sorted((path for path in found if path.name not in left_out), key=lambda path: "<torch/" not in path.read_text())
 
 
+def end_with_parent() -> None:
+    """Whoever has this built holds the lock of the place where it is built: nothing goes on there without them."""
+
+    def stop(*_: object) -> None:
+        raise Failed("stopped")
+
+    signal.signal(signal.SIGTERM, stop)
+    set_signal_of_parents_death = 1
+    ctypes.CDLL(None).prctl(set_signal_of_parents_death, signal.SIGTERM)
+
+
 class Build:
+    """Runs compilers, from several threads."""
+
     def __init__(self, out: pathlib.Path, scratch: pathlib.Path) -> None:
         self.log = open(out / "build.log", "w")
         self.scratch = scratch
+        self.running: set[subprocess.Popen] = set()
 
     def run(self, *command: object) -> None:
         words = [str(word) for word in command]
-        done = subprocess.run(words, cwd=self.scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            print(*words, done.stdout, sep="\n", file=self.log, flush=True)
+        process = subprocess.Popen(words, cwd=self.scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self.running.add(process)
+        said, _ = process.communicate()
+        self.running.discard(process)
+        if process.returncode != 0:
+            print(*words, said, sep="\n", file=self.log, flush=True)
             raise Failed(f"{pathlib.Path(words[0]).name} failed; what it said is in {self.log.name}")
+
+    def stop(self) -> None:
+        """With all that they have started."""
+        for process in self.running.copy():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
 
 
 def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
@@ -106,25 +132,26 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
         facts = scratch / "collector/torch"
         facts.mkdir(parents=True)
         inline = across_files(compiler, scratch)
-        first = [pool.submit(build.run, sys.executable, HERE / "provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
-                 pool.submit(build.run, sys.executable, HERE / "list_namespaces.py", facts / "torch_namespaces.inc")]
-        layout = pool.submit(build.run, sys.executable, ROOT / "scripts/layouts/torch_layout.py", torch, cpython, compiler, out / "torch.layout")
-        for step in first:
-            step.result()
-        folders = [word for place in (*includes, *cuda) for word in ("-isystem", place)]
-        objects, steps = [], [layout]
-        for source in sources(bool(cuda)):
-            objects.append(scratch / f"{source.name}.o")
-            steps.append(pool.submit(build.run, compiler, *FLAGS, *inline, f"-I{ROOT}", f"-I{scratch}", *folders, "-c", source, "-o", objects[-1]))
         try:
+            first = [pool.submit(build.run, sys.executable, HERE / "provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
+                     pool.submit(build.run, sys.executable, HERE / "list_namespaces.py", facts / "torch_namespaces.inc")]
+            layout = pool.submit(build.run, sys.executable, ROOT / "scripts/layouts/torch_layout.py", torch, cpython, compiler, out / "torch.layout")
+            for step in first:
+                step.result()
+            folders = [word for place in (*includes, *cuda) for word in ("-isystem", place)]
+            objects, steps = [], [layout]
+            for source in sources(bool(cuda)):
+                objects.append(scratch / f"{source.name}.o")
+                steps.append(pool.submit(build.run, compiler, *FLAGS, *inline, f"-I{ROOT}", f"-I{scratch}", *folders, "-c", source, "-o", objects[-1]))
             for step in steps:
                 step.result()
+            parallel = [f"{flag}={JOBS}" for flag in inline]
+            build.run(compiler, "-shared", "-O2", *parallel, "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
+                      f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu")
         except Failed:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            build.stop()
             raise
-        parallel = [f"{flag}={JOBS}" for flag in inline]
-        build.run(compiler, "-shared", "-O2", *parallel, "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
-                  f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu")
 
 
 if __name__ == "__main__":
@@ -133,6 +160,7 @@ if __name__ == "__main__":
             find_torch()
             find_compiler()
             sys.exit()
+        end_with_parent()
         prepare(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
     except Failed as failed:
         sys.exit(str(failed))
