@@ -10,7 +10,7 @@ import recorded
 PROGRAM = recorded.PROGRAMS / "categories.py"
 SMALL = "under 64 KiB, not followed"
 # What a step has besides: the batch, and what its operators have made and nothing keeps for backward.
-OTHERS = {"variable", "replaced each step", "temporary", "not attributed", SMALL}
+OTHERS = {"variable", "replaced each step", "not attributed", SMALL}
 
 
 @pytest.fixture(scope="module", params=recorded.some(["gpt", "vit", "lora"], 3))

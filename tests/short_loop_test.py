@@ -24,8 +24,8 @@ def of(report: dict) -> dict[str, dict]:
 
 
 def test_both_lists_are_named(tmp_path):
-    """A busy machine may give the recorder no turn during the loop: it gets others."""
-    for attempt in range(8):
+    """A busy machine may give the recorder no turn during the loop: it gets another one, and a third."""
+    for attempt in range(3):
         report = report_of(tmp_path / f"out{attempt}")
         findings = of(report)
         if set(findings) == LISTS:
@@ -104,5 +104,5 @@ def test_a_large_package_beside_the_program_is_not_read_with_its_variables(tmp_p
         until(lambda: most_objects() >= 10 * LISTS_A_MODULE)
     finally:
         (tmp_path / "end").touch()
-        run.wait()
+        assert run.wait() == 0
     assert most_objects() < 40 * LISTS_A_MODULE

@@ -24,8 +24,8 @@ constexpr double kLeast = 8.0 * (1 << 20), kLeastShare = 0.01;
 constexpr double kLeastPerStep = 4096, kLeastShareOfLog = 0.1;
 /// Of what the counters say, the classes must confirm so much.
 constexpr double kConfirmed = 0.5;
-/// Between tensors that are kept, malloc has holes where others were: as much again where each is beside one that went
-/// (0.9 times in a list of equal outputs, by a run). Growth by less than so many times that of tensors may be holes.
+/// Between tensors that are kept, malloc has holes where others were. In a list of equal outputs the holes were 0.9
+/// times as large as the tensors. Up to so many times the growth of tensors, malloc's growth may be holes.
 constexpr double kMayBeHoles = 3;
 
 double steps_by(const Rounds& rounds, Sequence seq) { return static_cast<double>(rounds.steps_before(rounds.at(seq))); }

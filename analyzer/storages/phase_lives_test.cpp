@@ -17,14 +17,19 @@ using Handle = TestTrace::Handle;
 
 constexpr std::int64_t kWeights = 5000, kSaved = 300, kTransient = 200, kBatch = 100;
 
+/// A reading finds the weights. What is made after it is made at one place.
+void load_weights(TestTrace& trace) {
+  trace.stack = {{"train.py", "load", 3}};
+  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
+  trace.stack = {{"train.py", "train", 7}};
+}
+
 /// Training of so many steps. Each makes, at one place, a batch before its phases that the next step replaces,
 /// something in the forward that ends in the backward, and something that the backward makes and drops. A reading finds
 /// the weights only.
 TraceData training(int steps, bool one_outlives_its_backward = false) {
   TestTrace trace;
-  trace.stack = {{"train.py", "load", 3}};
-  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
-  trace.stack = {{"train.py", "train", 7}};
+  load_weights(trace);
   std::optional<Handle> batch;
   for (int i = 0; i < steps; ++i) {
     const Handle next = trace.allocate(kBatch);
@@ -64,9 +69,7 @@ TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
 /// Training of so many steps, whose backward makes one or more of the size of the weights, which the next step drops.
 TraceData with_gradients(int each_step, std::int64_t bytes = kWeights) {
   TestTrace trace;
-  trace.stack = {{"train.py", "load", 3}};
-  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
-  trace.stack = {{"train.py", "train", 7}};
+  load_weights(trace);
   std::vector<Handle> gradients;
   for (int i = 0; i < 5; ++i) {
     for (const Handle gradient : gradients) trace.drop(gradient);
@@ -104,9 +107,7 @@ TEST(PhaseLives, ASizeThatNoParameterHasIsNoGradients) {
 /// the next forward drops. Returns the categories of both of the third step.
 std::vector<std::string> of_batches(bool saved_outlives_once) {
   TestTrace trace;
-  trace.stack = {{"train.py", "load", 3}};
-  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
-  trace.stack = {{"train.py", "train", 7}};
+  load_weights(trace);
   std::optional<Handle> kept;
   for (int i = 0; i < 5; ++i) {
     std::optional<Handle> saved;
@@ -135,8 +136,7 @@ TEST(PhaseLives, WhereSizesDifferThoseOfTheSameTurnInAStepSayIt) {
 /// Training that keeps what so many of its latest steps made, or all.
 std::string of_kept(std::size_t latest, bool drops_first = false) {
   TestTrace trace;
-  trace.held(trace.allocate(kWeights), {.path = "main: model.w", .otherwise = true, .role = "parameter"});
-  trace.stack = {{"train.py", "train", 7}};
+  load_weights(trace);
   std::vector<Handle> kept;
   for (int i = 0; i < 9; ++i) {
     if (drops_first && !kept.empty()) {

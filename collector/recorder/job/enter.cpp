@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::milliseconds(50);
 /// From the first library of torch on: until a program in standby has its socket, or another one a thread that sleeps.
 constexpr auto kMostUntilReady = std::chrono::seconds(30);
-/// From the agent being loaded on: a recorder that was killed meanwhile may have begun it a moment ago.
+/// For an agent without a socket: a recorder may have been killed just after it had the agent loaded.
 constexpr auto kMostUntilSocket = std::chrono::seconds(5);
 
 bool may_enter(const TargetProcess& target, const std::string& entry) {
