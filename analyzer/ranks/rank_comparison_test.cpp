@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -393,6 +394,23 @@ TEST_F(RankComparisonTest, NamedParametersAreComparedByName) {
   EXPECT_EQ(result.names.size(), 4u);
   EXPECT_EQ(result.names.at({-2, 3}), "d.weight");
   EXPECT_EQ(result.order->branches[1].key, (Key{-2, 3}));
+}
+
+TEST_F(RankComparisonTest, ANameThatNeedsANumberOfItsOwnHasOneBesideTheLargestNumber) {
+  const auto train_named = [](std::int64_t key, const std::string& name) {
+    return [=](TestTrace& trace) {
+      trace.graph = -2;
+      trace.parameters.push_back({-2, key, name, "FSDP2"});
+      gather_and_release(trace, {.key = key});
+      trace.step(1);
+    };
+  };
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  rank(0, train_named(kLargest, "a.weight"));
+  rank(1, train_named(kLargest, "b.weight"));
+  const RankComparison result = compare();
+  EXPECT_EQ(result.names.at({-2, kLargest}), "a.weight");
+  EXPECT_EQ(result.names.at({-2, 0}), "b.weight");
 }
 
 TEST_F(RankComparisonTest, ParametersAreComparedInBytesUsesAndPersistence) {

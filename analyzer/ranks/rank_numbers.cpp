@@ -26,8 +26,8 @@ class NumbersByName {
  public:
   explicit NumbersByName(const std::vector<RankFacts>& ranks) {
     for (const RankFacts& facts : ranks) {
-      for (const auto& [key, parameter] : facts.parameters) next_ = std::max(next_, key.key + 1);
-      for (const auto& [key, name] : facts.names) next_ = std::max(next_, key.key + 1);
+      for (const auto& [key, parameter] : facts.parameters) used_.insert(key.key);
+      for (const auto& [key, name] : facts.names) used_.insert(key.key);
     }
   }
 
@@ -39,7 +39,7 @@ class NumbersByName {
       const NamedKey named{key.graph, name, places[{key.graph, name}]++};
       auto known = numbers_.find(named);
       if (known == numbers_.end()) {
-        const std::int64_t number = taken_.insert(key).second ? key.key : next_++;
+        const std::int64_t number = taken_.insert(key).second ? key.key : unused();
         known = numbers_.emplace(named, number).first;
       }
       number_of[key] = {key.graph, known->second};
@@ -59,8 +59,15 @@ class NumbersByName {
   }
 
  private:
+  /// A number that no rank uses itself. A trace may hold any number: the largest one plus 1 may not exist.
+  std::int64_t unused() {
+    while (used_.contains(next_)) ++next_;
+    return next_++;
+  }
+
   std::map<NamedKey, std::int64_t> numbers_;
   std::set<Key> taken_;
+  std::set<std::int64_t> used_;
   std::int64_t next_ = 0;
 };
 

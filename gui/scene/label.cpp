@@ -1,22 +1,60 @@
 #include "gui/scene/label.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace dcmt::gui::scene {
+namespace {
+
+bool starts_letter(std::string_view text, std::size_t at) {
+  return (static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U;
+}
+
+std::size_t next_letter(std::string_view text, std::size_t at) {
+  do ++at;
+  while (at < text.size() && !starts_letter(text, at));
+  return at;
+}
+
+/// Where the letter begins that this byte is of.
+std::size_t letter_of(std::string_view text, std::size_t at) {
+  while (at > 0 && !starts_letter(text, at)) --at;
+  return at;
+}
+
+std::string_view first_letters(std::string_view text, int count) {
+  std::size_t end = 0;
+  for (; count > 0 && end < text.size(); --count) end = next_letter(text, end);
+  return text.substr(0, end);
+}
+
+}  // namespace
 
 FittedText fit_text(const Look& look, std::string_view text, int room, bool cut, std::string& scratch) {
   if (room <= 0 || text.empty()) return {};
-  int needed = look.text_width(text);
-  if (needed <= room) return {text, needed};
-  if (!cut) return {};
-  constexpr std::string_view kMore = "…";
-  std::size_t most = text.size();
-  while (most > 0) {
-    --most;
-    if ((static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) continue;  // within a character
-    scratch.assign(text.substr(0, most)).append(kMore);
-    needed = look.text_width(scratch);
-    if (needed <= room) break;
+  // A letter is at least a pixel wide. What is longer is never measured whole: a name from a trace may have any length.
+  const std::string_view most = first_letters(text, room);
+  if (most.size() == text.size()) {
+    const int needed = look.text_width(text);
+    if (needed <= room) return {text, needed};
   }
-  return most < 3 ? FittedText() : FittedText{scratch, needed};
+  if (!cut) return {};
+  FittedText fitted;
+  std::size_t fits = 0, over = most.size();
+  while (next_letter(text, fits) < over) {
+    const std::size_t middle = std::max(letter_of(text, fits + (over - fits) / 2), next_letter(text, fits));
+    scratch.assign(text.substr(0, middle)).append("…");
+    const int needed = look.text_width(scratch);
+    if (needed <= room) {
+      fits = middle;
+      fitted.width = needed;
+    } else {
+      over = middle;
+    }
+  }
+  if (fits < 3) return {};
+  fitted.text = scratch.assign(text.substr(0, fits)).append("…");
+  return fitted;
 }
 
 int draw_label(Canvas& canvas, const Look& look, std::vector<TextOf>& texts, int x, int y, int room,
