@@ -397,17 +397,17 @@ TEST_F(RankComparisonTest, NamedParametersAreComparedByName) {
 }
 
 TEST_F(RankComparisonTest, ANameThatNeedsANumberOfItsOwnHasOneBesideTheLargestNumber) {
-  const auto train_named = [](std::int64_t key, const std::string& name) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  const auto train_named = [](const std::string& name) {
     return [=](TestTrace& trace) {
       trace.graph = -2;
-      trace.parameters.push_back({-2, key, name, "FSDP2"});
-      gather_and_release(trace, {.key = key});
+      trace.parameters.push_back({-2, kLargest, name, "FSDP2"});
+      gather_and_release(trace, {.key = 7});
       trace.step(1);
     };
   };
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-  rank(0, train_named(kLargest, "a.weight"));
-  rank(1, train_named(kLargest, "b.weight"));
+  rank(0, train_named("a.weight"));
+  rank(1, train_named("b.weight"));
   const RankComparison result = compare();
   EXPECT_EQ(result.names.at({-2, kLargest}), "a.weight");
   EXPECT_EQ(result.names.at({-2, 0}), "b.weight");
