@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import sys
@@ -55,10 +56,15 @@ def test_noise_that_the_recordings_had_passes(noisy):
 
 
 def test_twice_the_noise_fails(noisy):
+    """Each time some fact fails. Which one, noise decides: of one fact alone the noise of the day may take away what was
+    planted, as its spread is known from few recordings."""
     folder, facts = noisy
-    fact = facts["peak.forward"]
+    planted = 2 * facts["peak.forward"]["tolerance"]
+    names = collections.Counter()
     for _ in range(REPEATS):
-        code, verdict, said = check(folder, PLANTED_BYTES=str(2 * fact["tolerance"]))
+        code, verdict, said = check(folder, PLANTED_BYTES=str(planted))
         assert code == 1, said
-        (forward,) = (each for each in verdict["facts"] if each["name"] == "peak.forward")
-        assert forward["failed"], said
+        failed = [fact for fact in verdict["facts"] if fact["failed"]]
+        assert failed and all(fact["change"] > fact["tolerance"] for fact in failed), said
+        names.update(fact["name"] for fact in failed)
+    print(f"{planted} bytes planted, {REPEATS} checks failed by", dict(names))

@@ -295,6 +295,22 @@ def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
     assert recorded.tool("check", "--baseline", "memory").returncode == 7
 
 
+def test_a_program_that_keeps_every_parameter_gathered_tests_nothing(here):
+    command = ("--recordings", "1", "--", sys.executable, recorded.PROGRAMS / "persistent_layers.py")
+    update = recorded.tool("check", "--update", "--baseline", "sharded.json", *command)
+    assert update.returncode == 0, update.stderr
+    assert recorded.baseline_section(here / "sharded.json")["releases.final"]["count"] == 16
+    persistent = recorded.environment(PERSISTENT="1")
+    result = recorded.tool("check", "--baseline", "sharded.json", *command, env=persistent)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert result.stdout.startswith("FAIL  all 16 releases are of persistent parameters: nothing was to be freed")
+    assert re.search(r"releases\.final +16 → +0 +did not run", result.stdout), result.stdout
+    # From the first day.
+    first = recorded.tool("check", "--update", "--baseline", "new.json", "--require", "releases.final > 0", *command, env=persistent)
+    assert "required releases.final > 0, but it is 0" in recorded.one_line(first, 1)
+    assert not (here / "new.json").exists()
+
+
 def test_options_of_the_action_may_be_quoted(here):
     program = here / "bin" / "dc-memtrace"
     program.parent.mkdir()
