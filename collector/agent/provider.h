@@ -147,7 +147,8 @@ struct PythonProvider {
   void (*leave)() noexcept;
 };
 
-/// Called by the Python provider when a recording starts and its self-check passed; nullptr: there is none any more. `provider` must live for ever.
+/// Called by the Python provider when a recording starts and its self-check passed; nullptr: there is none any more.
+/// `provider` must live for ever.
 DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noexcept;
 
 /// The registered Python provider, or nullptr.
@@ -183,6 +184,9 @@ struct TorchProvider {
   void (*before_exact_moment)() noexcept;
   /// A call is about to give the GPU work, where such calls are observed. Called inside the guard.
   void (*gpu_work_begins)() noexcept;
+  /// Writes what the allocators of the GPUs have handed out, where the recording began in a program that ran. Called
+  /// when the hooks are in place, and again once they record (`recording`). Called inside the guard.
+  void (*write_gpu_blocks)(bool recording) noexcept;
   /// The recording has ended, and the gate is closed: puts back what was hooked, where it still is ours. Hooks that
   /// run go on to what they pass on to.
   void (*leave)() noexcept;

@@ -153,6 +153,12 @@ void leave_all() noexcept {
 
 }  // namespace
 
+namespace {
+void write_gpu_blocks(bool recording) noexcept {
+  if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
+}
+}  // namespace
+
 const char* begin_session(const SessionOptions& options) noexcept {
   if (!g_can_begin) return "what an earlier recording left cannot be taken away";
   if (gate_open()) return "the process is recorded already";
@@ -179,6 +185,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   {
     const Inside inside;
     load_providers(options.libraries, options.prepared, start_on_main_thread);
+    write_gpu_blocks(false);
     close_thread_chunk();
   }
   set_starting(false);
@@ -190,6 +197,9 @@ const char* begin_session(const SessionOptions& options) noexcept {
   measure_clock();
   spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   open_gate();
+  const Inside inside;
+  write_gpu_blocks(true);
+  close_thread_chunk();
   return nullptr;
 }
 

@@ -399,6 +399,24 @@ void follow_cuda_allocator() noexcept {
   agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
 }
 
+void write_gpu_blocks(bool recording) noexcept {
+  void* cuda = loaded_library("libc10_cuda.so");
+  if (cuda == nullptr) return;
+  const auto found = [](std::size_t device, std::uint64_t address, std::uint64_t bytes, bool records) noexcept {
+    auto* record = static_cast<wire::FoundBlockRecord*>(
+        agent::begin_record(wire::RecordType::kBlockFound, sizeof(wire::FoundBlockRecord),
+                            wire::cuda_device(static_cast<std::uint32_t>(device))));
+    if (record == nullptr) return;
+    record->address = address;
+    record->bytes = bytes;
+    record->recording = records ? 1 : 0;
+    agent::commit_record(record);
+  };
+  const char* why = unknown_allocator(cuda);
+  if (why == nullptr) why = for_each_cuda_block(cuda, found, recording);
+  if (why != nullptr && !recording) agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
+}
+
 std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }
 
 }  // namespace dcmt::torch_provider

@@ -22,6 +22,9 @@ void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t 
 /// As if it were freed now.
 void write_block_free(std::uint32_t device, const void* address) noexcept;
 
+/// See agent::TorchProvider::write_gpu_blocks.
+void write_gpu_blocks(bool recording) noexcept;
+
 /// The import slots to redirect.
 std::span<const elf::ImportPatch> allocator_imports() noexcept;
 

@@ -57,6 +57,27 @@ const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events
   }
 }
 
+const char* for_each_cuda_block(void* c10_cuda,
+                                void (*found)(std::size_t device, std::uint64_t address, std::uint64_t bytes,
+                                              bool recording) noexcept,
+                                bool recording) noexcept {
+  try {
+    Allocator* allocator = allocator_in_use(c10_cuda);
+    if (allocator == nullptr) return nullptr;  // no GPU was used yet
+    for (const auto& segment : allocator->snapshot({0, 0}, /*include_traces=*/false).segments) {
+      std::uint64_t address = segment.address;
+      for (const auto& block : segment.blocks) {
+        if (block.allocated) found(static_cast<std::size_t>(segment.device), address, block.size, recording);
+        address += block.size;
+      }
+    }
+    return nullptr;
+  } catch (const std::exception& error) {
+    snprintf(g_why, sizeof g_why, "the CUDA allocator does not list its blocks: %s", error.what());
+    return g_why;
+  }
+}
+
 const char* unknown_allocator(void* c10_cuda) noexcept {
   try {
     Allocator* allocator = allocator_in_use(c10_cuda);

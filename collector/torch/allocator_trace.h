@@ -1,5 +1,6 @@
-// The trace that torch's CUDA allocator keeps of itself. Needs CUDA's headers; without them nothing is attached and
-// `full` has no streams.
+// What torch's CUDA allocator says of itself: the trace that it keeps, and the blocks that it has handed out. Needs
+// CUDA's headers; without them nothing is attached, `full` has no streams, and blocks from before an attach are not
+// found.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,14 @@ struct AllocatorEvents {
 /// Attaches to the allocators of all devices; CUDA must be initialised. Allocates, and takes their locks.
 /// @param c10_cuda  handle of the library  @return why not, nullptr if done
 const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events) noexcept;
+
+/// Calls `found` for each block that is handed out, of all devices. Allocates, and takes the allocator's locks, one
+/// device after the other, without which no thread allocates there: some milliseconds for ten thousand blocks.
+/// @param c10_cuda  handle of the library  @return why they cannot be listed, nullptr if done
+const char* for_each_cuda_block(void* c10_cuda,
+                                void (*found)(std::size_t device, std::uint64_t address, std::uint64_t bytes,
+                                              bool recording) noexcept,
+                                bool recording) noexcept;
 
 /// Says so if the allocator in use tells nothing; nullptr if it does, or there is none yet.
 const char* unknown_allocator(void* c10_cuda) noexcept;

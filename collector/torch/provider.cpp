@@ -7,6 +7,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
+#include "collector/torch/allocator_hooks.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/known_blocks.h"
@@ -122,6 +123,7 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gpu_touch,
                                         write_small_sums,
                                         gpu_work_begins,
+                                        write_gpu_blocks,
                                         leave,
                                         forget};
 

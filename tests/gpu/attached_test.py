@@ -63,6 +63,41 @@ def test_steps_in_the_middle(tmp_path, start):
         end(folder, process)
 
 
+@pytest.mark.parametrize("detail", ["full", "lifetimes"])
+def test_what_was_there_before_is_in_the_trace(tmp_path, detail):
+    """At one place of the program, the blocks and their sum are those of torch's allocator."""
+    folder = tmp_path / "program"
+    with training(folder) as process:
+        (folder / "grow").touch()
+        until(lambda: json.loads((folder / "stats").read_text())["allocated"] > 1 << 30)
+        attached = subprocess.Popen(
+            [recorded.TOOL, "attach", str(process.pid), "-q", "-o", tmp_path / "trace", "--detail", detail],
+            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        )  # fmt: skip
+        until(lambda: any("there before" in str(recorded.query(each, NOTES)) for each in recorded.begun(tmp_path / "trace"))
+              or attached.poll() is not None)
+        (folder / "pause").touch()
+        until(lambda: (folder / "blocks").exists())
+        assert recorded.tool("detach", process.pid).returncode == 0
+        done(attached)
+        (folder / "pause").unlink()
+        end(folder, process)
+    (trace,) = recorded.traces(tmp_path / "trace")
+    there = json.loads((folder / "blocks").read_text())
+    assert there["allocated"] == sum(size for _, size in there["blocks"]) > 1 << 30
+    alive = recorded.query(trace, "SELECT address, bytes, from_seq FROM block WHERE device = 'cuda:0' AND to_seq IS NULL")
+    assert sum(size for _, size, _ in alive) == there["allocated"]
+    first = int(recorded.meta(trace)["first_seq"])
+    assert sum(size for _, size, seq in alive if seq < first) > 1 << 30, "most was there before"
+    followed = 1 if detail == "full" else 1 << 16
+    listed = {(address, size) for address, size, _ in alive if size >= followed}
+    assert listed == {(address, size) for address, size in there["blocks"] if size >= followed}
+    # Storages from before lie on them, and their holder is found by reading.
+    live = recorded.tool("show", "live", "--at", "end", "--json", trace)
+    assert live.returncode == 0 and "kept" in live.stdout, live.stdout[:4000]
+    assert "blocks of GPUs" in str(recorded.query(trace, NOTES))
+
+
 def test_when_reserved_memory_passes_a_size(tmp_path):
     folder = tmp_path / "program"
     with training(folder) as process:

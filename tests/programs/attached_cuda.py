@@ -1,7 +1,8 @@
 """A training on a GPU to attach to: attached_cuda.py FOLDER [STEPS]
 
 Trains until there is FOLDER/end, or STEPS steps, with a second stream and a graph that is replayed. With FOLDER/grow it
-keeps 32 MiB more of each step. After each step FOLDER/stats has the allocator's own figures. Prints losses and a digest of
+keeps 32 MiB more of each step. After each step FOLDER/stats has the allocator's own figures. With FOLDER/pause it waits
+between two steps until that is gone, and FOLDER/blocks has what the allocator has handed out. Prints losses and a digest of
 the parameters.
 """
 
@@ -47,6 +48,18 @@ while len(losses) < most and not (folder / "end").exists():
     written = folder / "stats.new"
     written.write_text(json.dumps({name: stats[f"{name}_bytes.all.current"] for name in ("allocated", "reserved")}))
     written.rename(folder / "stats")
+    if (folder / "pause").exists() and not (folder / "blocks").exists():
+        blocks = [
+            [segment["address"] + sum(before["size"] for before in segment["blocks"][:place]), block["size"]]
+            for segment in torch.cuda.memory_snapshot()
+            for place, block in enumerate(segment["blocks"])
+            if block["state"] == "active_allocated"
+        ]
+        written = folder / "blocks.new"
+        written.write_text(json.dumps({"blocks": blocks, "allocated": torch.cuda.memory_allocated()}))
+        written.rename(folder / "blocks")
+        while (folder / "pause").exists():
+            time.sleep(0.01)
     time.sleep(0.02)
 digest = hashlib.sha256()
 for parameter in model.parameters():

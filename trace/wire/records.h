@@ -60,6 +60,7 @@ enum class RecordType : std::uint16_t {
   kOperatorAlias,   ///< OperatorAliasRecord, when a call of a wrapped operator shows other aliases than the one before
   kSmallBlocks,     ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks matters
   kBlockAllocInNode,  ///< BlockInNodeRecord, as kBlockAlloc
+  kBlockFound,        ///< FoundBlockRecord: a block of a GPU that an attached program had already
 };
 
 /// How many sequences a record takes, from its own on: one for each that it stands for.
@@ -226,6 +227,16 @@ struct BlockOwnerRecord {
   std::uint64_t owner;  ///< string id
 };
 static_assert(sizeof(BlockOwnerRecord) == 40);
+
+/// The allocator is asked for its blocks twice: when the hooks are in place, and when they record. The second answer
+/// has what the first one missed, the first one has the size of what ended in between.
+struct FoundBlockRecord {
+  RecordHeader header;  ///< aux: device as in BlockRecord, not the CPU
+  std::uint64_t address;
+  std::uint64_t bytes;      ///< of the allocator's block
+  std::uint64_t recording;  ///< 1: of the second answer
+};
+static_assert(sizeof(FoundBlockRecord) == 48);
 
 struct BlockFreeDoneRecord {
   RecordHeader header;

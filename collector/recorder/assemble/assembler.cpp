@@ -85,7 +85,8 @@ class Assembler::Impl {
   Status start();
   Status resume();
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
-  Status begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns, std::int64_t room);
+  Status begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
+                    std::int64_t smallest, std::int64_t ns, std::int64_t room);
   Status past_is_unknown(std::string_view why) {
     return journal_.diagnose("note",
                              "the program was attached to; what it had before is not known: " + std::string(why));
@@ -293,8 +294,8 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   return journal_.rows.check_volume(journal_.now);
 }
 
-Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns,
-                                   std::int64_t room) {
+Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
+                                   std::int64_t smallest, std::int64_t ns, std::int64_t room) {
   std::int64_t blocks = 0;
   std::int64_t bytes = 0;
   std::int64_t left_out = 0;
@@ -303,6 +304,16 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, std::in
     ++journal_.now.seq;
     if (!std::exchange(has_past_, true)) journal_.rows.start(journal_.now);
   };
+  std::int64_t bytes_of_gpus = 0;
+  for (const PastGpuBlock& each : gpu_blocks) {
+    if (journal_.now.seq + 1 >= room) {
+      ++left_out;
+      continue;
+    }
+    next();
+    DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.device, each.address, each.bytes));
+    bytes_of_gpus += static_cast<std::int64_t>(each.bytes);
+  }
   for (const PastStorage& each : past) {
     if (journal_.now.seq + 2 >= room) {
       ++left_out;
@@ -310,7 +321,7 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, std::in
     }
     if (each.is_block) {
       next();
-      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.data, each.bytes));
+      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(wire::kCpuDevice, each.data, each.bytes));
       ++blocks;
       bytes += static_cast<std::int64_t>(each.bytes);
     }
@@ -318,10 +329,12 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, std::in
     next();
     DCMT_RETURN_IF_ERROR(lifetimes_.past_storage(each.storage, each.data, each.bytes));
   }
-  std::string text =
-      fmt::format("the program was attached to: {} in {} blocks were there before, whose origin is not known",
-                  human_bytes(bytes), blocks);
-  if (left_out != 0) text += fmt::format("; {} storages found no room", left_out);
+  std::string text = fmt::format("the program was attached to: {} in {} blocks", human_bytes(bytes), blocks);
+  if (!gpu_blocks.empty()) {
+    text += fmt::format(", and {} in {} blocks of GPUs,", human_bytes(bytes_of_gpus), gpu_blocks.size());
+  }
+  text += " were there before, whose origin is not known";
+  if (left_out != 0) text += fmt::format("; {} of them found no room", left_out);
   return journal_.diagnose("note", text);
 }
 
@@ -457,6 +470,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kBlockFreeDone:
       return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
                                              [&](const auto& r) { return lifetimes_.block_free_done(r); });
+    case RecordType::kBlockFound:
+      return {};  // PastBook has it
     case RecordType::kOutOfMemory:
       return with<wire::OutOfMemoryRecord>(bytes, "an out-of-memory error",
                                            [&](const auto& r) { return out_of_memory_.apply(r); });
@@ -672,9 +687,9 @@ Expected<std::unique_ptr<Assembler>> Assembler::resume(TraceWriter& writer, cons
 
 Status Assembler::apply(const wire::RecordHeader& record, std::uint32_t thread) { return impl_->apply(record, thread); }
 
-Status Assembler::begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns,
-                             std::int64_t room) {
-  return impl_->begin_past(past, smallest, ns, room);
+Status Assembler::begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
+                             std::int64_t smallest, std::int64_t ns, std::int64_t room) {
+  return impl_->begin_past(past, gpu_blocks, smallest, ns, room);
 }
 
 Status Assembler::past_is_unknown(std::string_view why) { return impl_->past_is_unknown(why); }

@@ -74,7 +74,8 @@ class Assembler {
   /// sequences leave room for it. What finds none is left out, and said to be.
   /// @param smallest  bytes of the smallest storage that has a row; blocks have one all the same
   /// @param ns  when the recording began  @param room  sequences before the first record
-  Status begin_past(const std::vector<PastStorage>& past, std::int64_t smallest, std::int64_t ns, std::int64_t room);
+  Status begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
+                    std::int64_t smallest, std::int64_t ns, std::int64_t room);
 
   /// The same where it could not be found out.
   Status past_is_unknown(std::string_view why);

@@ -462,16 +462,18 @@ CpuBytes Lifetimes::cpu_bytes() const {
   return {journal_.rows.sums().allocated(*Device::from_wire(wire::kCpuDevice)), cpu_peak_, cpu_highest_};
 }
 
-Status Lifetimes::past_block(std::uint64_t address, std::uint64_t bytes) {
-  if (address == 0 || address >= kNoProgramsAddress || bytes > kMostDeviceBytes) return {};
+Status Lifetimes::past_block(std::uint32_t number, std::uint64_t address, std::uint64_t bytes) {
+  const std::optional<Device> device = Device::from_wire(number);
+  if (!device || address == 0 || address >= kNoProgramsAddress || bytes > kMostDeviceBytes) return {};
   BlockRow row;
   row.id = journal_.now.seq;
   row.address = as_signed(address);
   row.bytes = as_signed(bytes);
+  row.gpu = device->gpu();
   row.span.from = journal_.now;
   blocks_.begin(address, row);
-  const Device cpu = *Device::from_wire(wire::kCpuDevice);
-  see_height(cpu, journal_.rows.sums().alloc(cpu, row.bytes, journal_.now));
+  if (row.gpu) gpu_blocks_[address] = row.bytes;
+  see_height(*device, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }
 

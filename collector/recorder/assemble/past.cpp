@@ -9,12 +9,28 @@ namespace dcmt::recorder {
 
 using wire::RecordType;
 
-void PastBook::block_begins(std::uint64_t address) {
+void PastBook::block_begins(std::uint64_t address, std::uint32_t device) {
   first_of_block_.try_emplace(address, Event::kBegins);
   begun_.insert(address);
+  if (device != wire::kCpuDevice) of_gpus_.insert(address);
 }
 
-void PastBook::block_ends(std::uint64_t address) { first_of_block_.try_emplace(address, Event::kEnds); }
+void PastBook::block_ends(std::uint64_t address, std::uint32_t device) {
+  first_of_block_.try_emplace(address, Event::kEnds);
+  if (device != wire::kCpuDevice) of_gpus_.insert(address);
+}
+
+void PastBook::block_listed(const wire::FoundBlockRecord& record) {
+  if (record.header.aux == wire::kCpuDevice || record.bytes == 0) return;
+  of_gpus_.insert(record.address);
+  Listed& listed = listed_[record.address];
+  // What has ended since is the block of the first list, whatever lies there now.
+  if (listed.bytes == 0 || !first_of_block_.contains(record.address)) {
+    listed.device = record.header.aux;
+    listed.bytes = record.bytes;
+  }
+  listed.is_in_second = listed.is_in_second || record.recording != 0;
+}
 
 void PastBook::storage_ends(const wire::StorageRecord& record) {
   first_of_storage_.try_emplace(record.storage, Event::kEnds);
@@ -26,13 +42,16 @@ void PastBook::see(const wire::RecordHeader& record) {
   const std::string_view bytes = record_bytes(record);
   switch (record.type) {
     case RecordType::kBlockAlloc:
-      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_begins(r->address);
+      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_begins(r->address, r->header.aux);
       break;
     case RecordType::kBlockAllocInNode:
-      if (const auto r = view_as<wire::BlockInNodeRecord>(bytes)) block_begins(r->address);
+      if (const auto r = view_as<wire::BlockInNodeRecord>(bytes)) block_begins(r->address, r->header.aux);
       break;
     case RecordType::kBlockFree:
-      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_ends(r->address);
+      if (const auto r = view_as<wire::BlockRecord>(bytes)) block_ends(r->address, r->header.aux);
+      break;
+    case RecordType::kBlockFound:
+      if (const auto r = view_as<wire::FoundBlockRecord>(bytes)) block_listed(*r);
       break;
     case RecordType::kTensorBirth:
       if (const auto r = view_as<wire::TensorRecord>(bytes)) {
@@ -56,7 +75,7 @@ void PastBook::see(const wire::RecordHeader& record) {
 /// A tensor can begin on a storage that was there; a block cannot begin where one is. So blocks say it, where there are
 /// any. Where one ended and another began at its address, the reading can have met either.
 bool PastBook::lived(const scan::LivingStorage& found) const {
-  if (!found.is_block) {
+  if (!found.is_block && !of_gpus_.contains(found.data)) {
     const auto first = first_of_storage_.find(found.storage);
     return first == first_of_storage_.end() || first->second == Event::kEnds;
   }
@@ -69,7 +88,7 @@ std::vector<PastStorage> PastBook::reconcile(std::span<const scan::LivingStorage
   std::unordered_set<std::uint64_t> storages;
   const auto add = [&](PastStorage each) {
     if (!storages.insert(each.storage).second) return;
-    each.is_block = each.is_block && blocks.insert(each.data).second;
+    each.is_block = each.is_block && !of_gpus_.contains(each.data) && blocks.insert(each.data).second;
     past.push_back(each);
   };
   for (const PastStorage& each : ended_) {
@@ -81,6 +100,16 @@ std::vector<PastStorage> PastBook::reconcile(std::span<const scan::LivingStorage
   }
   std::ranges::stable_sort(past, std::greater(), &PastStorage::bytes);
   return past;
+}
+
+std::vector<PastGpuBlock> PastBook::gpu_blocks() const {
+  std::vector<PastGpuBlock> blocks;
+  for (const auto& [address, listed] : listed_) {
+    const auto first = first_of_block_.find(address);
+    const bool lived = first == first_of_block_.end() ? listed.is_in_second : first->second == Event::kEnds;
+    if (lived) blocks.push_back({listed.device, address, listed.bytes});
+  }
+  return blocks;
 }
 
 }  // namespace dcmt::recorder

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,6 +21,12 @@ struct PastStorage {
   bool is_block = false;  ///< its data is a block of the CPU's allocator
 };
 
+struct PastGpuBlock {
+  std::uint32_t device = 0;  ///< as in wire::BlockRecord
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// Thread-safety: none.
 class PastBook {
  public:
@@ -28,17 +35,27 @@ class PastBook {
   /// What lived when the hooks came. `found` was read after that, and every record up to the end of the reading was
   /// seen. The largest first, each block once.
   [[nodiscard]] std::vector<PastStorage> reconcile(std::span<const scan::LivingStorage> found) const;
+  /// Blocks of GPUs that lived when the hooks came, by address: the program's allocator has listed them.
+  [[nodiscard]] std::vector<PastGpuBlock> gpu_blocks() const;
 
  private:
   enum class Event : std::uint8_t { kBegins, kEnds };
-  void block_begins(std::uint64_t address);
-  void block_ends(std::uint64_t address);
+  struct Listed {
+    std::uint32_t device = 0;
+    std::uint64_t bytes = 0;
+    bool is_in_second = false;  ///< in the list that was made when the hooks recorded
+  };
+  void block_begins(std::uint64_t address, std::uint32_t device);
+  void block_ends(std::uint64_t address, std::uint32_t device);
+  void block_listed(const wire::FoundBlockRecord& record);
   void storage_ends(const wire::StorageRecord& record);
   [[nodiscard]] bool lived(const scan::LivingStorage& found) const;
 
   std::unordered_map<std::uint64_t, Event> first_of_block_;    ///< by address
   std::unordered_map<std::uint64_t, Event> first_of_storage_;  ///< the same
   std::unordered_set<std::uint64_t> begun_;                    ///< blocks
+  std::unordered_set<std::uint64_t> of_gpus_;                  ///< blocks that are not the CPU's, by address
+  std::map<std::uint64_t, Listed> listed_;                     ///< blocks of GPUs, by address
   std::vector<PastStorage> ended_;  ///< storages that lived before, on data of which no block had ended or begun yet
 };
 

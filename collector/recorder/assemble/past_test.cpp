@@ -22,6 +22,15 @@ class PastTest : public testing::Test {
     const wire::StorageRecord record{{type, sizeof record / 8, 0, 0, 0}, address, data, kBytes, 0};
     book_.see(record.header);
   }
+  void gpu_block(RecordType type, std::uint64_t data) {
+    const wire::BlockRecord record{{type, sizeof record / 8, wire::cuda_device(1), 0, 0}, data, kBytes, 0};
+    book_.see(record.header);
+  }
+  void listed(std::uint64_t address, std::uint64_t bytes, bool second) {
+    const wire::FoundBlockRecord record{
+        {RecordType::kBlockFound, sizeof record / 8, wire::cuda_device(1), 0, 0}, address, bytes, second ? 1U : 0U};
+    book_.see(record.header);
+  }
   void found(std::uint64_t address, std::uint64_t data, bool is_block = true) {
     found_.push_back({address, data, kBytes, is_block});
   }
@@ -30,6 +39,16 @@ class PastTest : public testing::Test {
     std::map<std::uint64_t, std::uint64_t> past;
     for (const PastStorage& each : book_.reconcile(found_)) past[each.storage] = each.data;
     return past;
+  }
+
+  /// Bytes of blocks of the GPU, by address.
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> gpu() const {
+    std::map<std::uint64_t, std::uint64_t> blocks;
+    for (const PastGpuBlock& each : book_.gpu_blocks()) {
+      EXPECT_EQ(each.device, wire::cuda_device(1));
+      blocks[each.address] = each.bytes;
+    }
+    return blocks;
   }
 
   using Past = std::map<std::uint64_t, std::uint64_t>;
@@ -70,6 +89,38 @@ TEST_F(PastTest, AnAddressThatIsUsedAgainIsTheOldStoragesAsItEnded) {
   block(RecordType::kBlockAlloc, 0x100);
   found(7, 0x100);  // the reading has met the new one
   EXPECT_EQ(past(), (Past{{1, 0x100}}));
+}
+
+TEST_F(PastTest, ABlockOfAGpuWasThereIfTheSecondListHasItAndItDidNotBeginSince) {
+  listed(0x100, kBytes, false);
+  listed(0x200, kBytes, false);  // ended before the hooks recorded
+  listed(0x100, kBytes, true);
+  listed(0x300, kBytes, true);  // began before the hooks recorded
+  gpu_block(RecordType::kBlockAlloc, 0x400);
+  listed(0x400, kBytes, true);
+  EXPECT_EQ(gpu(), (Past{{0x100, kBytes}, {0x300, kBytes}}));
+}
+
+TEST_F(PastTest, ABlockOfAGpuThatEndedHasTheBytesOfTheListBefore) {
+  listed(0x100, 2 * kBytes, false);
+  listed(0x200, 3 * kBytes, false);
+  gpu_block(RecordType::kBlockFree, 0x100);
+  gpu_block(RecordType::kBlockFree, 0x200);
+  gpu_block(RecordType::kBlockAlloc, 0x200);  // another one at its address
+  listed(0x200, kBytes, true);
+  EXPECT_EQ(gpu(), (Past{{0x100, 2 * kBytes}, {0x200, 3 * kBytes}}));
+}
+
+TEST_F(PastTest, AStorageOnAGpuLivedIfItsBlockDidAndIsNoBlockOfTheCpu) {
+  listed(0x100, kBytes, false);
+  listed(0x100, kBytes, true);
+  gpu_block(RecordType::kBlockAlloc, 0x200);
+  storage(RecordType::kStorageDeath, 3, 0x300);
+  gpu_block(RecordType::kBlockFree, 0x300);
+  found(1, 0x100, false);
+  found(2, 0x200, false);
+  EXPECT_EQ(past(), (Past{{1, 0x100}, {3, 0x300}}));
+  for (const PastStorage& each : book_.reconcile(found_)) EXPECT_FALSE(each.is_block) << each.storage;
 }
 
 TEST_F(PastTest, ABlockIsTheFirstStoragesOnly) {

@@ -206,8 +206,8 @@ Status ProcessRecorder::read_past() {
   const MemoryReading& done = **reading;
   const spool::ProcessFacts& facts = reader_.facts();
   const std::int64_t smallest = facts.detail == Detail::kLifetimes ? kFollowedBytes : 1;
-  DCMT_RETURN_IF_ERROR(assembler_->begin_past(past_->book.reconcile(done.found.living), smallest,
-                                              static_cast<std::int64_t>(facts.start_monotonic_ns),
+  DCMT_RETURN_IF_ERROR(assembler_->begin_past(past_->book.reconcile(done.found.living), past_->book.gpu_blocks(),
+                                              smallest, static_cast<std::int64_t>(facts.start_monotonic_ns),
                                               static_cast<std::int64_t>(facts.first_seq)));
   assembler_->reading_begins(scan::Scope::kAll);
   DCMT_RETURN_IF_ERROR(apply_held());
