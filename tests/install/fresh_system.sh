@@ -5,7 +5,8 @@
 # has them; everything removed again. The last line says how long the two ways took; exit 1 at the first surprise.
 #
 # Torch is not downloaded: the site-packages folder that is given (of the system's CPython, with torch) is lent to the
-# environments, as if pip had installed it there. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
+# environments, as if pip had installed it there. With DCMT_TORCH_WHEELS, a folder with the wheels of that torch and of what it
+# needs, pip installs them in the first environment. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
 # is made: "noble" from a mirror of Ubuntu, for one. DCMT_PREFIX is an installation of the same CPython, of which a copy
 # becomes that prefix; this needs patchelf. Without it this part is left out, and the last line says so.
 #
@@ -26,7 +27,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 unmount() {
   local place
-  for place in lent proc dev/shm; do
+  for place in lent wheels proc dev/shm; do
     if mountpoint -q "$root/$place"; then umount "$root/$place"; fi
   done
 }
@@ -40,6 +41,10 @@ fi
 unmount
 mkdir -p "$root/lent" "$root/dev/shm"
 mount --bind -o ro "$site" "$root/lent"
+if [[ -n ${DCMT_TORCH_WHEELS:-} ]]; then
+  mkdir -p "$root/wheels"
+  mount --bind -o ro "$DCMT_TORCH_WHEELS" "$root/wheels"
+fi
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o size=512m tmpfs "$root/dev/shm"
 grep -q '^user:' "$root/etc/passwd" || chroot "$root" useradd -m user
@@ -66,7 +71,14 @@ recorded() {
 listed() { (cd "$root$1" && find . -not -type d -not -name '*.pyc' -not -name __pycache__ | sort); }
 
 as_user python3 -m venv "$venv"
-lend "$packages"
+torch_from="torch lent"
+if [[ -n ${DCMT_TORCH_WHEELS:-} ]]; then
+  start=$SECONDS
+  as_user pip install -q --no-index --find-links /wheels "torch==$torch.*" numpy || fail "torch cannot be installed"
+  torch_from="torch by pip in $((SECONDS - start)) s"
+else
+  lend "$packages"
+fi
 if [[ -x $root/usr/bin/g++ ]]; then  # of an earlier time
   chroot "$root" apt-get -q -y autoremove --purge g++ >"$folder/apt.log" 2>&1 || fail "g++ cannot be removed, see $folder/apt.log"
 fi
@@ -176,5 +188,5 @@ if [[ -n ${DCMT_PREFIX:-} ]]; then
 fi
 [[ ! -e $root/home/user/.cache/dc-memtrace ]] || fail "something made a cache: $(find "$root/home/user/.cache/dc-memtrace")"
 
-echo "$suite, $python, torch $torch, $relocated: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
+echo "$suite, $python, torch $torch, $torch_from, $relocated: $without_compiler s from pip install to the report without a compiler, $with_compiler s with one for a torch without a provider"
 ((without_compiler < 60 && with_compiler < 180)) || fail "too slow"
