@@ -17,7 +17,7 @@ import tempfile
 
 STEP = pathlib.Path(__file__).resolve().with_name("instructions_step.py")
 TOOL = pathlib.Path(os.environ["DCMT_BUILD_DIR"]) / "bin" / "dc-memtrace"
-WAYS = ("plain", "lifetimes", "full", "operators", "profiler")
+WAYS = ("plain", "standby", "lifetimes", "full", "operators", "profiler")
 GROUPS = ("ours", "torch", "python", "others")
 
 
@@ -58,6 +58,8 @@ def measured(way: str, arguments: argparse.Namespace, folder: pathlib.Path) -> t
     command += [sys.executable, STEP, "--steps", str(arguments.steps), "--layers", str(arguments.layers)]
     if way == "profiler":
         command += ["--profiler"]
+    elif way == "standby":  # nobody attaches
+        command = [TOOL, "run", "--standby", "--", *command]
     elif way != "plain":
         command = [TOOL, "run", "-q", "-o", folder / way, "--detail", way, "--", *command]
     done = subprocess.run(command, capture_output=True, text=True)
