@@ -7,6 +7,17 @@ namespace {
 
 constexpr std::int64_t kFewestEnds = 3;
 
+bool lies_inside(const Mark& phase, const Mark& other) {
+  return other.span.from_seq < phase.span.from_seq && (!other.span.ended() || phase.span.to_seq <= other.span.to_seq);
+}
+
+/// What is made before a backward: in the step's forward, outside of phases, or, where an optimizer's step calls the
+/// backward, in that.
+bool comes_before(const TraceData& data, const Mark* made, const Mark& backward) {
+  return made == nullptr || is_phase(data, made, "forward") ||
+         (is_phase(data, made, "optimizer") && lies_inside(backward, *made));
+}
+
 }  // namespace
 
 void PhaseLives::Ends::add(const Ends& one) {
@@ -51,7 +62,7 @@ PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& ph
   const bool ends_in_backward = end != nullptr && is_phase(data, end, "backward");
   if (begin != nullptr && begin == end) {
     life.temporary = 1;
-  } else if (first == last && ends_in_backward && (begin == nullptr || is_phase(data, begin, "forward"))) {
+  } else if (first == last && ends_in_backward && comes_before(data, begin, *end)) {
     life.in_backward = 1;
   } else if (first != last && begin != nullptr && is_phase(data, begin, "backward")) {
     life.to_next_step = 1;

@@ -82,6 +82,28 @@ TraceData with_gradients(int each_step, std::int64_t bytes = kWeights) {
   return trace.load();
 }
 
+/// Training whose optimizer's step calls forward and backward: each makes, before the backward, something that ends in
+/// it, and in it a gradient that the next step drops; both of the size of no other. `kept`: the first of them outlives
+/// the backward.
+TraceData by_closures(bool kept = false) {
+  TestTrace trace;
+  load_weights(trace);
+  std::optional<Handle> gradient;
+  for (int i = 0; i < 5; ++i) {
+    trace.phase("optimizer", [&] {
+      const Handle saved = trace.allocate(kSaved);
+      if (gradient) trace.drop(*gradient);
+      trace.phase("backward", [&] {
+        if (i != 0 || !kept) trace.drop(saved);
+        gradient = trace.allocate(kWeights);
+      });
+      if (i == 0 && kept) trace.drop(saved);
+    });
+    trace.step(i);
+  }
+  return trace.load();
+}
+
 /// Of the one that was made last.
 std::string last_category_of(const TraceData& data, std::int64_t bytes) {
   std::string category;
@@ -93,6 +115,36 @@ std::string last_category_of(const TraceData& data, std::int64_t bytes) {
 
 TEST(PhaseLives, WhatABackwardMakesForEachParameterAndTheNextStepDropsIsAGradient) {
   EXPECT_EQ(last_category_of(with_gradients(1), kWeights), "gradient");
+}
+
+TEST(PhaseLives, ABackwardThatAnOptimizersStepCallsIsOneToo) {
+  const TraceData data = by_closures();
+  EXPECT_EQ(last_category_of(data, kSaved), "saved for backward");
+  EXPECT_EQ(last_category_of(data, kWeights), "gradient");
+  EXPECT_EQ(last_category_of(by_closures(true), kSaved), "not attributed");
+}
+
+/// Training whose optimizer makes something in its step that the next step's backward drops, or the same step's.
+std::string of_optimizers_own(bool backward_inside) {
+  TestTrace trace;
+  load_weights(trace);
+  std::optional<Handle> made;
+  for (int i = 0; i < 5; ++i) {
+    trace.phase("optimizer", [&] { made = trace.allocate(kSaved); });
+    const auto backward = [&] { trace.phase("backward", [&] { trace.drop(*made); }); };
+    if (backward_inside) {
+      trace.phase("optimizer", backward);
+    } else {
+      backward();
+    }
+    trace.step(i);
+  }
+  return category_of(trace.load(), kSaved);
+}
+
+TEST(PhaseLives, WhatAnotherStepOfAnOptimizerMadeIsNotSavedForTheBackward) {
+  EXPECT_EQ(of_optimizers_own(false), "not attributed");
+  EXPECT_EQ(of_optimizers_own(true), "not attributed");
 }
 
 TEST(PhaseLives, MoreOfThemThanParametersAreSomethingElseToo) {

@@ -27,7 +27,9 @@ Status Phases::start() {
 
 void Phases::resume() {
   if (phase_ < kNone || phase_ > kOptimizer) phase_ = kNone;
+  if (phase_ != kOptimizer) inner_row_ = 0;
   stored_ = phase_ != kNone;  // the commit that is resumed from wrote it
+  inner_stored_ = inner_row_ != 0;
 }
 
 void Phases::first_record() { first_ = step_begin_ = journal_.now; }
@@ -43,18 +45,29 @@ void Phases::open(Kind kind, const Moment& from, std::int64_t thread) {
   later_forward_ = {};
 }
 
-Status Phases::write_phase(const Moment& to) {
+Status Phases::write_phase(RowId id, std::int64_t kind, const Moment& from, const Moment& to) {
   MarkRow row;
-  row.id = phase_row_;
+  row.id = id;
   row.kind = "phase";
-  row.name = names_[phase_];
+  row.name = names_[kind];
   row.thread = phase_thread_;
-  row.span = {phase_from_, to};
+  row.span = {from, to};
   return to.set() ? journal_.rows.write(row) : journal_.rows.write_open(row);
+}
+
+Status Phases::write_phase(const Moment& to) { return write_phase(phase_row_, phase_, phase_from_, to); }
+
+Status Phases::close_inner() {
+  if (inner_row_ == 0) return {};
+  DCMT_RETURN_IF_ERROR(write_phase(inner_row_, kBackward, inner_from_, journal_.now));
+  inner_row_ = 0;
+  nodes_ = 0;
+  return {};
 }
 
 Status Phases::close(const Moment& to) {
   if (phase_ == kNone) return {};
+  DCMT_RETURN_IF_ERROR(close_inner());
   DCMT_RETURN_IF_ERROR(write_phase(to));
   phase_ = kNone;
   phase_row_ = 0;
@@ -74,7 +87,16 @@ Status Phases::op_begin(OpRole role, RowId op, std::size_t depth) {
       return {};
     case OpRole::kNode:
       backward_seen_ = 1;
-      if (phase_ == kOptimizer) return {};  // a closure
+      if (phase_ == kOptimizer) {
+        if (thread != phase_thread_) return {};
+        if (inner_row_ == 0) {
+          inner_row_ = journal_.ids.mark++;
+          inner_from_ = journal_.now;
+          inner_stored_ = false;
+        }
+        ++nodes_;
+        return {};
+      }
       if (phase_ != kBackward) {
         if (phase_ == kNone && later_forward_.set()) open(kForward, later_forward_, forward_thread_);
         DCMT_RETURN_IF_ERROR(close_running());
@@ -104,6 +126,8 @@ Status Phases::op_end(OpRole role, RowId op) {
   if (role == OpRole::kNode && phase_ == kBackward) {
     if (nodes_ > 0) --nodes_;
     node_end_ = journal_.now;
+  } else if (role == OpRole::kNode && inner_row_ != 0 && journal_.thread == phase_thread_) {
+    if (--nodes_ <= 0) return close_inner();
   } else if (role == OpRole::kOptimizer && phase_ == kOptimizer && op == optimizer_) {
     DCMT_RETURN_IF_ERROR(close(journal_.now));
     return optimizer_ended();
@@ -174,9 +198,13 @@ Status Phases::explicit_step(std::int64_t number, RowId name, RowId stack, RowId
 }
 
 Status Phases::commit() {
-  if (phase_ == kNone || stored_) return {};
-  stored_ = true;
-  return write_phase({});
+  if (phase_ != kNone && !stored_) {
+    DCMT_RETURN_IF_ERROR(write_phase({}));
+    stored_ = true;
+  }
+  if (inner_row_ == 0 || inner_stored_) return {};
+  inner_stored_ = true;
+  return write_phase(inner_row_, kBackward, inner_from_, {});
 }
 
 Status Phases::finish() {

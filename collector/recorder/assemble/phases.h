@@ -3,6 +3,9 @@
 // - optimizer: a user scope named "Optimizer.step#…".
 // - backward: from the first autograd node (or its engine, which runs them) until the next top-level operator that is
 //   none, on the backward's thread or the forward's; it ends with the end of its last node.
+// - a backward that runs within an optimizer's step (in a closure) is a phase of its own inside of the optimizer's,
+// from
+//   the begin of the first node on the optimizer's thread to the end of the last: the engine's span is one.
 // - memory taken outside of all operators counts as one: not every operator is observed.
 // - forward: from a step's first operator until backward or optimizer begins. After a backward, operators are a forward
 //   only if another backward follows (gradient clipping is none).
@@ -63,6 +66,9 @@ class Phases {
     visit("phase.forward_thread", forward_thread_);
     visit("phase.optimizer", optimizer_);
     visit("phase.nodes", nodes_);
+    visit("phase.inner_row", inner_row_);
+    visit("phase.inner_seq", inner_from_.seq);
+    visit("phase.inner_ns", inner_from_.ns);
     visit("phase.node_end_seq", node_end_.seq);
     visit("phase.node_end_ns", node_end_.ns);
     visit("phase.later_seq", later_forward_.seq);
@@ -88,6 +94,8 @@ class Phases {
   Status close(const Moment& to);
   Status close_running();
   Status write_phase(const Moment& to);
+  Status write_phase(RowId id, std::int64_t kind, const Moment& from, const Moment& to);
+  Status close_inner();
   Status optimizer_ended();
   Status write_step(RowId row, std::int64_t number, const Moment& from);
 
@@ -101,10 +109,13 @@ class Phases {
   std::int64_t forward_thread_ = -1;
   RowId optimizer_ = 0;     ///< operator row of the running optimizer phase
   std::int64_t nodes_ = 0;  ///< running autograd nodes of the running backward
-  Moment node_end_;         ///< of the last node that ended
-  Moment later_forward_;    ///< where a forward began, if a backward follows
+  RowId inner_row_ = 0;     ///< of a backward inside the optimizer phase, while it runs
+  Moment inner_from_;
+  Moment node_end_;       ///< of the last node that ended
+  Moment later_forward_;  ///< where a forward began, if a backward follows
   std::int64_t fresh_step_ = 1;
-  bool stored_ = false;  ///< the running phase's row is in the trace
+  bool stored_ = false;        ///< the running phase's row is in the trace
+  bool inner_stored_ = false;  ///< so is the one of the backward inside of it
 
   Moment first_;
   Moment step_begin_;

@@ -245,19 +245,59 @@ TEST_F(PhasesTest, WhatRunsBeforeAnOptimizerIsNoForwardOfALaterBackward) {
   EXPECT_EQ(totals_.steps, 0);
 }
 
-TEST_F(PhasesTest, AnOptimizersOwnForwardsAndBackwardsAreItsOwn) {
+TEST_F(PhasesTest, ABackwardInAnOptimizersStepIsAPhaseInsideOfItsOwn) {
   TestStream s;
   s.text("Optimizer.step#LBFGS.step");
   s.text("Optimizer.step#inner");
+  s.text("autograd::engine::execute");
   const auto from = s.op_begin("Optimizer.step#LBFGS.step", 100, OpScope::kUser);
-  s.op_begin("AddmmBackward0", 101, OpScope::kBackward);  // in a closure
+  s.alloc(0x1000, 64);  // the forward of a closure
+  const auto first = s.op_begin("autograd::engine::execute", 101, OpScope::kBackward);
+  s.op_begin("AddmmBackward0", 102, OpScope::kBackward);
+  s.op_end(102);
+  s.op_begin("MmBackward0", 102, OpScope::kBackward);
+  s.op_end(102);
+  const auto first_end = s.op_end(101);
+  s.op_begin("aten::add", 101);  // the optimizer's own, or the next forward
   s.op_end(101);
+  const auto second = s.op_begin("autograd::engine::execute", 101, OpScope::kBackward);
+  const auto second_end = s.op_end(101);
   s.op_begin("Optimizer.step#inner", 102, OpScope::kUser);
   s.op_end(102);
   const auto to = s.op_end(100);
-  EXPECT_EQ(phases(s).size(), 1u);
-  EXPECT_EQ(phases(s).front(), row("optimizer", 1, from, to));
-  EXPECT_EQ(totals_.steps, 1);
+  for (const bool commits : {false, true}) {
+    Database db = record(s, commits);
+    EXPECT_EQ(rows(db,
+                   "SELECT text, thread, from_seq, to_seq FROM mark JOIN string ON string.id = name"
+                   " WHERE kind = 'phase' ORDER BY from_seq"),
+              (Rows{row("optimizer", 1, from, to), row("backward", 1, first, first_end),
+                    row("backward", 1, second, second_end)}));
+    EXPECT_EQ(totals_.steps, 1);
+  }
+}
+
+TEST_F(PhasesTest, ABackwardOfAnotherThreadIsNoneOfTheOptimizersStep) {
+  TestStream s;
+  s.text("Optimizer.step#SGD.step");
+  s.text("autograd::engine::execute");
+  const auto from = s.op_begin("Optimizer.step#SGD.step", 100, OpScope::kUser);
+  s.thread = 2;
+  s.op("autograd::engine::execute", OpScope::kBackward);
+  s.thread = 1;
+  const auto to = s.op_end(100);
+  EXPECT_EQ(phases(s), (Rows{row("optimizer", 1, from, to)}));
+}
+
+TEST_F(PhasesTest, ABackwardInAnOptimizersStepEndsWithItAtTheLatest) {
+  TestStream s;
+  s.text("Optimizer.step#LBFGS.step");
+  s.text("autograd::engine::execute");
+  const auto from = s.op_begin("Optimizer.step#LBFGS.step", 100, OpScope::kUser);
+  const auto backward = s.op_begin("autograd::engine::execute", 101, OpScope::kBackward);
+  s.alloc(0x1000, 64);
+  EXPECT_EQ(phases(s), (Rows{row("optimizer", 1, from, "-"), row("backward", 1, backward, "-")}));
+  const auto to = s.op_end(100);  // the end of the backward was lost
+  EXPECT_EQ(phases(s), (Rows{row("optimizer", 1, from, to), row("backward", 1, backward, to)}));
 }
 
 TEST_F(PhasesTest, ANodeWhoseEndWasLostKeepsNoLaterBackwardOpen) {

@@ -137,6 +137,14 @@ TestStream everything(const std::string& file) {
   s.op("AddmmBackward0", OpScope::kBackward);
   s.op("Optimizer.step#SGD.step", OpScope::kUser);
   s.op("Optimizer.step#Adam.step", OpScope::kUser);
+  s.op_begin("Optimizer.step#LBFGS.step", 60, OpScope::kUser);
+  s.op_begin("autograd::engine::execute", 61, OpScope::kBackward);
+  s.alloc(0xD2, 128);
+  s.op_begin("AddmmBackward0", 62, OpScope::kBackward);
+  s.op_end(62);
+  s.op_end(61);
+  s.free(0xD2);
+  s.op_end(60);
   s.op("aten::addmm");
   s.mark(RecordType::kMarkEnd, MarkKind::kUser, "span", 5);
   s.small_blocks(64);
