@@ -56,9 +56,16 @@ std::optional<std::string> HolderNames::Counts::most_of(Names names) {
   return alike ? std::optional(most->first) : std::nullopt;
 }
 
-std::optional<std::string> HolderNames::Counts::most(const Storage& storage, const HolderNames& names) const {
+bool HolderNames::Counts::has_size(const Storage& storage) const {
+  return by_size_.contains({storage.birth.stack, storage.bytes});
+}
+
+std::optional<std::string> HolderNames::Counts::most_of_size(const Storage& storage) const {
   const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
-  if (alike != by_size_.end()) return most_of(alike->second);
+  return alike != by_size_.end() ? most_of(alike->second) : std::nullopt;
+}
+
+std::optional<std::string> HolderNames::Counts::most_of_place(const Storage& storage, const HolderNames& names) const {
   const auto there = by_stack_.find(storage.birth.stack);
   if (there == by_stack_.end()) return std::nullopt;
   std::int64_t found = 0;
@@ -133,7 +140,16 @@ double HolderNames::share_of_size(const Storage& storage) const {
 
 std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
-  return row != nullptr ? counts.most(*row, *this) : std::nullopt;
+  if (row == nullptr) return std::nullopt;
+  if (counts.has_size(*row)) return counts.most_of_size(*row);
+  return lives_otherwise(*row) ? std::nullopt : counts.most_of_place(*row, *this);
+}
+
+bool HolderNames::lives_otherwise(const Storage& storage) const {
+  const std::optional<std::string> others = categories_.most_of_place(storage, *this);
+  if (!others) return false;
+  const std::optional<std::string> category = by_life(storage.id);
+  return category && *category != *others;
 }
 
 std::optional<std::string> HolderNames::by_life(StorageId storage) const {

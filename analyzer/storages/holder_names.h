@@ -51,9 +51,9 @@ class HolderNames {
   [[nodiscard]] std::optional<std::string> variable_of(StorageId storage) const;
 
   /// What it is for: "parameter", "gradient", "optimizer state", "buffer", "saved for backward", else "variable" if
-  /// something that has a name holds it. Of one that no scan found like those of its place, the ones of its size first;
-  /// of a size that no scan met there, by the phases in which its storages begin and end (PhaseLives); "not attributed"
-  /// where these are not alike.
+  /// something that has a name holds it. Of one that no scan found like those of its place and size; of a size that no
+  /// scan met there, by the phases in which its storages begin and end (PhaseLives), else like those of its place; "not
+  /// attributed" where these are not alike.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
@@ -62,8 +62,11 @@ class HolderNames {
    public:
     using Names = std::map<std::string, std::int64_t>;
     void add(const Storage& storage, const std::string& name);
-    /// What nine tenths of them have, of those of its size if there are any.
-    [[nodiscard]] std::optional<std::string> most(const Storage& storage, const HolderNames& names) const;
+    /// What nine tenths of those of its size have. Whether there are any: has_size().
+    [[nodiscard]] std::optional<std::string> most_of_size(const Storage& storage) const;
+    [[nodiscard]] bool has_size(const Storage& storage) const;
+    /// What nine tenths of all that were made at its place have, if it can be that its size was missed by chance.
+    [[nodiscard]] std::optional<std::string> most_of_place(const Storage& storage, const HolderNames& names) const;
 
    private:
     [[nodiscard]] static std::optional<std::string> most_of(Names names);
@@ -88,6 +91,8 @@ class HolderNames {
   /// What others have that were made at the place of a storage.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
+  /// Whether those of its place and size live in a way that says something else than what others of its place are for.
+  [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 

@@ -71,6 +71,23 @@ TEST(HolderNamesOfStorages, ASizeOfWhichNoneWasFoundIsNotForWhatOthersAreFor) {
   EXPECT_EQ(category_beside_gradients(10), "gradient") << "of each size there is one only";
 }
 
+TEST(HolderNamesOfStorages, WhatLivesOtherwiseThanOthersOfItsPlaceIsNotHeldLikeThem) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "main", 21}};
+  trace.held(trace.allocate(100), {.path = "main: w.grad", .otherwise = true, .role = "gradient"});
+  for (int i = 0; i < 4; ++i) {
+    trace.phase("backward", [&] { trace.drop(trace.allocate(200)); });
+    trace.step(i);
+  }
+  trace.allocate(300);
+  const TraceData data = trace.load();
+  const HolderNames names(data);
+  EXPECT_EQ(names.category_of(StorageId(2)), "temporary") << "each backward drops those of its size";
+  EXPECT_EQ(names.of(StorageId(2)), "not read");
+  EXPECT_EQ(names.category_of(StorageId(6)), "gradient");
+  EXPECT_EQ(names.of(StorageId(6)), "main: w.grad, as others made there");
+}
+
 TEST(HolderNamesOfStorages, WhatAVariableHasEarlyIsForTheGraphThatSavesTheOthers) {
   const auto category = [](int early) {
     TestTrace trace;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyzer/storages/one_by_one.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -20,12 +22,15 @@ bool comes_before(const TraceData& data, const Mark* made, const Mark& backward)
 
 }  // namespace
 
-void PhaseLives::Ends::add(const Ends& one) {
+void PhaseLives::Ends::add(const Ends& one, Bytes of) {
+  if (!size.valid()) size = of;
+  sizes_differ = sizes_differ || of != size;
   all += one.all;
   temporary += one.temporary;
   in_backward += one.in_backward;
   to_next_step += one.to_next_step;
   replaced += one.replaced;
+  later += one.later;
   read += one.read;
 }
 
@@ -40,6 +45,7 @@ PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
   for (const Storage* storage : sample) {
     if (storage->span.ended()) add(*storage, life_of(data, phases, *storage));
   }
+  if (!begun_.empty()) find_one_by_one(sample);
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
@@ -49,8 +55,20 @@ PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
 }
 
 void PhaseLives::add(const Storage& storage, const Ends& ends) {
-  by_size_[{storage.birth.stack, storage.bytes}].add(ends);
-  if (const auto turn = turn_of(storage)) by_turn_[{storage.birth.stack, *turn}].add(ends);
+  by_size_[{storage.birth.stack, storage.bytes}].add(ends, storage.bytes);
+  if (const auto turn = turn_of(storage)) by_turn_[{storage.birth.stack, *turn}].add(ends, storage.bytes);
+}
+
+void PhaseLives::find_one_by_one(const std::vector<const Storage*>& all) {
+  ByPlaceAndSize<std::vector<const Storage*>> candidates;
+  for (const Storage* storage : all) {
+    const PlaceAndSize of{storage->birth.stack, storage->bytes};
+    const auto ends = by_size_.find(of);
+    if (ends != by_size_.end() && ends->second.all >= kFewestEnds && ends->second.later == ends->second.all) {
+      candidates[of].push_back(storage);
+    }
+  }
+  for (const auto& [of, alike] : candidates) by_size_[of].one_by_one = replaced_one_by_one(alike, steps_);
 }
 
 PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage) const {
@@ -60,6 +78,7 @@ PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& ph
   const Step* const first = step_at(steps_, storage.span.from_seq);
   const Step* const last = step_at(steps_, storage.span.to_seq);
   const bool ends_in_backward = end != nullptr && is_phase(data, end, "backward");
+  if (first != last && !ends_in_backward) life.later = 1;
   if (begin != nullptr && begin == end) {
     life.temporary = 1;
   } else if (first == last && ends_in_backward && comes_before(data, begin, *end)) {
@@ -69,7 +88,7 @@ PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& ph
   } else if (first != nullptr && last == first + 1 && !ends_in_backward && has_successor(storage, *last)) {
     life.replaced = 1;
   } else if (last == nullptr && (first == nullptr || first == &steps_.back())) {
-    life.all = 0;
+    life = {};
   }
   return life;
 }
@@ -98,21 +117,25 @@ std::optional<std::string_view> PhaseLives::category_of(const Ends& ends) {
   return std::nullopt;
 }
 
-bool PhaseLives::are_gradients(const Ends& ends, Bytes size) const {
-  const auto parameters = parameters_.find(size);
-  return ends.read == 0 && ends.all >= kFewestEnds && ends.to_next_step == ends.all &&
-         parameters != parameters_.end() && ends.all <= parameters->second * static_cast<std::int64_t>(steps_.size());
+bool PhaseLives::are_gradients(const Ends& ends, const Storage& storage) const {
+  if (ends.read != 0 || ends.all < kFewestEnds || ends.to_next_step != ends.all || ends.sizes_differ) return false;
+  const auto parameters = parameters_.find(storage.bytes);
+  const auto of_size = by_size_.find({storage.birth.stack, storage.bytes});
+  return parameters != parameters_.end() && of_size != by_size_.end() &&
+         of_size->second.to_next_step <= parameters->second * static_cast<std::int64_t>(steps_.size());
 }
 
 std::optional<std::string_view> PhaseLives::category_of(const Storage& storage) const {
   const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
   if (alike != by_size_.end()) {
-    if (are_gradients(alike->second, storage.bytes)) return kGradient;
+    if (are_gradients(alike->second, storage)) return kGradient;
     if (const auto category = category_of(alike->second)) return category;
+    if (alike->second.one_by_one) return kReplaced;
   }
   const std::optional<std::int64_t> turn = turn_of(storage);
   const auto in_turn = turn ? by_turn_.find({storage.birth.stack, *turn}) : by_turn_.end();
-  return in_turn != by_turn_.end() ? category_of(in_turn->second) : std::nullopt;
+  if (in_turn == by_turn_.end()) return std::nullopt;
+  return are_gradients(in_turn->second, storage) ? std::optional(kGradient) : category_of(in_turn->second);
 }
 
 }  // namespace dcmt::analyzer

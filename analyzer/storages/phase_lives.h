@@ -17,7 +17,8 @@ namespace dcmt::analyzer {
 
 /// What is made and dropped within one phase.
 inline constexpr std::string_view kTemporary = "temporary";
-/// What each step drops after it has made its own: an input or a result that a variable has.
+/// What each step drops where others replace it: an input or a result that a variable has, and an input that waits for
+/// its turn.
 inline constexpr std::string_view kReplaced = "replaced each step";
 
 /// A reading takes some milliseconds, and what lives for less is in none. Where all storages of one place and size have
@@ -33,14 +34,19 @@ class PhaseLives {
   /// before a backward and ends in it: no code of the program's loop runs there, so the graph dropped it; or "gradient"
   /// of what a backward makes and the next step drops, if it has the size of a parameter and each step makes no more of
   /// them than there are parameters of that size; or kReplaced of what ends in the next step, outside of its backward,
-  /// once that has made as many at its place. Nothing where lives differ, or fewer than three have ended.
+  /// once that has made as many at its place, or where each step drops one for another (replaced_one_by_one). Nothing
+  /// where lives differ, or fewer than three have ended.
   [[nodiscard]] std::optional<std::string_view> category_of(const Storage& storage) const;
 
  private:
   struct Ends {
     std::int64_t all = 0, temporary = 0, in_backward = 0, to_next_step = 0, replaced = 0;
-    std::int64_t read = 0;  ///< readings say what they are for
-    void add(const Ends& one);
+    std::int64_t later = 0;   ///< ended in a later step, outside of a backward, or after the last one
+    bool one_by_one = false;  ///< see replaced_one_by_one(); of one place and size
+    std::int64_t read = 0;    ///< readings say what they are for
+    Bytes size = {};          ///< of the first of them
+    bool sizes_differ = false;
+    void add(const Ends& one, Bytes of);
   };
   void add(const Storage& storage, const Ends& ends);
   /// Of which kind the life of a storage that has ended was. Of one that lived on after the last step, nothing is
@@ -53,8 +59,10 @@ class PhaseLives {
   [[nodiscard]] bool has_successor(const Storage& storage, const Step& next) const;
   /// Of those whose lives are counted, if they are enough and no reading has met one of them.
   [[nodiscard]] static std::optional<std::string_view> category_of(const Ends& ends);
-  /// Whether those of one place and size are: of one turn alone there never are more than parameters.
-  [[nodiscard]] bool are_gradients(const Ends& ends, Bytes size) const;
+  /// Whether those of one place and size, or of one turn, are. Either way the place makes no more of this size for the
+  /// next step than there are parameters: of one turn alone there never are more.
+  [[nodiscard]] bool are_gradients(const Ends& ends, const Storage& storage) const;
+  void find_one_by_one(const std::vector<const Storage*>& all);
 
   ByPlaceAndSize<Ends> by_size_;
   std::map<std::pair<StackId, std::int64_t>, Ends> by_turn_;

@@ -147,6 +147,29 @@ TEST(PhaseLives, WhatAnotherStepOfAnOptimizerMadeIsNotSavedForTheBackward) {
   EXPECT_EQ(of_optimizers_own(true), "not attributed");
 }
 
+/// Training whose backward makes, at one place and of the size of the weights, something that it drops and so many
+/// gradients that the next step drops.
+std::string among_others(int gradients) {
+  TestTrace trace;
+  load_weights(trace);
+  std::vector<Handle> made;
+  for (int i = 0; i < 5; ++i) {
+    for (const Handle gradient : made) trace.drop(gradient);
+    made.clear();
+    trace.phase("backward", [&] {
+      trace.drop(trace.allocate(kWeights));
+      for (int k = 0; k < gradients; ++k) made.push_back(trace.allocate(kWeights));
+    });
+    trace.step(i);
+  }
+  return last_category_of(trace.load(), kWeights);
+}
+
+TEST(PhaseLives, AGradientAmongOthersOfItsSizeIsFoundByItsTurn) {
+  EXPECT_EQ(among_others(1), "gradient");
+  EXPECT_EQ(among_others(2), "not attributed") << "there is one parameter of that size";
+}
+
 TEST(PhaseLives, MoreOfThemThanParametersAreSomethingElseToo) {
   EXPECT_EQ(last_category_of(with_gradients(2), kWeights), "not attributed");
 }
@@ -211,6 +234,33 @@ TEST(PhaseLives, WhatTheNextStepsOwnReplacesIsSo) {
   EXPECT_EQ(of_kept(2), "not attributed") << "two of them are kept";
   EXPECT_EQ(of_kept(9), "not attributed") << "all of them are kept to the end";
   EXPECT_EQ(of_kept(9, true), "not attributed") << "it is dropped before the next is made";
+}
+
+/// Training by batches, of which some were received early; two readings find one each, and disagree on what it is for.
+TraceData by_workers() {
+  TestTrace trace;
+  load_weights(trace);
+  const std::vector<std::vector<int>> received = {{0}, {2, 1}, {}, {3}, {4}, {5}, {6}, {7}};
+  std::vector<Handle> batches(received.size());
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    for (const int batch : received[i]) batches[static_cast<std::size_t>(batch)] = trace.allocate(kBatch);
+    if (i > 0) trace.drop(batches[i - 1]);
+    trace.step(static_cast<std::int64_t>(i));
+  }
+  trace.held(batches[3], {.path = "main: batch", .otherwise = true});
+  trace.held(batches[5], {.path = "main: batch", .otherwise = true, .role = "saved for backward"});
+  return trace.load();
+}
+
+TEST(PhaseLives, WhereReadingsDisagreeBatchesThatWaitedForTheirTurnAreReplacedEachStep) {
+  const TraceData data = by_workers();
+  std::vector<std::string> categories;
+  for (const Storage& storage : data.storages) {
+    if (storage.bytes == Bytes(kBatch)) categories.push_back(HolderNames(data).category_of(storage.id));
+  }
+  const std::string replaced = "replaced each step";
+  EXPECT_EQ(categories, (std::vector<std::string>{replaced, replaced, replaced, "variable", replaced,
+                                                  "saved for backward", replaced, replaced}));
 }
 
 TEST(PhaseLives, TwoStepsAreTooFew) { EXPECT_EQ(category_of(training(2), kSaved), "not attributed"); }
