@@ -130,7 +130,7 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
   what_if.dead_at_peak = bytes_in_gaps(gaps, measured.device, measured.seq);
   what_if.needed_at_peak = Bytes(measured.bytes.value - what_if.dead_at_peak.value);
   what_if.predicted = gaps.empty() ? measured : peak_of(data, measured.device, gaps);
-  device.steps = step_peaks(data, releases.steps, measured.device, gaps);
+  predict_step_peaks(data, releases.steps, measured.device, gaps, device.steps);
   growth.push_back(gaps_on(measured.device, gaps_at_last_use(data, releases.residual())));
   const std::vector<Gap> last_use = GapsOfFindings(std::move(growth)).together();
   what_if.predicted_last_use = last_use.empty() ? measured : peak_of(data, measured.device, last_use);

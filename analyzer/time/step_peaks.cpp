@@ -30,24 +30,40 @@ std::vector<std::pair<Bytes, Bytes>> heights(const TraceData& data, StringId dev
   return result;
 }
 
+std::vector<Step> finished(const std::vector<Step>& steps) {
+  std::vector<Step> all;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(all), [](const Step& s) { return s.to.valid(); });
+  return all;
+}
+
+/// `steps`: the finished ones.
+void put_predicted(const std::vector<Step>& steps, const std::vector<std::pair<Bytes, Bytes>>& predicted,
+                   std::vector<StepPeak>& peaks) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].sums.valid()) continue;
+    peaks[i].predicted_begin = predicted[i].first;
+    peaks[i].predicted_peak = predicted[i].second;
+  }
+}
+
 }  // namespace
 
 std::vector<StepPeak> step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
                                  const std::vector<Gap>& gaps) {
-  std::vector<Step> finished;
-  std::copy_if(steps.begin(), steps.end(), std::back_inserter(finished), [](const Step& s) { return s.to.valid(); });
-  const auto measured = heights(data, device, {}, finished);
-  const auto predicted = gaps.empty() ? measured : heights(data, device, gaps, finished);
+  const std::vector<Step> all = finished(steps);
+  const auto measured = heights(data, device, {}, all);
   std::vector<StepPeak> peaks;
-  for (std::size_t i = 0; i < finished.size(); ++i) {
-    StepPeak peak{finished[i].number, measured[i].first, measured[i].second, {}, {}};
-    if (!finished[i].sums.valid()) {
-      peak.predicted_begin = predicted[i].first;
-      peak.predicted_peak = predicted[i].second;
-    }
-    peaks.push_back(peak);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    peaks.push_back({all[i].number, measured[i].first, measured[i].second, {}, {}});
   }
+  put_predicted(all, gaps.empty() ? measured : heights(data, device, gaps, all), peaks);
   return peaks;
+}
+
+void predict_step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
+                        const std::vector<Gap>& gaps, std::vector<StepPeak>& peaks) {
+  const std::vector<Step> all = finished(steps);
+  put_predicted(all, heights(data, device, gaps, all), peaks);
 }
 
 }  // namespace dcmt::analyzer

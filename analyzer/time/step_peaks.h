@@ -35,4 +35,8 @@ struct StepPeak {
 [[nodiscard]] std::vector<StepPeak> step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
                                                const std::vector<Gap>& gaps);
 
+/// What is predicted, once more with other gaps. `peaks`: as step_peaks() made them of these steps.
+void predict_step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
+                        const std::vector<Gap>& gaps, std::vector<StepPeak>& peaks);
+
 }  // namespace dcmt::analyzer
