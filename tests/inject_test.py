@@ -53,7 +53,6 @@ def test_a_program_that_has_nothing_of_ours(tmp_path):
 
 BUSY = """
 import torch
-torch.set_num_threads(1)
 layer = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(layer.parameters(), 0.1)
 print("runs", flush=True)
@@ -63,9 +62,11 @@ while True:
 """
 
 
-def test_a_program_that_never_waits(tmp_path):
-    """One of torch's own threads does."""
-    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True, env=recorded.environment())
+@pytest.mark.parametrize("threads", ["2", "1"])
+def test_a_program_that_never_waits(tmp_path, threads):
+    """Of two threads one of torch's own waits. One alone, as torchrun has it, is borrowed while it runs Python."""
+    environment = recorded.environment(OMP_NUM_THREADS=threads)
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout.readline() == "runs\n"
         # Recorders that are killed as they begin: the program goes on, and can be attached to.

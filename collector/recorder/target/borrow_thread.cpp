@@ -138,7 +138,17 @@ class Traced {
   long signal_ = 0;
 };
 
-/// The frame of a signal that came when the thread was about to make its call.
+/// Asleep still, and about to begin its wait again.
+bool waits(const user_regs_struct& registers) {
+  const long restart = -static_cast<long>(registers.rax);
+  return static_cast<long>(registers.orig_rax) >= 0 && restart >= kFirstRestart && restart <= kLastRestart;
+}
+
+bool is_in(const scan::CodeRange& loop, const user_regs_struct& registers) {
+  return static_cast<long>(registers.orig_rax) < 0 && loop.contains(registers.rip);
+}
+
+/// The frame of a signal that came when the thread was about to make its call, or at work.
 ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std::uint64_t state) {
   ucontext_t context{};
   context.uc_flags = kContextFlags;
@@ -149,9 +159,13 @@ ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std
   put(REG_R12, registers.r12), put(REG_R13, registers.r13), put(REG_R14, registers.r14), put(REG_R15, registers.r15);
   put(REG_RDI, registers.rdi), put(REG_RSI, registers.rsi), put(REG_RBP, registers.rbp), put(REG_RBX, registers.rbx);
   put(REG_RDX, registers.rdx), put(REG_RCX, registers.rcx), put(REG_RSP, registers.rsp), put(REG_EFL, registers.eflags);
-  // The call is made again, from its instruction of two bytes on.
-  constexpr unsigned kSyscall = 2;
-  put(REG_RAX, registers.orig_rax), put(REG_RIP, registers.rip - kSyscall);
+  if (waits(registers)) {
+    // The call is made again, from its instruction of two bytes on.
+    constexpr unsigned kSyscall = 2;
+    put(REG_RAX, registers.orig_rax), put(REG_RIP, registers.rip - kSyscall);
+  } else {
+    put(REG_RAX, registers.rax), put(REG_RIP, registers.rip);
+  }
   put(REG_CSGSFS, (registers.cs & 0xffff) | (registers.gs & 0xffff) << 16 | (registers.fs & 0xffff) << 32 |
                       (registers.ss & 0xffff) << 48);
   context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(state);  // NOLINT(performance-no-int-to-ptr)
@@ -171,6 +185,17 @@ void mark_state(std::array<std::byte, kMostState>& state, std::size_t size) {
   std::memcpy(software + 8, &features, sizeof features);
   std::memcpy(software + 16, &bytes, sizeof bytes);
   std::memcpy(state.data() + size, &kMagic2, sizeof kMagic2);
+}
+
+/// Calls `visit` with each thread of the process, and its line of /proc/PID/task/TID/syscall.
+template <class Visit>
+void each_thread(pid_t pid, Visit visit) {
+  std::error_code error;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (fs::directory_iterator at(tasks, error), end; !error && at != end; at.increment(error)) {
+    visit(static_cast<pid_t>(std::strtol(at->path().filename().c_str(), nullptr, 10)),
+          read_file(at->path().string() + "/syscall").value_or(""));
+  }
 }
 
 bool has_room(std::uint64_t stack, const std::vector<scan::Region>& regions) {
@@ -197,19 +222,23 @@ bool can_be_borrowed(const std::string& line, bool with_time_limit) {
 std::vector<pid_t> threads_to_borrow(pid_t pid) {
   std::vector<pid_t> best;
   std::vector<pid_t> others;
-  std::error_code error;
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  for (fs::directory_iterator at(tasks, error), end; !error && at != end; at.increment(error)) {
-    const std::string line = read_file(at->path().string() + "/syscall").value_or("");
-    const auto thread = static_cast<pid_t>(std::strtol(at->path().filename().c_str(), nullptr, 10));
-    if (can_be_borrowed(line, false)) {
+  each_thread(pid, [&](pid_t thread, const std::string& call) {
+    if (can_be_borrowed(call, false)) {
       best.push_back(thread);
-    } else if (can_be_borrowed(line, true)) {
+    } else if (can_be_borrowed(call, true)) {
       others.push_back(thread);
     }
-  }
+  });
   best.insert(best.end(), others.begin(), others.end());
   return best;
+}
+
+std::vector<pid_t> threads_at_work(pid_t pid) {
+  std::vector<pid_t> threads;
+  each_thread(pid, [&](pid_t thread, const std::string& call) {
+    if (call.starts_with("running")) threads.push_back(thread);
+  });
+  return threads;
 }
 
 void get_ready_to_borrow() {
@@ -219,7 +248,7 @@ void get_ready_to_borrow() {
   if (sched_setscheduler(0, SCHED_RR, &lowest) != 0) setpriority(PRIO_PROCESS, 0, -20);
 }
 
-Borrowed call_by(pid_t pid, pid_t thread, std::uint64_t restore, const ThreadCall& call,
+Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCall& call,
                  const std::vector<scan::Region>& regions) {
   Traced traced(pid, thread);
   if (!traced.seize()) return Borrowed::kRefused;
@@ -229,24 +258,20 @@ Borrowed call_by(pid_t pid, pid_t thread, std::uint64_t restore, const ThreadCal
   alignas(64) static std::array<std::byte, kMostState> state;
   const std::size_t size = traced.get_state(state);
   if (size == 0 || !traced.get(registers) || !traced.get_mask(mask)) return Borrowed::kNotAsleep;
-  // Asleep still, and about to begin its wait again.
-  const long restart = -static_cast<long>(registers.rax);
-  if (static_cast<long>(registers.orig_rax) < 0 || restart < kFirstRestart || restart > kLastRestart ||
-      !has_room(registers.rsp, regions)) {
-    return Borrowed::kNotAsleep;
-  }
+  if (!waits(registers) && !is_in(code.python_loop, registers)) return Borrowed::kNotAsleep;
+  if (!has_room(registers.rsp, regions)) return Borrowed::kNotAsleep;
   // From the top: the red zone, vector registers, the text, the frame, and below it the address that the function
   // returns to.
   const std::uint64_t vectors = (registers.rsp - kRedZone - size - sizeof kMagic2) & ~std::uint64_t{63};
   const std::uint64_t text = vectors - (call.text.size() + 1);
   const std::uint64_t frame = (text - sizeof(ucontext_t)) & ~std::uint64_t{15};
-  const std::uint64_t top = frame - sizeof restore;
+  const std::uint64_t top = frame - sizeof code.restore;
   const ucontext_t context = context_of(registers, mask, vectors);
   mark_state(state, size);
   const std::array<Written, 4> parts{{{vectors, state.data(), size + sizeof kMagic2},
                                       {text, call.text.c_str(), call.text.size() + 1},
                                       {frame, &context, sizeof context},
-                                      {top, &restore, sizeof restore}}};
+                                      {top, &code.restore, sizeof code.restore}}};
   if (!traced.write(parts)) return Borrowed::kNotAsleep;
   user_regs_struct entry = registers;
   constexpr unsigned long kDirection = 0x400;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/memory_source.h"
 
 namespace dcmt::recorder {
@@ -14,7 +15,7 @@ namespace dcmt::recorder {
 /// How it went with one thread.
 enum class Borrowed {
   kCalls,      ///< the thread is on its way into the function, and nobody traces it any more
-  kNotAsleep,  ///< it is not asleep where it can be borrowed, or no longer
+  kNotAsleep,  ///< it is not where it can be borrowed, or no longer
   kRefused,    ///< the kernel does not let us trace it
 };
 
@@ -25,6 +26,9 @@ bool can_be_borrowed(const std::string& line, bool with_time_limit);
 
 /// Threads of the process that are asleep so, the best ones first.
 std::vector<pid_t> threads_to_borrow(pid_t pid);
+
+/// Threads of the process that have a core now, or want one.
+std::vector<pid_t> threads_at_work(pid_t pid);
 
 /// A function of that process, and what it is given: a text or a number, and another number.
 struct ThreadCall {
@@ -44,9 +48,10 @@ void get_ready_to_borrow();
 /// It is stopped for less than a millisecond, as a rule, and never longer than the caller lives: whatever ends the
 /// calling process lets it go on, with the call or without. To be called in a process of its own, which does nothing
 /// else.
-/// @param restore  as in EntryCode
+/// @param code  of that process. A thread that is at work is borrowed where it is in `python_loop`, so it takes some
+/// tries
 /// @param regions  of the process, for the room on the thread's stack
-Borrowed call_by(pid_t pid, pid_t thread, std::uint64_t restore, const ThreadCall& call,
+Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCall& call,
                  const std::vector<scan::Region>& regions);
 
 }  // namespace dcmt::recorder

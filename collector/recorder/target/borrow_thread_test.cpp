@@ -149,7 +149,7 @@ pid_t begin_to_load(pid_t pid, pid_t thread, const EntryCode& code, const std::v
   if (child == 0) {
     get_ready_to_borrow();
     const ThreadCall load{code.dlopen, kLibrary, 0, RTLD_NOW | RTLD_GLOBAL};
-    _exit(static_cast<int>(call_by(pid, thread, code.restore, load, regions)));
+    _exit(static_cast<int>(call_by(pid, thread, code, load, regions)));
   }
   return child;
 }
@@ -251,7 +251,7 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
       // A descriptor that nobody has.
       const ThreadCall call{code_.close, "", ~std::uint64_t{0}, 0};
       const auto began = Clock::now();
-      const Borrowed how = call_by(program_.pid(), threads[0], code_.restore, call, regions_);
+      const Borrowed how = call_by(program_.pid(), threads[0], code_, call, regions_);
       *took = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
       _exit(static_cast<int>(how));
     }
@@ -267,6 +267,87 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   };
   std::printf("stopped %zu times: p50 %.2f ms, p99 %.2f ms, at most %.2f ms\n", stops.size(), of(0.5), of(0.99), of(1));
   munmap(took, sizeof(double));
+}
+
+/// What a program shares whose only thread is always at work.
+struct Work {
+  std::atomic<long> turns{0};
+  std::atomic<long> wrong{0};
+  std::atomic<long> calls{0};
+};
+
+/// Stands for Python's loop: sums that are all in registers.
+__attribute__((noinline, section("dcmt_test_loop"))) void add_up(Work& work) {
+  double some = 0;
+  double half = 0;
+  long whole = 0;
+  for (long i = 0; i < 20'000; ++i) {
+    some += 1;
+    half += 0.5;
+    whole += i;
+    asm volatile("" : "+x"(some), "+x"(half), "+r"(whole));
+  }
+  if (some != 20'000 || half != 10'000 || whole != 199'990'000) work.wrong += 1;
+  work.turns += 1;
+}
+extern "C" char __start_dcmt_test_loop[], __stop_dcmt_test_loop[];
+
+/// What the thread is made to call: spoils all that a call may spoil.
+void spoil(Work* work) {
+  asm volatile(
+      "pcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\tpcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm8, %%xmm8\n\t"
+      "mov $-1, %%rcx\n\tmov $-1, %%rdx\n\tmov $-1, %%r8\n\tmov $-1, %%r11"
+      :
+      :
+      : "xmm0", "xmm1", "xmm2", "xmm8", "rcx", "rdx", "r8", "r11", "cc", "memory");
+  work->calls += 1;
+}
+
+TEST(BorrowThreadAtWork, IsBorrowedInItsLoopAloneAndGoesOnWithItsRegisters) {
+  auto* work = new (mmap(nullptr, sizeof(Work), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Work;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+      add_up(*work);
+      std::vector<std::string> some(100, std::string(1000, 'x'));
+    }
+  }
+  auto memory = scan::ProcessMemory::open(pid);
+  ASSERT_TRUE(memory.ok());
+  EntryCode code = *find_entry_code(*memory);
+  EXPECT_EQ(code.python_loop.begin, code.python_loop.end) << "a program without Python";
+  code.python_loop = {reinterpret_cast<std::uint64_t>(__start_dcmt_test_loop),
+                      reinterpret_cast<std::uint64_t>(__stop_dcmt_test_loop)};
+  long called = 0;
+  long refused = 0;
+  for (int tries = 0; tries < 100'000 && (called < 100 || refused == 0); ++tries) {
+    const pid_t child = fork();
+    if (child == 0) {
+      get_ready_to_borrow();
+      const ThreadCall call{reinterpret_cast<std::uint64_t>(spoil), "", reinterpret_cast<std::uint64_t>(work), 0};
+      _exit(static_cast<int>(call_by(pid, pid, code, call, memory->regions())));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) != static_cast<int>(Borrowed::kCalls)) {
+      ++refused;
+      continue;
+    }
+    ++called;
+    for (int pause = 0; work->calls < called && pause < 60'000; ++pause) usleep(1000);
+    ASSERT_EQ(work->calls, called);
+  }
+  EXPECT_GE(called, 100);
+  EXPECT_GT(refused, 0) << "it is not in its loop all the time";
+  const long turns = work->turns;
+  for (int pause = 0; work->turns < turns + 3 && pause < 60'000; ++pause) usleep(1000);
+  EXPECT_GE(work->turns, turns + 3);
+  EXPECT_EQ(work->wrong, 0);
+  EXPECT_EQ(threads_at_work(pid), std::vector<pid_t>{pid});
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  munmap(work, sizeof(Work));
 }
 
 TEST_F(BorrowThread, WhatStandsInTheWayIsSaid) {

@@ -37,8 +37,12 @@ Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
   if (!load) load = scan::symbol_address(memory, "/libdl.so.2", "dlopen");
   const auto restore = find_restore(memory);
   if (!load || !restore) return Error{ErrorCode::kCannotRecord, "has no C library of GNU that can load libraries"};
+  constexpr const char* kLoop = "_PyEval_EvalFrameDefault";
+  auto loop = scan::symbol_range(memory, "/libpython3", kLoop);
+  if (!loop) loop = scan::symbol_range(memory, "/python3", kLoop);
   return EntryCode{*load, scan::symbol_address(memory, "/libc.so.6", "memfd_create").value_or(0),
-                   scan::symbol_address(memory, "/libc.so.6", "close").value_or(0), *restore};
+                   scan::symbol_address(memory, "/libc.so.6", "close").value_or(0), loop.value_or(scan::CodeRange()),
+                   *restore};
 }
 
 }  // namespace dcmt::recorder

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/process/elf_symbols.h"
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
@@ -12,6 +13,9 @@ struct EntryCode {
   std::uint64_t dlopen = 0;
   std::uint64_t memfd_create = 0;  ///< 0: its C library is older than 2.27
   std::uint64_t close = 0;
+  /// CPython's loop that runs Python code; empty: a program without Python. A thread that runs in it, and not in what
+  /// it calls, holds nothing that the loader or malloc want, and no errno that is still to be read.
+  scan::CodeRange python_loop;
   /// The C library's return from a signal's handler (rt_sigreturn).
   std::uint64_t restore = 0;
 };

@@ -44,8 +44,9 @@ constexpr std::array<const char*, 4> kSanitizers{"/libasan.so", "/libtsan.so", "
                                                  "/libclang_rt.tsan"};
 
 constexpr auto kPause = std::chrono::milliseconds(1);
-constexpr auto kMostLooking = std::chrono::seconds(5);   ///< for a thread that is asleep
-constexpr auto kMostLoading = std::chrono::seconds(10);  ///< it can wait for the program's own loading
+constexpr auto kMostLooking = std::chrono::seconds(5);        ///< for a thread
+constexpr auto kOnlyAsleep = std::chrono::milliseconds(200);  ///< before one at work is borrowed
+constexpr auto kMostLoading = std::chrono::seconds(10);       ///< it can wait for the program's own loading
 // How the child that traces ends.
 constexpr int kCalls = 0;
 constexpr int kDidNotStop = EXIT_FAILURE;  ///< a thread, in time: on a busy machine it may have had no core
@@ -73,14 +74,18 @@ bool sees(pid_t pid, const std::string& path) {
 
 /// Until a thread makes the call, or the time is over. In a process of its own, whose end lets all go.
 /// @param borrowed  shared with the caller: the only thread that may be, unless it is 0; which one it was
-[[noreturn]] void trace(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+[[noreturn]] void trace(pid_t pid, const EntryCode& code, const ThreadCall& call,
                         const std::vector<scan::Region>& regions, pid_t& borrowed) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   get_ready_to_borrow();
-  for (const auto until = Clock::now() + kMostLooking; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
-    for (const pid_t thread : threads_to_borrow(pid)) {
+  const auto began = Clock::now();
+  for (auto now = began; now < began + kMostLooking; std::this_thread::sleep_for(kPause), now = Clock::now()) {
+    std::vector<pid_t> threads = threads_to_borrow(pid);
+    // One at work may be stopped many times before it is in the loop.
+    if (threads.empty() && now > began + kOnlyAsleep) threads = threads_at_work(pid);
+    for (const pid_t thread : threads) {
       if (borrowed != 0 && thread != borrowed) continue;
-      switch (call_by(pid, thread, restore, call, regions)) {
+      switch (call_by(pid, thread, code, call, regions)) {
         case Borrowed::kCalls:
           borrowed = thread;
           _exit(kCalls);
@@ -95,10 +100,10 @@ bool sees(pid_t pid, const std::string& path) {
 }
 
 /// How the child ended: one of the above, or -1.
-int traced_once_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+int traced_once_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& call,
                            const std::vector<scan::Region>& regions, pid_t& borrowed, Clock::time_point until) {
   const pid_t child = fork();
-  if (child == 0) trace(pid, restore, call, regions, borrowed);
+  if (child == 0) trace(pid, code, call, regions, borrowed);
   if (child < 0) return -1;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
@@ -113,11 +118,11 @@ int traced_once_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& c
 }
 
 /// The same, as often as there is time for.
-int traced_in_a_child(pid_t pid, std::uint64_t restore, const ThreadCall& call,
+int traced_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& call,
                       const std::vector<scan::Region>& regions, pid_t& borrowed) {
   const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
   for (;; std::this_thread::sleep_for(kPause)) {
-    const int how = traced_once_in_a_child(pid, restore, call, regions, borrowed, until);
+    const int how = traced_once_in_a_child(pid, code, call, regions, borrowed, until);
     if (how != kDidNotStop || Clock::now() > until) return how;
   }
 }
@@ -200,13 +205,14 @@ class Entered {
  private:
   Status call(const ThreadCall& call) {
     if (borrowed_ == nullptr) return cannot(target_, "could not be entered: there is no memory");
-    const int how = traced_in_a_child(target_.pid, code_.restore, call, memory_.regions(), *borrowed_);
+    const int how = traced_in_a_child(target_.pid, code_, call, memory_.regions(), *borrowed_);
     if (how == kCalls) return {};
     if (how == kNoThread) {
-      return Error{ErrorCode::kStopped,
-                   fmt::format("{} has no thread that is asleep where it can be borrowed: attach again, or start the "
-                               "program by dc-memtrace run --standby",
-                               process_text(target_.pid))};
+      return Error{
+          ErrorCode::kStopped,
+          fmt::format("{} has no thread that is asleep, or runs Python, where it can be borrowed: attach again, or "
+                      "start the program by dc-memtrace run --standby",
+                      process_text(target_.pid))};
     }
     return how == kRefused ? cannot(target_, "may not be traced: be root, or check whether another program traces it")
                            : cannot(target_, "could not be entered: a thread of it did not stop. It goes on as it was");

@@ -26,6 +26,16 @@ void each_symbol(Elf* elf, unsigned table, Visit visit) {
   }
 }
 
+std::optional<GElf_Sym> exported_symbol(Elf* elf, const char* wanted) {
+  std::optional<GElf_Sym> symbol;
+  each_symbol(elf, SHT_DYNSYM, [&](const GElf_Sym& found, const char* name) {
+    if (std::strcmp(name, wanted) != 0) return false;
+    symbol = found;
+    return true;
+  });
+  return symbol;
+}
+
 /// Calls `visit(segment)` for each segment that is loaded.
 template <class Visit>
 void each_segment(Elf* elf, Visit visit) {
@@ -47,13 +57,13 @@ ElfFile::ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | 
 ElfFile::~ElfFile() { elf_end(elf_); }
 
 std::optional<Address> ElfFile::exported(const char* symbol) const {
-  std::optional<Address> value;
-  each_symbol(elf_, SHT_DYNSYM, [&](const GElf_Sym& found, const char* name) {
-    if (std::strcmp(name, symbol) != 0) return false;
-    value = found.st_value;
-    return true;
-  });
-  return value;
+  const std::optional<GElf_Sym> found = exported_symbol(elf_, symbol);
+  return found ? std::optional<Address>(found->st_value) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ElfFile::exported_bytes(const char* symbol) const {
+  const std::optional<GElf_Sym> found = exported_symbol(elf_, symbol);
+  return found ? std::optional<std::uint64_t>(found->st_size) : std::nullopt;
 }
 
 std::optional<std::string> ElfFile::variable_at(Address value) const {

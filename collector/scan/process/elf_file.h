@@ -3,6 +3,7 @@
 
 #include <libelf.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,8 @@ class ElfFile {
 
   /// The value of an exported symbol, as the file states it.
   [[nodiscard]] std::optional<Address> exported(const char* symbol) const;
+  /// The bytes of an exported symbol, as the file states them.
+  [[nodiscard]] std::optional<std::uint64_t> exported_bytes(const char* symbol) const;
   /// The name of the variable that covers `value`, exported or not, as the compiler has mangled it.
   [[nodiscard]] std::optional<std::string> variable_at(Address value) const;
   /// The page at which the file's first segment wants to lie: 0 for what is loaded anywhere.
