@@ -8,12 +8,13 @@
 
 namespace dcmt::analyzer {
 
-/// Of all storages that a place makes of one size. A loader with workers hands on batches
-/// in order, and may have received some of them earlier than others; each step drops one all the same, when another one
-/// is there. So: each step drops equally many, from the first one that drops any to the last; as many others are alive
-/// then; and most of them end in the step after the one that made them, as those of a buffer of fixed length do not.
-/// What is alive at the end of the last step must not be older than those that ended became. Of a step whose sums alone
-/// are kept nothing is known: false then.
+/// A loader with workers hands on batches in order, and may have received some of them early. Each step drops one all
+/// the same, when another one is there. So, from the first step that drops any to the last:
+/// - each step drops equally many, and as many others are alive then;
+/// - most of them end in the step after the one that made them, as those of a buffer of fixed length do not;
+/// - what is alive at the end is not older than those that ended became.
+/// False where only the sums of such a step are kept.
+/// @param alike  all storages that a place makes of one size
 [[nodiscard]] bool replaced_one_by_one(const std::vector<const Storage*>& alike, const std::vector<Step>& steps);
 
 }  // namespace dcmt::analyzer

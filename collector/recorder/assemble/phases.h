@@ -3,9 +3,8 @@
 // - optimizer: a user scope named "Optimizer.step#…".
 // - backward: from the first autograd node (or its engine, which runs them) until the next top-level operator that is
 //   none, on the backward's thread or the forward's; it ends with the end of its last node.
-// - a backward that runs within an optimizer's step (in a closure) is a phase of its own inside of the optimizer's,
-// from
-//   the begin of the first node on the optimizer's thread to the end of the last: the engine's span is one.
+// - a backward that runs within an optimizer's step (in a closure) is a phase of its own inside of the optimizer's:
+//   from the begin of the first node on the optimizer's thread to the end of the last. The engine's span is a node.
 // - memory taken outside of all operators counts as one: not every operator is observed.
 // - forward: from a step's first operator until backward or optimizer begins. After a backward, operators are a forward
 //   only if another backward follows (gradient clipping is none).
