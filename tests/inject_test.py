@@ -69,6 +69,8 @@ def test_a_program_that_never_waits(tmp_path, threads):
     process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout.readline() == "runs\n"
+        found = recorded.tool("doctor", process.pid)
+        assert found.returncode == 0 and ("one that runs Python is borrowed" in found.stdout) == (threads == "1"), found.stdout
         # Recorders that are killed as they begin: the program goes on, and can be attached to.
         for number in range(KILLS):
             killed = subprocess.Popen(

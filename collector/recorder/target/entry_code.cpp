@@ -29,7 +29,20 @@ std::optional<std::uint64_t> find_restore(scan::ProcessMemory& memory) {
   return std::nullopt;
 }
 
+scan::CodeRange find_python_loop(const scan::ProcessMemory& memory) {
+  constexpr const char* kLoop = "_PyEval_EvalFrameDefault";
+  auto loop = scan::symbol_range(memory, "/libpython3", kLoop);
+  if (!loop) loop = scan::symbol_range(memory, "/python3", kLoop);
+  return loop.value_or(scan::CodeRange());
+}
+
 }  // namespace
+
+bool has_python_loop(pid_t pid) {
+  const Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
+  const scan::CodeRange loop = memory.ok() ? find_python_loop(*memory) : scan::CodeRange();
+  return loop.begin < loop.end;
+}
 
 Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
   // Of its own library before glibc 2.34.
@@ -37,12 +50,8 @@ Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
   if (!load) load = scan::symbol_address(memory, "/libdl.so.2", "dlopen");
   const auto restore = find_restore(memory);
   if (!load || !restore) return Error{ErrorCode::kCannotRecord, "has no C library of GNU that can load libraries"};
-  constexpr const char* kLoop = "_PyEval_EvalFrameDefault";
-  auto loop = scan::symbol_range(memory, "/libpython3", kLoop);
-  if (!loop) loop = scan::symbol_range(memory, "/python3", kLoop);
   return EntryCode{*load, scan::symbol_address(memory, "/libc.so.6", "memfd_create").value_or(0),
-                   scan::symbol_address(memory, "/libc.so.6", "close").value_or(0), loop.value_or(scan::CodeRange()),
-                   *restore};
+                   scan::symbol_address(memory, "/libc.so.6", "close").value_or(0), find_python_loop(memory), *restore};
 }
 
 }  // namespace dcmt::recorder

@@ -1,6 +1,8 @@
 // Where the code lies in another process that a borrowed thread is to run.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "collector/scan/memory/process_memory.h"
@@ -22,5 +24,8 @@ struct EntryCode {
 
 /// kCannotRecord, in words that follow the process's name, where its C library has no such code.
 Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory);
+
+/// Whether the process has a python_loop, and may be read.
+bool has_python_loop(pid_t pid);
 
 }  // namespace dcmt::recorder
