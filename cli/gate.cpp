@@ -27,6 +27,13 @@ namespace {
 
 constexpr char kArtifacts[] = "dc-memtrace-check";
 
+/// How many recordings have to fail: more where all facts that fail are known to differ from recording to recording.
+int most_recordings(const Verdict& verdict, int recordings) {
+  const bool noisy = std::ranges::all_of(
+      verdict.facts, [](const gate::CheckedFact& fact) { return !fact.failed || fact.tolerance > 0; });
+  return noisy ? 2 * recordings - 1 : recordings;
+}
+
 }  // namespace
 
 Gate::Gate(const GateOptions& options, std::string path)
@@ -42,7 +49,7 @@ int Gate::check() {
   Expected<Verdict> judged = gate::judge(shown_, *baseline, recordings.front(), rules_);
   // What fails once may be noise; what fails in each of several recordings is not.
   while (judged.ok() && judged->outcome == Outcome::kFailed && judged->failed_facts() > 0 && !command_.empty() &&
-         static_cast<int>(recordings.size()) < options_.recordings) {
+         static_cast<int>(recordings.size()) < most_recordings(*judged, options_.recordings)) {
     if (const int failed = record_into(recordings); failed != kExitOk) return failed;
     if (!recordings.back().unfit.empty()) {
       recordings.pop_back();
@@ -187,10 +194,10 @@ int Gate::record_into(std::vector<Recording>& recordings) {
 
 int Gate::record_all(std::vector<Recording>& recordings) {
   const int wanted = std::max(1, command_.empty() ? static_cast<int>(options_.paths.size()) : options_.recordings);
-  // Where they differ, as many more say how much.
+  // Where they differ, twice as many more say how much.
   const auto enough = [&] {
     const int number = static_cast<int>(recordings.size());
-    return number == 2 * wanted || (number == wanted && (command_.empty() || !gate::differ(recordings)));
+    return number == 3 * wanted || (number == wanted && (command_.empty() || !gate::differ(recordings)));
   };
   while (!enough()) {
     if (const int failed = record_into(recordings); failed != kExitOk) return failed;
@@ -220,7 +227,7 @@ void Gate::keep_artifacts(Baseline& baseline, const std::vector<Recording>& reco
 void Gate::drop_traces() const {
 #ifdef DCMT_HAVE_RUN
   if (command_.empty()) return;
-  for (int i = 1; i <= 2 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
+  for (int i = 1; i <= 3 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
   std::error_code ignored;
   fs::remove(artifacts(), ignored);  // if nothing is in it
 #endif

@@ -66,5 +66,6 @@ def test_twice_the_noise_fails(noisy):
         assert code == 1, said
         failed = [fact for fact in verdict["facts"] if fact["failed"]]
         assert failed and all(fact["change"] > fact["tolerance"] for fact in failed), said
+        assert verdict["recordings"] == (5 if all(fact["tolerance"] > 0 for fact in failed) else 3), said
         names.update(fact["name"] for fact in failed)
     print(f"{planted} bytes planted, {REPEATS} checks failed by", dict(names))
