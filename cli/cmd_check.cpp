@@ -137,10 +137,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
                  "With --update: count what all updates come to from today on")
       ->needs(update);
   command
-      ->add_option("--recordings", options->gate.recordings,
-                   "How often --update records a command (three times as often where recordings differ), and how many "
-                   "recordings "
-                   "have to fail before a check does (twice as many less one where only facts with a tolerance fail)")
+      ->add_option(
+          "--recordings", options->gate.recordings,
+          "How often --update records a command (three times as often where recordings differ), and how many "
+          "recordings have to fail before a check does (twice as many less one where only facts with a tolerance fail)")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
   command

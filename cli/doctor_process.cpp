@@ -76,11 +76,11 @@ Check check_entry(const recorder::TargetProcess& target) {
   if (target.has_agent) return failed("entry", recorder::why_not_in_standby(target));
   if (const auto obstacle = recorder::injection_obstacle(target)) return failed("entry", *obstacle);
   const std::size_t threads = recorder::threads_to_borrow(target.pid).size();
-  if (threads == 0 && recorder::has_python_loop(target.pid)) {
-    return passed("entry",
-                  "attach can put the agent into it: no thread is asleep now, one that runs Python is borrowed");
-  }
   if (threads == 0) {
+    if (recorder::has_python_loop(target.pid)) {
+      return passed("entry",
+                    "attach can put the agent into it: no thread is asleep now, one that runs Python is borrowed");
+    }
     return failed("entry", {"no thread of it is asleep now where it can be borrowed, and none runs Python",
                             "try again, or start it by dc-memtrace run --standby"});
   }

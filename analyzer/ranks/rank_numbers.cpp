@@ -1,6 +1,5 @@
 #include "analyzer/ranks/rank_numbers.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,13 +20,27 @@ struct NamedKey {
   friend auto operator<=>(const NamedKey&, const NamedKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// Numbers that nobody uses, in order. A trace may hold any number: the largest one plus 1 may not exist.
+class UnusedNumbers {
+ public:
+  void use(std::int64_t number) { used_.insert(number); }
+  std::int64_t take() {
+    while (used_.contains(next_)) ++next_;
+    return next_++;
+  }
+
+ private:
+  std::set<std::int64_t> used_;
+  std::int64_t next_ = 0;
+};
+
 /// A rank numbers the parameters of functions as they come. Here each name has one number on all ranks.
 class NumbersByName {
  public:
   explicit NumbersByName(const std::vector<RankFacts>& ranks) {
     for (const RankFacts& facts : ranks) {
-      for (const auto& [key, parameter] : facts.parameters) used_.insert(key.key);
-      for (const auto& [key, name] : facts.names) used_.insert(key.key);
+      for (const auto& [key, parameter] : facts.parameters) unused_.use(key.key);
+      for (const auto& [key, name] : facts.names) unused_.use(key.key);
     }
   }
 
@@ -39,7 +52,7 @@ class NumbersByName {
       const NamedKey named{key.graph, name, places[{key.graph, name}]++};
       auto known = numbers_.find(named);
       if (known == numbers_.end()) {
-        const std::int64_t number = taken_.insert(key).second ? key.key : unused();
+        const std::int64_t number = taken_.insert(key).second ? key.key : unused_.take();
         known = numbers_.emplace(named, number).first;
       }
       number_of[key] = {key.graph, known->second};
@@ -59,16 +72,9 @@ class NumbersByName {
   }
 
  private:
-  /// A number that no rank uses itself. A trace may hold any number: the largest one plus 1 may not exist.
-  std::int64_t unused() {
-    while (used_.contains(next_)) ++next_;
-    return next_++;
-  }
-
   std::map<NamedKey, std::int64_t> numbers_;
   std::set<Key> taken_;
-  std::set<std::int64_t> used_;
-  std::int64_t next_ = 0;
+  UnusedNumbers unused_;
 };
 
 /// Below it no address lies: Linux maps nothing there.
@@ -86,7 +92,7 @@ class CommonGraphs {
         if (!is_mechanism(key.graph)) own.insert(key.graph);
       }
       if (own.empty()) continue;
-      used_.insert(own.begin(), own.end());
+      for (const std::int64_t graph : own) unused_.use(graph);
       if (!common) {
         common = std::move(own);
       } else {
@@ -94,6 +100,7 @@ class CommonGraphs {
       }
     }
     if (common) common_ = std::move(*common);
+    if (common_.empty()) unused_ = {};  // all get numbers by their order
   }
 
   [[nodiscard]] bool has(std::int64_t graph) const {
@@ -102,17 +109,15 @@ class CommonGraphs {
 
   /// The number that stands for the `order`-th graph of each rank: one that is nobody's own.
   [[nodiscard]] std::int64_t number(std::size_t order) {
-    for (; numbers_.size() <= order; ++next_) {
-      if (!used_.contains(next_) || common_.empty()) numbers_.push_back(next_);
-    }
+    while (numbers_.size() <= order) numbers_.push_back(unused_.take());
     return numbers_[order];
   }
   [[nodiscard]] const std::vector<std::int64_t>& numbers() const { return numbers_; }
 
  private:
-  std::set<std::int64_t> common_, used_;
+  std::set<std::int64_t> common_;
   std::vector<std::int64_t> numbers_;
-  std::int64_t next_ = 0;
+  UnusedNumbers unused_;
 };
 
 /// Gives a rank's graphs that are known by their order the numbers for that; returns their own ones.

@@ -66,8 +66,9 @@ TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
   EXPECT_EQ(category_of(training(4, true), kSaved), "not attributed");
 }
 
-/// Training of so many steps, whose backward makes one or more of the size of the weights, which the next step drops.
-TraceData with_gradients(int each_step, std::int64_t bytes = kWeights) {
+/// Training whose backward makes so many of the size of the weights, which the next step drops; before them, at the
+/// same place, so many that the backward drops itself.
+TraceData with_gradients(int each_step, std::int64_t bytes = kWeights, int dropped = 0) {
   TestTrace trace;
   load_weights(trace);
   std::vector<Handle> gradients;
@@ -75,6 +76,7 @@ TraceData with_gradients(int each_step, std::int64_t bytes = kWeights) {
     for (const Handle gradient : gradients) trace.drop(gradient);
     gradients.clear();
     trace.phase("backward", [&] {
+      for (int k = 0; k < dropped; ++k) trace.drop(trace.allocate(bytes));
       for (int k = 0; k < each_step; ++k) gradients.push_back(trace.allocate(bytes));
     });
     trace.step(i);
@@ -147,27 +149,10 @@ TEST(PhaseLives, WhatAnotherStepOfAnOptimizerMadeIsNotSavedForTheBackward) {
   EXPECT_EQ(of_optimizers_own(true), "not attributed");
 }
 
-/// Training whose backward makes, at one place and of the size of the weights, something that it drops and so many
-/// gradients that the next step drops.
-std::string among_others(int gradients) {
-  TestTrace trace;
-  load_weights(trace);
-  std::vector<Handle> made;
-  for (int i = 0; i < 5; ++i) {
-    for (const Handle gradient : made) trace.drop(gradient);
-    made.clear();
-    trace.phase("backward", [&] {
-      trace.drop(trace.allocate(kWeights));
-      for (int k = 0; k < gradients; ++k) made.push_back(trace.allocate(kWeights));
-    });
-    trace.step(i);
-  }
-  return last_category_of(trace.load(), kWeights);
-}
-
 TEST(PhaseLives, AGradientAmongOthersOfItsSizeIsFoundByItsTurn) {
-  EXPECT_EQ(among_others(1), "gradient");
-  EXPECT_EQ(among_others(2), "not attributed") << "there is one parameter of that size";
+  EXPECT_EQ(last_category_of(with_gradients(1, kWeights, 1), kWeights), "gradient");
+  EXPECT_EQ(last_category_of(with_gradients(2, kWeights, 1), kWeights), "not attributed")
+      << "there is one parameter of that size";
 }
 
 TEST(PhaseLives, MoreOfThemThanParametersAreSomethingElseToo) {

@@ -151,12 +151,10 @@ void leave_all() noexcept {
   }
 }
 
-}  // namespace
-
-namespace {
 void write_gpu_blocks(bool recording) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
 }
+
 }  // namespace
 
 const char* begin_session(const SessionOptions& options) noexcept {

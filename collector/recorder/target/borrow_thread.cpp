@@ -252,14 +252,14 @@ Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCal
                  const std::vector<scan::Region>& regions) {
   Traced traced(pid, thread);
   if (!traced.seize()) return Borrowed::kRefused;
-  if (!traced.stop()) return Borrowed::kNotAsleep;
+  if (!traced.stop()) return Borrowed::kNotNow;
   user_regs_struct registers{};
   std::uint64_t mask = 0;
   alignas(64) static std::array<std::byte, kMostState> state;
   const std::size_t size = traced.get_state(state);
-  if (size == 0 || !traced.get(registers) || !traced.get_mask(mask)) return Borrowed::kNotAsleep;
-  if (!waits(registers) && !is_in(code.python_loop, registers)) return Borrowed::kNotAsleep;
-  if (!has_room(registers.rsp, regions)) return Borrowed::kNotAsleep;
+  if (size == 0 || !traced.get(registers) || !traced.get_mask(mask)) return Borrowed::kNotNow;
+  if (!waits(registers) && !is_in(code.python_loop, registers)) return Borrowed::kNotNow;
+  if (!has_room(registers.rsp, regions)) return Borrowed::kNotNow;
   // From the top: the red zone, vector registers, the text, the frame, and below it the address that the function
   // returns to.
   const std::uint64_t vectors = (registers.rsp - kRedZone - size - sizeof kMagic2) & ~std::uint64_t{63};
@@ -272,7 +272,7 @@ Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCal
                                       {text, call.text.c_str(), call.text.size() + 1},
                                       {frame, &context, sizeof context},
                                       {top, &code.restore, sizeof code.restore}}};
-  if (!traced.write(parts)) return Borrowed::kNotAsleep;
+  if (!traced.write(parts)) return Borrowed::kNotNow;
   user_regs_struct entry = registers;
   constexpr unsigned long kDirection = 0x400;
   entry.rip = call.function;
@@ -282,7 +282,7 @@ Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCal
   entry.rax = 0;
   entry.orig_rax = ~0UL;  // no call to begin again
   entry.eflags &= ~kDirection;
-  if (!traced.set(entry)) return Borrowed::kNotAsleep;
+  if (!traced.set(entry)) return Borrowed::kNotNow;
   // After the registers: should we end here, the frame puts back the mask that it was written with.
   traced.set_mask(~std::uint64_t{0});
   return Borrowed::kCalls;

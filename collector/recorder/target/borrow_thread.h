@@ -14,9 +14,9 @@ namespace dcmt::recorder {
 
 /// How it went with one thread.
 enum class Borrowed {
-  kCalls,      ///< the thread is on its way into the function, and nobody traces it any more
-  kNotAsleep,  ///< it is not where it can be borrowed, or no longer
-  kRefused,    ///< the kernel does not let us trace it
+  kCalls,    ///< the thread is on its way into the function, and nobody traces it any more
+  kNotNow,   ///< it is not where it can be borrowed, or no longer
+  kRefused,  ///< the kernel does not let us trace it
 };
 
 /// Whether a line of /proc/PID/task/TID/syscall says that the thread is asleep in a wait that begins again as it was

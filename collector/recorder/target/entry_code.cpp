@@ -40,8 +40,7 @@ scan::CodeRange find_python_loop(const scan::ProcessMemory& memory) {
 
 bool has_python_loop(pid_t pid) {
   const Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
-  const scan::CodeRange loop = memory.ok() ? find_python_loop(*memory) : scan::CodeRange();
-  return loop.begin < loop.end;
+  return memory.ok() && !find_python_loop(*memory).empty();
 }
 
 Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {

@@ -81,8 +81,9 @@ bool sees(pid_t pid, const std::string& path) {
   const auto began = Clock::now();
   for (auto now = began; now < began + kMostLooking; std::this_thread::sleep_for(kPause), now = Clock::now()) {
     std::vector<pid_t> threads = threads_to_borrow(pid);
-    // One at work may be stopped many times before it is in the loop.
-    if (threads.empty() && now > began + kOnlyAsleep) threads = threads_at_work(pid);
+    // One at work may be stopped many times before it is in the loop: not where there is none.
+    const bool at_work = threads.empty() && now > began + kOnlyAsleep && !code.python_loop.empty();
+    if (at_work) threads = threads_at_work(pid);
     for (const pid_t thread : threads) {
       if (borrowed != 0 && thread != borrowed) continue;
       switch (call_by(pid, thread, code, call, regions)) {
@@ -91,7 +92,7 @@ bool sees(pid_t pid, const std::string& path) {
           _exit(kCalls);
         case Borrowed::kRefused:
           _exit(kRefused);
-        case Borrowed::kNotAsleep:
+        case Borrowed::kNotNow:
           break;
       }
     }

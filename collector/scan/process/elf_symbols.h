@@ -12,9 +12,10 @@ namespace dcmt::scan {
 [[nodiscard]] std::optional<Address> symbol_address(const MemorySource& source, const std::string& part_of_path,
                                                     const char* symbol);
 
-/// What a function of a mapped file covers; begin == end: nothing.
+/// What a function of a mapped file covers.
 struct CodeRange {
   Address begin = 0, end = 0;
+  [[nodiscard]] bool empty() const { return begin == end; }
   [[nodiscard]] bool contains(Address address) const { return begin <= address && address < end; }
 };
 
