@@ -30,7 +30,7 @@ constexpr char kAttachFooter[] =
     "what would work. Ctrl-C and dc-memtrace detach end the recording; the process goes on.\n\n"
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
-    "  dc-memtrace attach 4711 -o out --duration 60s --detail full\n"
+    "  dc-memtrace attach 4711 -o out --duration 60s --detail full --kernels\n"
     "  dc-memtrace attach --name train.py --all-ranks --steps 3\n"
     "  dc-memtrace attach 4711 --when 'reserved > 70GiB'";
 
@@ -144,6 +144,9 @@ void add_attach_command(CLI::App& app, int& exit_code) {
                    "Record this many whole training steps; with --when, after the condition is met (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
+  attach->add_flag("--kernels", options->kernels,
+                   "See kernels and copies that touch released storages, through CUPTI, which stays initialized in the "
+                   "process");
   attach->add_flag("--wait", options->waits,
                    "Wait for a process that has not imported torch yet; at most as long as --duration");
   add_when_options(*attach, options);

@@ -126,6 +126,28 @@ def test_refusals(tmp_path, lasting):
     lasting.left()
 
 
+def test_kernels_where_no_gpu_is_used(tmp_path, lasting):
+    """Each recording says for itself whether they are asked for; without a GPU one line says what is missing."""
+    maps = pathlib.Path(f"/proc/{lasting.pid}/maps")
+    has_cupti = "/libcupti.so" in maps.read_text()
+    line = "the program uses no GPU so far" if has_cupti else "this torch was built without CUDA"
+    for number, flags in enumerate([(), ("--kernels",), (), ("--kernels",)]):
+        attached = lasting.attach(tmp_path / f"trace{number}", "--steps", 1, *flags)
+        _, said = attached.communicate(timeout=120)
+        assert attached.returncode == 0, said
+        lasting.left()
+        (trace,) = recorded.traces(tmp_path / f"trace{number}")
+        notes = str(recorded.query(trace, NOTES))
+        assert ("libdcmt_cuda" in maps.read_text()) == (has_cupti and number > 0), "it stays"
+        if flags:
+            assert len(said.splitlines()) == 1 and line in said and f"process {lasting.pid}" in said
+            assert line in notes
+        else:
+            assert said == "" and "kernels" not in notes
+        assert recorded.query(trace, "SELECT count(*) FROM launches") == [(0,)]
+        assert recorded.query(trace, "SELECT count(*) FROM block")[0][0] > 0
+
+
 CYCLES = int(os.environ.get("DCMT_ATTACH_CYCLES", "0"))
 
 

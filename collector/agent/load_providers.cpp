@@ -152,12 +152,14 @@ bool is_loaded(const char* library) noexcept {
   return handle != nullptr;
 }
 
-void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)())) noexcept {
+bool has_cupti() noexcept { return is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12"); }
+
+void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()),
+                    bool kernels) noexcept {
   load_torch_provider(libraries, prepared);
   if (refused()) return;
   if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) load_python_provider(libraries, start_python);
-  // A torch that was built for CUDA brings CUPTI with it. In a program that runs it may have a user already.
-  if (start_python == nullptr && (is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12"))) {
+  if (kernels && has_cupti()) {
     char path[4096];
     snprintf(path, sizeof path, "%s/libdcmt_cuda.so", libraries);
     load_optional(path, "libdcmt_cuda.so");

@@ -10,8 +10,12 @@ namespace dcmt::agent {
 /// exactly this build of torch comes first: `prepared`/BUILD_ID/libdcmt_torch.so. `prepared` may be null or empty. A
 /// provider checks for itself whether it fits before it hooks anything (collector/torch/version_gate.h).
 /// `start_python` calls the Python provider's start, in a program that runs already; nullptr: the calling thread does.
-/// There the one for CUDA is not loaded.
-void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)())) noexcept;
+/// Without `kernels` the one for CUDA is left out.
+void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()),
+                    bool kernels) noexcept;
+
+/// True if the process has CUPTI, which a torch that was built for CUDA brings with it.
+bool has_cupti() noexcept;
 
 /// True if an object of that name is in the process.
 bool is_loaded(const char* library) noexcept;

@@ -214,9 +214,19 @@ struct CudaProvider {
 
   /// Somebody is about to subscribe to CUPTI through a pointer: the way is made free, for good.
   void (*step_aside)() noexcept;
+
+  /// As watch_calls(), when a recording of a program that runs begins. nullptr, or why that is not possible, or not
+  /// yet, in one line, which the trace has then as well.
+  const char* (*watch_from_now)() noexcept;
+
+  /// Such a recording is about to end, and the gate is open: the last LaunchesRecord, and what will stay.
+  void (*before_end)() noexcept;
+
+  /// The recording has ended, and the gate is closed: as TorchProvider::leave.
+  void (*leave)() noexcept;
 };
 
-/// Called once by the CUDA provider when it is loaded and has found CUPTI.
+/// Called by the CUDA provider when a recording starts and CUPTI was found; nullptr: there is none any more.
 DCMT_AGENT_API void register_cuda_provider(const CudaProvider* provider) noexcept;
 
 /// The registered CUDA provider, or nullptr.

@@ -12,7 +12,7 @@ namespace dcmt::agent {
 inline constexpr char kStandby[] = "standby";
 
 /// Changes with any change of this file.
-inline constexpr uint32_t kStandbyProtocol = 3;
+inline constexpr uint32_t kStandbyProtocol = 4;
 inline constexpr char kStandbyMagic[8] = {'D', 'C', 'M', 'T', 'S', 'B', 'Y', '1'};
 
 enum class Ask : uint32_t {
@@ -33,15 +33,15 @@ struct StandbyRequest {
   // Of kAttach:
   uint32_t detail;  ///< dcmt::Detail
   uint32_t chunk_count;
-  int32_t exit_wait;   ///< seconds
-  uint32_t may_trace;  ///< 1: the recorder asks to be let read the process's memory (PR_SET_PTRACER)
-  uint32_t reserved;
+  int32_t exit_wait;    ///< seconds
+  uint32_t may_trace;   ///< 1: the recorder asks to be let read the process's memory (PR_SET_PTRACER)
+  uint32_t kernels;     ///< 1: what the GPU is given to do is looked at, through CUPTI
   char prepared[1024];  ///< folder of the providers made on this machine; empty: none
 };
 
 enum class Answer : uint32_t {
   kIdle = 0,       ///< in standby, no recorder is attached
-  kRecording = 1,  ///< to kStatus, and to kAttach once everything is recorded
+  kRecording = 1,  ///< to kStatus, and to kAttach once all is recorded but what `message` says, in one line
   kEnded = 2,      ///< the session has ended, its records are published
   kRefused = 3,    ///< `message` says why, in one line
 };

@@ -29,6 +29,7 @@ namespace {
 constinit std::atomic<bool> g_started{false};
 constinit const PythonProvider* g_python = nullptr;
 constinit const CudaProvider* g_cuda = nullptr;
+constinit const char* g_why_no_kernels = nullptr;
 constinit bool g_refused = false;
 constinit char g_why_refused[sizeof(spool::Header::message)] = {};
 constinit const char* g_operators = nullptr;
@@ -104,7 +105,7 @@ void start() noexcept {
   open_gate();
   {
     Inside inside;
-    load_providers(libraries, getenv(kEnvPrepared), nullptr);
+    load_providers(libraries, getenv(kEnvPrepared), nullptr, true);
   }
   if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   const char* why = show_spool(folder);
@@ -136,11 +137,13 @@ void leave_all() noexcept {
   const Inside inside;
   drop_main_thread_work();
   const TorchProvider* torch = torch_provider();
+  if (g_cuda != nullptr) g_cuda->leave();
   if (torch != nullptr) torch->leave();
   if (g_python != nullptr) g_python->leave();
   // Threads that were inside a hook finish their records. One that does not get there writes to memory that stays.
   nanosleep(&kMoment, nullptr);
   leave_spool();
+  g_cuda = nullptr;
   g_python = nullptr;
   forget_ranges();
   forget_followed_sizes();
@@ -153,6 +156,15 @@ void leave_all() noexcept {
 
 void write_gpu_blocks(bool recording) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
+}
+
+/// nullptr, or why what the GPU is given to do is not looked at.
+const char* watch_kernels() noexcept {
+  if (g_cuda != nullptr) return g_cuda->watch_from_now();
+  if (has_cupti()) return "kernels are not seen: the provider for them does not start here, as the trace says";
+  static constexpr char kNone[] = "kernels are not seen: this torch was built without CUDA, and brings no CUPTI";
+  diagnose(wire::DiagnosticCode::kProviderOff, kNone);
+  return kNone;
 }
 
 }  // namespace
@@ -182,8 +194,9 @@ const char* begin_session(const SessionOptions& options) noexcept {
   set_starting(true);
   {
     const Inside inside;
-    load_providers(options.libraries, options.prepared, start_on_main_thread);
+    load_providers(options.libraries, options.prepared, start_on_main_thread, options.kernels);
     write_gpu_blocks(false);
+    g_why_no_kernels = options.kernels && !g_refused ? watch_kernels() : nullptr;
     close_thread_chunk();
   }
   set_starting(false);
@@ -201,6 +214,8 @@ const char* begin_session(const SessionOptions& options) noexcept {
   return nullptr;
 }
 
+const char* why_no_kernels() noexcept { return g_why_no_kernels; }
+
 void past_is_known() noexcept { g_hot.every_block.store(false, std::memory_order_relaxed); }
 
 void end_session() noexcept {
@@ -208,6 +223,7 @@ void end_session() noexcept {
   {
     const Inside inside;
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
+    if (g_cuda != nullptr) g_cuda->before_end();
     close_thread_chunk();
   }
   spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));

@@ -29,6 +29,7 @@ struct SessionOptions {
   std::uint32_t chunk_count;
   Detail detail;
   std::int32_t exit_wait;  ///< seconds
+  bool kernels;            ///< look at what the GPU is given to do
   const char* operators;   ///< path of the compiled table of operators; has to be there for as long as this call takes
   const char* libraries;   ///< folders of the providers
   const char* prepared;
@@ -37,6 +38,10 @@ struct SessionOptions {
 /// Begins to record in a process that runs, on the calling thread, which is not the program's. Returns nullptr, or why
 /// nothing is recorded, in one line.
 const char* begin_session(const SessionOptions& options) noexcept;
+
+/// Why the session that has begun does not look at what the GPU is given to do, though that was asked for, in one line;
+/// else nullptr.
+const char* why_no_kernels() noexcept;
 
 /// The recorder has found what the process had before: from here on, small blocks count in sums as in any recording.
 void past_is_known() noexcept;

@@ -61,8 +61,10 @@ KernelParameters ask_driver(CUfunction kernel, const char* name, std::uint16_t (
 }  // namespace
 
 bool make_kernel_table() noexcept {
-  g_kernels = static_cast<Kernel*>(agent::arena(kKernels * sizeof(Kernel)));
-  g_sizes = static_cast<std::uint16_t*>(agent::arena(kSizes * sizeof(std::uint16_t)));
+  // After an earlier recording they are there, and empty.
+  if (g_kernels == nullptr) g_kernels = static_cast<Kernel*>(agent::arena(kKernels * sizeof(Kernel)));
+  if (g_sizes == nullptr) g_sizes = static_cast<std::uint16_t*>(agent::arena(kSizes * sizeof(std::uint16_t)));
+  g_sizes_used.store(0, std::memory_order_relaxed);
   return g_kernels != nullptr && g_sizes != nullptr;
 }
 

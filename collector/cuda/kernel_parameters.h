@@ -16,7 +16,7 @@ struct KernelParameters {
   bool nccl;   ///< one of NCCL's: what it works on is not among its parameters
 };
 
-/// Makes the table. Called once, at the start; false if there is no memory.
+/// Makes the table, at the start of each recording; false if there is no memory.
 bool make_kernel_table() noexcept;
 
 /// The driver to ask. Its loading ends nothing: a driver is never unloaded.

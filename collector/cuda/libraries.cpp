@@ -19,6 +19,7 @@ Driver find_driver() noexcept {
   Driver driver{};
   void* cuda = loaded_library("libcuda.so.1");
   if (cuda == nullptr) return driver;
+  find(cuda, "cuDeviceGetCount", driver.device_count);
   find(cuda, "cuFuncGetParamInfo", driver.function_parameter);
   find(cuda, "cuKernelGetParamInfo", driver.kernel_parameter);
   return driver;

@@ -13,8 +13,10 @@ struct Cupti {
   decltype(&cuptiEnableCallback) enable_callback;
 };
 
-/// Parameters of a kernel. Either may be missing: a driver before CUDA 12.4 knows none of them.
+/// How many GPUs there are, once the program uses the driver. Parameters of a kernel: either may be missing, and a
+/// driver before CUDA 12.4 knows none of them.
 struct Driver {
+  decltype(&cuDeviceGetCount) device_count;
   decltype(&cuFuncGetParamInfo) function_parameter;
   decltype(&cuKernelGetParamInfo) kernel_parameter;
 };

@@ -6,7 +6,8 @@
 namespace dcmt::cuda_provider {
 namespace {
 
-const agent::CudaProvider kProvider = {sizeof(agent::CudaProvider), watch_calls, write_launches_if_ever, step_aside};
+const agent::CudaProvider kProvider = {
+    sizeof(agent::CudaProvider), watch_calls, write_launches_if_ever, step_aside, watch_from_now, before_end, leave};
 
 /// Storages that live to the end: what was seen of the launches until now.
 __attribute__((destructor)) void on_exit() {
@@ -21,7 +22,7 @@ __attribute__((destructor)) void on_exit() {
 extern "C" __attribute__((visibility("default"))) void dcmt_provider_start() {
   using namespace dcmt;
   const char* why = "no memory for the table of kernels: kernels that touch released storages are not seen";
-  if (!cuda_provider::make_kernel_table() || !cuda_provider::find_subscription(&why)) {
+  if (!cuda_provider::make_kernel_table() || !cuda_provider::begin_subscription(&why)) {
     agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
     return;
   }

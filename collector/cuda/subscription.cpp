@@ -27,6 +27,7 @@ enum class State : int {
   kOn,        ///< subscribed
   kAway,      ///< another one is subscribed, or about to be
   kGone,      ///< another one was on its way, and will not tell when it leaves
+  kEnded,     ///< the recording has ended
 };
 
 constexpr std::int64_t kBetweenTriesNs = 1'000'000'000;
@@ -37,6 +38,14 @@ constinit std::atomic<State> g_state{State::kOff};
 constinit std::atomic<std::int64_t> g_next_try_ns{0};
 constinit std::atomic<bool> g_was_on{false};
 constinit std::atomic<bool> g_said{false};
+constinit std::atomic<const char*> g_why_not{nullptr};  ///< what was said
+
+constexpr char kNoGpuYet[] =
+    "the program uses no GPU so far: kernels are seen from the first release on that leaves memory of one alive";
+constexpr char kStays[] =
+    "CUPTI stays initialized in the program, with nobody subscribed, because ending it can break CUDA graphs; what "
+    "that "
+    "costs was not measured";
 
 std::int64_t now_ns() noexcept {
   timespec now{};
@@ -45,6 +54,7 @@ std::int64_t now_ns() noexcept {
 }
 
 void say_once(const char* text) noexcept {
+  g_why_not.store(text);
   if (!g_said.exchange(true)) agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
 }
 
@@ -62,13 +72,14 @@ void subscribe() noexcept {
   forget_kernels();
   const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
   if (result != CUPTI_SUCCESS) {
-    g_next_try_ns.store(now_ns() + kBetweenTriesNs, std::memory_order_relaxed);
-    g_state.store(State::kOff);
-    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return say_that_another_has_it();
-    char text[160];
+    static char text[160];  // written by the thread whose turn it is
+    const bool taken = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     snprintf(text, sizeof text, "CUPTI refuses (error %d): kernels that touch released storages are not seen",
              static_cast<int>(result));
-    return say_once(text);
+    taken ? say_that_another_has_it() : say_once(text);
+    g_next_try_ns.store(now_ns() + kBetweenTriesNs, std::memory_order_relaxed);
+    g_state.store(State::kOff);
+    return;
   }
   for (const CUpti_CallbackId id : wanted_calls()) {
     // A library that is older than its header knows not all of them.
@@ -81,7 +92,7 @@ void subscribe() noexcept {
 
 /// The state becomes `away`, if it is not that already, and we are not subscribed. Waits for a thread that is just
 /// subscribing. True if the state has changed.
-bool leave(State away) noexcept {
+bool make_way(State away) noexcept {
   constexpr int kPatience = 100'000;
   for (int tries = 0; tries < kPatience; ++tries) {
     State state = g_state.load();
@@ -109,7 +120,7 @@ void may_come_back() noexcept {
 }
 
 CUptiResult CUPTIAPI on_subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* data) {
-  const bool left = leave(State::kAway);
+  const bool left = make_way(State::kAway);
   const CUptiResult result = g_cupti.subscribe(subscriber, callback, data);
   if (result != CUPTI_SUCCESS && left) may_come_back();
   return result;
@@ -123,7 +134,7 @@ CUptiResult CUPTIAPI on_unsubscribe(CUpti_SubscriberHandle subscriber) {
 
 CUptiResult CUPTIAPI on_finalize() {
   // Ends every subscription, also ours.
-  leave(State::kAway);
+  make_way(State::kAway);
   const CUptiResult result = g_cupti.finalize();
   may_come_back();
   return result;
@@ -136,14 +147,31 @@ const ImportPatch kImports[] = {
 };
 const std::span<const ImportPatch> kGroups[] = {kImports};
 
+/// The program has begun to use CUDA. Whoever subscribes before that would begin it, and a process that has begun
+/// cannot be forked into one that uses a GPU.
+bool uses_gpu() noexcept {
+  const Driver driver = find_driver();
+  int count = 0;
+  return driver.device_count != nullptr && driver.device_count(&count) == CUDA_SUCCESS && count > 0;
+}
+
+/// Triton's profiler keeps the address of cuptiSubscribe. Where it has looked it up before we came, nobody saw that.
+bool has_proton() noexcept { return elf::loaded_library("libproton.so") != nullptr; }
+
 }  // namespace
 
-bool find_subscription(const char** why) noexcept {
+bool begin_subscription(const char** why) noexcept {
   if (!find_cupti(g_cupti)) {
     *why = "CUPTI has not the functions that are needed: kernels that touch released storages are not seen";
     return false;
   }
   patch_imports(kGroups);
+  g_was_on.store(false);
+  g_said.store(false);
+  g_why_not.store(nullptr);
+  g_next_try_ns.store(0);
+  // Who was subscribed when an earlier recording ended may have left since.
+  for (State state : {State::kEnded, State::kAway}) g_state.compare_exchange_strong(state, State::kOff);
   return true;
 }
 
@@ -161,6 +189,7 @@ void watch_calls() noexcept {
       return;
     case State::kOn:
     case State::kChanging:
+    case State::kEnded:
       return;
   }
 }
@@ -169,6 +198,27 @@ void write_launches_if_ever() noexcept {
   if (g_was_on.load(std::memory_order_relaxed)) write_launches(g_state.load(std::memory_order_relaxed) == State::kOn);
 }
 
-void step_aside() noexcept { leave(State::kGone); }
+void step_aside() noexcept { make_way(State::kGone); }
+
+const char* watch_from_now() noexcept {
+  if (has_proton()) step_aside();
+  if (!uses_gpu()) {
+    agent::diagnose(wire::DiagnosticCode::kNote, kNoGpuYet);
+    return kNoGpuYet;
+  }
+  watch_calls();
+  return g_state.load() == State::kOn ? nullptr : g_why_not.load();
+}
+
+void before_end() noexcept {
+  write_launches_if_ever();
+  if (g_was_on.load(std::memory_order_relaxed)) agent::diagnose(wire::DiagnosticCode::kNote, kStays);
+}
+
+void leave() noexcept {
+  // A thread that is just subscribing is waited for, so that nobody goes through the objects meanwhile.
+  make_way(State::kEnded);
+  if (g_state.load() != State::kChanging) elf::undo();
+}
 
 }  // namespace dcmt::cuda_provider

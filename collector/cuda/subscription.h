@@ -3,9 +3,9 @@
 
 namespace dcmt::cuda_provider {
 
-/// Finds CUPTI and takes a seat at the imports through which others subscribe. False, with the reason in `why`, if the
-/// process has no CUPTI. Call once.
-bool find_subscription(const char** why) noexcept;
+/// Finds CUPTI and takes a seat at the imports through which others subscribe, at the start of each recording. False,
+/// with the reason in `why`, if the process has no CUPTI.
+bool begin_subscription(const char** why) noexcept;
 
 /// See agent::CudaProvider::watch_calls.
 void watch_calls() noexcept;
@@ -15,5 +15,14 @@ void write_launches_if_ever() noexcept;
 
 /// See agent::CudaProvider::step_aside.
 void step_aside() noexcept;
+
+/// See agent::CudaProvider::watch_from_now.
+const char* watch_from_now() noexcept;
+
+/// See agent::CudaProvider::before_end.
+void before_end() noexcept;
+
+/// See agent::CudaProvider::leave.
+void leave() noexcept;
 
 }  // namespace dcmt::cuda_provider

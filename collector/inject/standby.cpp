@@ -182,7 +182,7 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
   }
   if (request.may_trace != 0) prctl(PR_SET_PTRACER, static_cast<unsigned long>(recorder), 0, 0, 0);
   return begin_session({received.descriptors[kSpool], chunks, static_cast<Detail>(request.detail), request.exit_wait,
-                        operators, libraries, prepared});
+                        request.kernels != 0, operators, libraries, prepared});
 }
 
 /// Whether the session goes on.
@@ -237,7 +237,7 @@ void serve(int connection) noexcept {
       g_session = connection;
       g_recorder = caller;
       ++g_sessions;
-      send_reply(connection, Answer::kRecording, "");
+      send_reply(connection, Answer::kRecording, why_no_kernels() != nullptr ? why_no_kernels() : "");
       return;
     }
     refuse_request(connection, why);

@@ -38,6 +38,8 @@ class record:
         from outside. Without it, bytes are counted from 0 on, and the block starts and ends faster.
     max_disk: bytes that the trace may take on disk; 5 GiB by default.
     operators: tables of gather and release operators (docs/operators.md).
+    kernels: see kernels and copies that touch released storages on a GPU, through CUPTI. It serves one user at a time, and stays
+        initialized in this process after the block.
 
     Raises ValueError for another detail, MemtraceError where a block cannot be recorded: dc-memtrace is not found, torch is not imported yet, this
     process is recorded already, or is a forked child, or the folder cannot be used. At the end of the block, too, if the
@@ -54,6 +56,7 @@ class record:
         owners: bool = True,
         max_disk: int | None = None,
         operators: Iterable[str | os.PathLike[str]] = (),
+        kernels: bool = False,
         replace: bool = False,
     ) -> None:
         if detail not in _DETAILS:
@@ -67,6 +70,7 @@ class record:
         self._command += [] if owners else ["--no-owners"]
         self._command += [] if max_disk is None else ["--max-disk", str(int(max_disk))]
         self._command += [word for each in operators for word in ("--operators", os.fspath(each))]
+        self._command += ["--kernels"] if kernels else []
         self._command += ["--force"] if replace else []
 
     def __enter__(self) -> record:

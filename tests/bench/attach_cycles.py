@@ -2,7 +2,7 @@
 descriptors and mappings, and the time of a step after a detach, beside what it was before the first attach: two processes
 are never equally fast. Exits with 1 if one of the two differs or grows.
 
-    attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--model gpt2]
+    attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--model gpt2] [--device cuda [--kernels]]
 """
 
 from __future__ import annotations
@@ -70,9 +70,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--cycles", type=int, default=0)
     parser.add_argument("--model", default="gpt2")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--kernels", action="store_true", help="at each attach: the steps after it have what CUPTI leaves behind")
     arguments = parser.parse_args()
 
     program = [sys.executable, pathlib.Path(__file__).with_name("training_step.py"), arguments.model, "--turns"]
+    program += ["--device", arguments.device]
     attached, twin = Training(program), Training(program)
     before = [pair(attached, twin, number % 2 == 0) for number in range(WARM_UP + PAIRS_BEFORE)][WARM_UP:]
     arguments.folder.mkdir(exist_ok=True)
@@ -81,6 +84,7 @@ def main() -> int:
     while len(detaches) < arguments.cycles or time.monotonic() < until:
         # Readings of what was there before are the larger part of a recording, and seldom what differs.
         flags = ["--no-owners"] if len(detaches) % 4 else ["--detail", "full"]
+        flags += ["--kernels"] if arguments.kernels else []
         detaches.append(cycle(arguments.tool, attached, arguments.folder / "trace", flags))
         after.append(figures(attached.process.pid))
         twin.ask(attached.steps - twin.steps)

@@ -1,4 +1,4 @@
-"""A seeded CPU training loop that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
+"""A seeded training loop, on the CPU unless another device is named, that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
 
 With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
 its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state.
@@ -56,8 +56,10 @@ def main() -> None:
     parser.add_argument("--turns", action="store_true")
     parser.add_argument("--threads", type=int, default=1, help="of torch")
     parser.add_argument("--profiler", action="store_true", help="under torch.profiler(profile_memory=True)")
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
 
+    torch.set_default_device(arguments.device)
     torch.manual_seed(0)
     torch.set_num_threads(arguments.threads)
     optimizer, loss_of = MODELS[arguments.model]()
@@ -82,7 +84,7 @@ def main() -> None:
             for parameter in group["params"]:
                 state = [each for each in optimizer.state[parameter].values() if isinstance(each, torch.Tensor)]
                 for each in (parameter.detach(), *state):
-                    sha.update(each.numpy().tobytes())
+                    sha.update(each.cpu().numpy().tobytes())
         return sha.hexdigest()
 
     if arguments.turns:

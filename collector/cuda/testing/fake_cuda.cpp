@@ -13,6 +13,7 @@ struct Kernel {
 std::deque<Kernel> g_kernels;
 std::map<const void*, Kernel*> g_by_handle;
 int g_questions = 0;
+int g_gpus = -1;  ///< -1: CUDA is not used
 
 CUresult parameter(const void* handle, bool as_kernel, std::size_t index, std::size_t* offset, std::size_t* size) {
   ++g_questions;
@@ -28,6 +29,8 @@ CUresult parameter(const void* handle, bool as_kernel, std::size_t index, std::s
 
 }  // namespace
 
+int gpus();
+
 CUfunction add_kernel(std::vector<std::size_t> sizes, bool as_kernel) {
   Kernel& kernel = g_kernels.emplace_back(Kernel{std::move(sizes), as_kernel});
   g_by_handle[&kernel] = &kernel;
@@ -40,10 +43,18 @@ void change_kernel(CUfunction kernel, std::vector<std::size_t> sizes) {
 
 int questions() { return g_questions; }
 
+void set_gpus(int count) { g_gpus = count; }
+int gpus() { return g_gpus; }
+
 }  // namespace dcmt::fake
 
 extern "C" {
 
+DCMT_FAKE CUresult cuDeviceGetCount(int* count) {
+  if (dcmt::fake::gpus() < 0) return CUDA_ERROR_NOT_INITIALIZED;
+  *count = dcmt::fake::gpus();
+  return CUDA_SUCCESS;
+}
 DCMT_FAKE CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
   return dcmt::fake::parameter(function, false, index, offset, size);
 }

@@ -21,6 +21,9 @@ DCMT_FAKE bool enabled(CUpti_CallbackId function);
 /// A tool outside of the process (Nsight) has CUPTI: everybody else is refused.
 DCMT_FAKE void set_taken(bool taken);
 
+/// The program uses CUDA, and there are so many GPUs. Before, it does not.
+DCMT_FAKE void set_gpus(int count);
+
 /// A kernel with parameters of these sizes, known as a CUfunction or only as a CUkernel.
 DCMT_FAKE CUfunction add_kernel(std::vector<std::size_t> sizes, bool as_kernel = false);
 /// Its handle means another one from here on.

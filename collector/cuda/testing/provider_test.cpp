@@ -1,5 +1,6 @@
 // The CUDA provider with the agent's core, a fake CUPTI and a fake driver. What it is to CUPTI belongs to the process,
 // so each test wants one of its own, as ctest runs them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = pr
 
 namespace {
 
+using ::testing::HasSubstr;
 using wire::RecordType;
 
 constexpr std::uint64_t kBegin = 0x7f0000000000;
@@ -66,10 +68,24 @@ class Provider : public ::testing::Test {
  protected:
   Provider() {
     test_spool();
+    start();
+  }
+
+  static void start() {
     const Inside inside;
     dcmt_provider_start();
   }
-
+  /// Of a recording; the program goes on.
+  static void end() {
+    close_gate();
+    g_cuda->leave();
+    open_gate();
+  }
+  static std::string watch_from_now() {
+    const Inside inside;
+    const char* why = g_cuda->watch_from_now();
+    return why != nullptr ? why : "";
+  }
   static void watch_calls() {
     const Inside inside;
     ASSERT_NE(g_cuda, nullptr);
@@ -344,6 +360,71 @@ TEST_F(Provider, AProfilersFailureIsNoReasonToStayAway) {
   fake::set_taken(false);
   watch_calls();
   EXPECT_TRUE(fake::subscribed());
+}
+
+TEST_F(Provider, LooksFromTheBeginOfARecordingOnWhereTheProgramUsesAGpu) {
+  EXPECT_THAT(watch_from_now(), HasSubstr("uses no GPU so far"));
+  EXPECT_FALSE(fake::subscribed()) << "it would begin to use CUDA for the program";
+  EXPECT_EQ(take_published().diagnostics, 1);
+  fake::set_gpus(0);
+  EXPECT_THAT(watch_from_now(), HasSubstr("uses no GPU so far"));
+  fake::set_gpus(1);
+  EXPECT_EQ(watch_from_now(), "");
+  EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+  const Published published = take_published();
+  ASSERT_EQ(published.launches.size(), 1u);
+  EXPECT_EQ(published.launches[0].header.aux, 1u);
+  EXPECT_EQ(published.diagnostics, 0);
+}
+
+TEST_F(Provider, SaysAtTheBeginThatAnotherHasIt) {
+  fake::set_gpus(1);
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
+  EXPECT_THAT(watch_from_now(), HasSubstr("another CUPTI user"));
+  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
+  watch_calls();
+  EXPECT_TRUE(fake::subscribed());
+}
+
+TEST_F(Provider, LeavesAtTheEndOfARecordingAndLooksAgainInTheNext) {
+  fake::set_gpus(1);
+  for (int recording = 0; recording < 3; ++recording) {
+    if (recording != 0) start();
+    EXPECT_EQ(watch_from_now(), "");
+    watch_memory();
+    launch(fake::add_kernel({8}), {kBegin});
+    EXPECT_EQ(take_touches(), kTouched);
+    take_published();
+    {
+      const Inside inside;
+      g_cuda->before_end();
+    }
+    const Published published = take_published();
+    ASSERT_EQ(published.launches.size(), 1u) << "the last count";
+    EXPECT_EQ(published.diagnostics, recording == 0 ? 1 : 0) << "of the same text, once";
+    end();
+    EXPECT_FALSE(fake::subscribed());
+    watch_calls();
+    EXPECT_FALSE(fake::subscribed()) << "of a thread that was on its way";
+    EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS) << "by its own import";
+    EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
+    watch_calls();
+    EXPECT_FALSE(fake::subscribed());
+    ASSERT_TRUE(unwatch_range(storage(1)));
+  }
+  start();
+  EXPECT_EQ(watch_from_now(), "");
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS) << "it makes way as in the first";
+}
+
+TEST_F(Provider, ARecordingThatEndsWhileAnotherHasItDoesNotKeepTheNextFromLooking) {
+  fake::set_gpus(1);
+  EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
+  end();
+  EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS) << "nobody sees it";
+  start();
+  EXPECT_EQ(watch_from_now(), "");
 }
 
 TEST_F(Provider, LeavesForGoodForWhomItCannotFollow) {

@@ -15,6 +15,7 @@
 #include "collector/recorder/job/trace_names.h"
 #include "collector/recorder/target/kernel_memory.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/printable.h"
 #include "trace/base/read_file.h"
 #include "trace/spool/layout.h"
 
@@ -78,6 +79,7 @@ Status Attached::ask(const OperatorTables& operators) {
   request.chunk_count = chunks;
   request.exit_wait = options_.exit_wait;
   request.may_trace = options_.owners && needs_permission() ? 1 : 0;
+  request.kernels = options_.kernels ? 1 : 0;
   options_.prepared.copy(request.prepared, sizeof request.prepared - 1);
   std::vector<int> descriptors{memory_.get(), table.get()};
   Descriptor providers;
@@ -99,6 +101,9 @@ Status Attached::begin(const OperatorTables& operators, RunState& state, const M
     return Error{ErrorCode::kCannotRecord, reply.error().message + ": it is stopped, or busy in one long call"};
   }
   DCMT_RETURN_IF_ERROR(reply.status());
+  if (reply->message[0] != '\0') {
+    fmt::print(stderr, "dc-memtrace: {}: {}\n", process_text(target_.pid), printable(reply->message));
+  }
   const std::string source = fmt::format("{}-{}", kInTheProcess, target_.pid);
   DCMT_ASSIGN_OR_RETURN(spool::SpoolReader spool,
                         spool::SpoolReader::open_memory(source, memory_.get(), spool::Purpose::kDrain));
