@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import recorded
-from attached import by_import, hooks_in
+from attached import NOTES, by_import, hooks_in
 
 PROGRAM = recorded.PROGRAMS / "recorded_blocks.py"
 BLOCKS = int(os.environ.get("DCMT_RECORD_BLOCKS", "6"))
@@ -60,6 +60,9 @@ def test_a_block_that_raises(program):
     (trace,) = recorded.traces(folder / "raises")
     assert recorded.meta(trace)["state"] == "finished"
     assert said["raises"] == {"cpu": 1_600_000}
+    # They were asked for, where no GPU is used.
+    assert "kernels are seen from" in (notes := str(recorded.query(trace, NOTES))) or "kernels are not seen" in notes
+    assert "kernels" not in str(recorded.query(*recorded.traces(folder / "whole"), NOTES))
 
 
 def test_blocks_that_cannot_be_recorded(program):

@@ -115,6 +115,12 @@ struct FunctionCall {
   std::uint64_t function = 0;   ///< string id: qualified name
 };
 
+/// A place in Python's bytecode.
+struct PythonPlace {
+  const void* code;          ///< a code object that lives
+  std::int32_t offset = -1;  ///< of the instruction, in bytes; negative: before the first
+};
+
 /// What the Python provider serves.
 struct PythonProvider {
   std::uint32_t size = sizeof(PythonProvider);
@@ -122,6 +128,11 @@ struct PythonProvider {
   /// The id of the calling thread's Python stack (0: no frames), its record, code objects and strings published at
   /// first sight. Needs no GIL: the caller's own frames cannot move while it is inside C code.
   std::uint64_t (*capture_stack)() noexcept;
+
+  /// The same of a stack that somebody else has taken, and whose code objects they keep alive: innermost place first;
+  /// `more`: it goes on beyond them. Needs no GIL, and any thread may call it: what is read of a code object never
+  /// changes.
+  std::uint64_t (*describe_stack)(const PythonPlace* places, std::uint32_t count, bool more) noexcept;
 
   /// The calling thread's innermost Python frame, nullptr if it has none. For identity only, and only while what that
   /// frame has called still runs.

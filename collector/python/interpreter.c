@@ -124,6 +124,10 @@ int32_t dcmt_py_offset(const struct dcmt_py_position* position) {
          (int32_t)sizeof(_Py_CODEUNIT);
 }
 
+struct dcmt_py_position dcmt_py_position_at(PyCodeObject* code, int32_t offset) {
+  return (struct dcmt_py_position){code, _PyCode_CODE(code) + offset / (int32_t)sizeof(_Py_CODEUNIT)};
+}
+
 static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
   unsigned opcode = _Py_OPCODE(_PyCode_CODE(code)[unit]);
 #if PY_VERSION_HEX >= 0x030C0000

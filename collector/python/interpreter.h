@@ -25,6 +25,9 @@ struct dcmt_py_position {
 /* The instruction's place in the bytecode, in bytes. */
 int32_t dcmt_py_offset(const struct dcmt_py_position* position);
 
+/* The other way round. */
+struct dcmt_py_position dcmt_py_position_at(PyCodeObject* code, int32_t offset);
+
 /* A frame, looked at in place. */
 struct dcmt_py_frame {
   PyCodeObject* code;

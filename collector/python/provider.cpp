@@ -15,7 +15,7 @@ namespace dcmt::python_provider {
 namespace {
 
 constinit const agent::PythonProvider kProvider{
-    sizeof(agent::PythonProvider), capture_stack, innermost_frame, visit_locals, function_here,
+    sizeof(agent::PythonProvider), capture_stack, describe_stack, innermost_frame, visit_locals, function_here,
     births_by_functions,           unwatch_codes};
 
 /// `version` is Py_GetVersion().

@@ -1,5 +1,6 @@
 #include "collector/python/stacks.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -71,6 +72,26 @@ bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
   return true;
 }
 
+/// The id, published at first sight.
+std::uint64_t id_of(const dcmt_py_position* positions, unsigned count, bool more) noexcept {
+  const std::uint64_t key = key_of(positions, count, more);
+  if (const std::uint64_t known = find_known(key); known != 0) return known;
+
+  std::uint64_t codes[kMaxFrames];
+  std::uint64_t hash = kStackSeed + static_cast<std::uint64_t>(more);
+  bool sure = true;
+  for (unsigned i = 0; i < count; ++i) {
+    const CodeIdentity code = identify(positions[i].code);
+    codes[i] = code.id;
+    sure = sure && code.sure;
+    hash = mix(hash ^ code.id, static_cast<std::uint32_t>(dcmt_py_offset(&positions[i])));
+  }
+  const std::uint64_t id = as_id(hash);
+  const bool published = !agent::first_sight(id) || publish(id, positions, codes, count, more);
+  if (published && sure) remember(key, id);
+  return id;
+}
+
 }  // namespace
 
 const void* innermost_frame() noexcept {
@@ -84,24 +105,17 @@ std::uint64_t capture_stack() noexcept {
   dcmt_py_position positions[kMaxFrames];
   int more = 0;
   const unsigned count = dcmt_py_positions(thread, positions, kMaxFrames, &more);
-  if (count == 0) return 0;
+  return count != 0 ? id_of(positions, count, more != 0) : 0;
+}
 
-  const std::uint64_t key = key_of(positions, count, more != 0);
-  if (const std::uint64_t known = find_known(key); known != 0) return known;
-
-  std::uint64_t codes[kMaxFrames];
-  std::uint64_t hash = kStackSeed + static_cast<std::uint64_t>(more);
-  bool sure = true;
-  for (unsigned i = 0; i < count; ++i) {
-    const CodeIdentity code = identify(positions[i].code);
-    codes[i] = code.id;
-    sure = sure && code.sure;
-    hash = mix(hash ^ code.id, static_cast<std::uint32_t>(dcmt_py_offset(&positions[i])));
+std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept {
+  dcmt_py_position positions[kMaxFrames];
+  const unsigned taken = std::min(count, kMaxFrames);
+  for (unsigned i = 0; i < taken; ++i) {
+    auto* const code = static_cast<PyCodeObject*>(const_cast<void*>(places[i].code));
+    positions[i] = dcmt_py_position_at(code, std::max(places[i].offset, std::int32_t{0}));
   }
-  const std::uint64_t id = as_id(hash);
-  const bool published = !agent::first_sight(id) || publish(id, positions, codes, count, more != 0);
-  if (published && sure) remember(key, id);
-  return id;
+  return taken != 0 ? id_of(positions, taken, more || taken < count) : 0;
 }
 
 }  // namespace dcmt::python_provider

@@ -3,10 +3,15 @@
 
 #include <cstdint>
 
+#include "collector/agent/provider.h"
+
 namespace dcmt::python_provider {
 
 /// PythonProvider::capture_stack. Budget: 150 ns for 30 frames that were seen before.
 std::uint64_t capture_stack() noexcept;
+
+/// PythonProvider::describe_stack.
+std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept;
 
 /// PythonProvider::innermost_frame.
 const void* innermost_frame() noexcept;

@@ -402,14 +402,21 @@ void follow_cuda_allocator() noexcept {
 void write_gpu_blocks(bool recording) noexcept {
   void* cuda = loaded_library("libc10_cuda.so");
   if (cuda == nullptr) return;
-  const auto found = [](std::size_t device, std::uint64_t address, std::uint64_t bytes, bool records) noexcept {
+  const auto found = [](const FoundBlock& block) noexcept {
+    const agent::PythonProvider* python = agent::python_provider();
+    const std::uint64_t stack =
+        python != nullptr && !block.stack.empty()
+            ? python->describe_stack(block.stack.data(), static_cast<std::uint32_t>(block.stack.size()),
+                                     block.stack_goes_on)
+            : 0;
     auto* record = static_cast<wire::FoundBlockRecord*>(
         agent::begin_record(wire::RecordType::kBlockFound, sizeof(wire::FoundBlockRecord),
-                            wire::cuda_device(static_cast<std::uint32_t>(device))));
+                            wire::cuda_device(static_cast<std::uint32_t>(block.device))));
     if (record == nullptr) return;
-    record->address = address;
-    record->bytes = bytes;
-    record->recording = records ? 1 : 0;
+    record->address = block.address;
+    record->bytes = block.bytes;
+    record->recording = block.recording ? 1 : 0;
+    record->stack = stack;
     agent::commit_record(record);
   };
   const char* why = unknown_allocator(cuda);

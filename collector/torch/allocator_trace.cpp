@@ -3,7 +3,9 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <torch/csrc/profiler/combined_traceback.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <string>
@@ -41,6 +43,29 @@ void tell(const AllocatorEvents& events, const Entry& entry) {
   }
 }
 
+/// The Python frames that torch has gathered of an allocation. Torch can name them itself, with the GIL and its own
+/// Python code; here they are read as they lie there. The snapshot keeps what they refer to; where it is the last to do
+/// so, torch leaves the code objects to whoever holds the GIL next.
+class Stack {
+ public:
+  explicit Stack(c10::GatheredContext* context) {
+    const auto* traceback = dynamic_cast<const torch::CapturedTraceback*>(context);
+    if (traceback == nullptr) return;
+    const auto& frames = traceback->frames_;
+    count_ = std::min(frames.size(), kMostPlaces);
+    goes_on_ = count_ < frames.size();
+    for (std::size_t i = 0; i < count_; ++i) places_[i] = {frames[i].code, frames[i].lasti};
+  }
+  [[nodiscard]] std::span<const agent::PythonPlace> places() const { return {places_, count_}; }
+  [[nodiscard]] bool goes_on() const { return goes_on_; }
+
+ private:
+  static constexpr std::size_t kMostPlaces = 64;  // as many as the agent's own stacks have
+  agent::PythonPlace places_[kMostPlaces];
+  std::size_t count_ = 0;
+  bool goes_on_ = false;
+};
+
 char g_why[256];
 
 }  // namespace
@@ -57,9 +82,7 @@ const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events
   }
 }
 
-const char* for_each_cuda_block(void* c10_cuda,
-                                void (*found)(std::size_t device, std::uint64_t address, std::uint64_t bytes,
-                                              bool recording) noexcept,
+const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept {
   try {
     Allocator* allocator = allocator_in_use(c10_cuda);
@@ -67,7 +90,11 @@ const char* for_each_cuda_block(void* c10_cuda,
     for (const auto& segment : allocator->snapshot({0, 0}, /*include_traces=*/false).segments) {
       std::uint64_t address = segment.address;
       for (const auto& block : segment.blocks) {
-        if (block.allocated) found(static_cast<std::size_t>(segment.device), address, block.size, recording);
+        if (block.allocated) {
+          const Stack stack(block.context_when_allocated.get());
+          found({static_cast<std::size_t>(segment.device), address, block.size, stack.places(), stack.goes_on(),
+                 recording});
+        }
         address += block.size;
       }
     }

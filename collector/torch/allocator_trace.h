@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "collector/agent/provider.h"
 
 namespace dcmt::torch_provider {
 
@@ -20,12 +23,22 @@ struct AllocatorEvents {
 /// @param c10_cuda  handle of the library  @return why not, nullptr if done
 const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events) noexcept;
 
+/// A block that the allocator has handed out.
+struct FoundBlock {
+  std::size_t device;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  /// Of its allocation, innermost place first, where the program has the allocator keep its history
+  /// (torch.cuda.memory._record_memory_history); else empty. Valid for the length of the call.
+  std::span<const agent::PythonPlace> stack;
+  bool stack_goes_on;  ///< beyond these places
+  bool recording;      ///< as was given
+};
+
 /// Calls `found` for each block that is handed out, of all devices. Allocates, and takes the allocator's locks, one
 /// device after the other, without which no thread allocates there: some milliseconds for ten thousand blocks.
 /// @param c10_cuda  handle of the library  @return why they cannot be listed, nullptr if done
-const char* for_each_cuda_block(void* c10_cuda,
-                                void (*found)(std::size_t device, std::uint64_t address, std::uint64_t bytes,
-                                              bool recording) noexcept,
+const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept;
 
 /// Says so if the allocator in use tells nothing; nullptr if it does, or there is none yet.

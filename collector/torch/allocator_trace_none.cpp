@@ -7,8 +7,7 @@ const char* attach_allocator_trace(void*, const AllocatorEvents&) noexcept {
   return "built without CUDA's headers: no streams, no frees that wait, reserved bytes as of the next allocation";
 }
 
-const char* for_each_cuda_block(void*, void (*)(std::size_t, std::uint64_t, std::uint64_t, bool) noexcept,
-                                bool) noexcept {
+const char* for_each_cuda_block(void*, void (*)(const FoundBlock&) noexcept, bool) noexcept {
   return "built without CUDA's headers: blocks of GPUs that were there before are not in this trace";
 }
 

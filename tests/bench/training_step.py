@@ -1,4 +1,5 @@
-"""A seeded training loop, on the CPU unless another device is named, that times its own steps; prints one JSON object. Nothing in it knows of dc-memtrace.
+"""A seeded training loop, on the CPU unless another device is named, that times its own steps; prints one JSON object. Nothing
+in it knows of dc-memtrace.
 
 With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
 its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state.

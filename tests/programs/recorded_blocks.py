@@ -54,7 +54,7 @@ answer["whole"] = {"peak": whole.peak_bytes, "trace": whole.trace.name}
 
 # An exception goes through, and the trace is finished.
 try:
-    with dc_memtrace.record(folder / "raises", owners=False) as raises:
+    with dc_memtrace.record(folder / "raises", owners=False, kernels=True) as raises:
         torch.ones(400_000)
         raise KeyError("of the program")
 except KeyError:

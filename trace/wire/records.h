@@ -235,8 +235,9 @@ struct FoundBlockRecord {
   std::uint64_t address;
   std::uint64_t bytes;      ///< of the allocator's block
   std::uint64_t recording;  ///< 1: of the second answer
+  std::uint64_t stack;      ///< of the allocation, from the allocator's own history; 0: it has none
 };
-static_assert(sizeof(FoundBlockRecord) == 48);
+static_assert(sizeof(FoundBlockRecord) == 56);
 
 struct BlockFreeDoneRecord {
   RecordHeader header;

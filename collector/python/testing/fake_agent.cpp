@@ -126,6 +126,10 @@ DCMT_AGENT_API std::uint64_t fake_capture_after_ms(int milliseconds) {
   return state().provider->capture_stack();
 }
 
+DCMT_AGENT_API std::uint64_t fake_describe(const dcmt::agent::PythonPlace* places, std::uint32_t count) {
+  return state().provider->describe_stack(places, count, false);
+}
+
 DCMT_AGENT_API std::uint64_t fake_visit(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                                         int other_threads) {
   const auto reach = state().provider->visit_locals(census, objects, count, other_threads != 0);

@@ -26,6 +26,7 @@ PROVIDER = ctypes.PyDLL(os.environ["DCMT_PYTHON_PROVIDER"])
 for library in (HOLDING, RELEASING):
     library.fake_capture.restype = ctypes.c_uint64
     library.fake_capture_after_ms.restype = ctypes.c_uint64
+    library.fake_describe.restype = ctypes.c_uint64
     library.fake_visit.restype = ctypes.c_uint64
     library.fake_visit.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int]
     library.fake_records.restype = ctypes.c_void_p
@@ -88,6 +89,28 @@ class Records:
         assert [offset for _, offset, _ in pieces] == [sum(len(p[2]) for p in pieces[:i]) for i in range(len(pieces))]
         assert pieces[0][0] == len(whole)
         return whole
+
+
+class Place(ctypes.Structure):
+    """dcmt::agent::PythonPlace"""
+
+    _fields_ = [("code", ctypes.c_void_p), ("offset", ctypes.c_int32)]
+
+
+def describe(frames):
+    """The id of a stack that was taken before, given without the GIL."""
+    places = (Place * len(frames))(*[Place(id(code), offset) for code, offset in frames])
+    return RELEASING.fake_describe(places, len(frames))
+
+
+def taken():
+    """The caller's stack as code objects and offsets, innermost first."""
+    frame = sys._getframe(1)
+    found = []
+    while frame:
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return found
 
 
 def expected_frames():
@@ -305,6 +328,19 @@ class Stacks(unittest.TestCase):
         exec(compile("def f():\n  return capture()\n", "ä" * 5000, "exec"), scope)
         stack = scope["f"]()
         self.assertEqual(Records().frames(stack)[0][0], "ä" * 4096)
+
+    def test_a_stack_that_was_taken_before(self):
+        frames, expected = taken(), expected_frames()  # on one line
+        stack = describe(frames)
+        self.assertEqual(Records().frames(stack), expected)
+        self.assertEqual(describe(frames), stack)
+        deep = describe(at_depth(90, taken))
+        more, places = Records().stacks[deep]
+        self.assertEqual((more, len(places)), (1, 64))
+        code = expected_frames.__code__
+        begun = describe([(code, -1)])
+        self.assertEqual(Records().frames(begun)[0][1:], ("expected_frames", code.co_firstlineno), "before its first instruction")
+        self.assertEqual(RELEASING.fake_describe(None, 0), 0)
 
     def test_no_python_thread(self):
         """A thread that Python does not know has no stack."""

@@ -305,14 +305,16 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
     if (!std::exchange(has_past_, true)) journal_.rows.start(journal_.now);
   };
   std::int64_t bytes_of_gpus = 0;
+  std::int64_t from_history = 0;
   for (const PastGpuBlock& each : gpu_blocks) {
     if (journal_.now.seq + 1 >= room) {
       ++left_out;
       continue;
     }
     next();
-    DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.device, each.address, each.bytes));
+    DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.device, each.address, each.bytes, each.stack));
     bytes_of_gpus += static_cast<std::int64_t>(each.bytes);
+    if (each.stack != 0) ++from_history;
   }
   for (const PastStorage& each : past) {
     if (journal_.now.seq + 2 >= room) {
@@ -321,7 +323,7 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
     }
     if (each.is_block) {
       next();
-      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(wire::kCpuDevice, each.data, each.bytes));
+      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(wire::kCpuDevice, each.data, each.bytes, 0));
       ++blocks;
       bytes += static_cast<std::int64_t>(each.bytes);
     }
@@ -334,6 +336,9 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
     text += fmt::format(", and {} in {} blocks of GPUs,", human_bytes(bytes_of_gpus), gpu_blocks.size());
   }
   text += " were there before, whose origin is not known";
+  if (from_history != 0) {
+    text += fmt::format(" but for {} of GPUs, whose stacks are from torch's own history", from_history);
+  }
   if (left_out != 0) text += fmt::format("; {} of them found no room", left_out);
   return journal_.diagnose("note", text);
 }

@@ -462,7 +462,7 @@ CpuBytes Lifetimes::cpu_bytes() const {
   return {journal_.rows.sums().allocated(*Device::from_wire(wire::kCpuDevice)), cpu_peak_, cpu_highest_};
 }
 
-Status Lifetimes::past_block(std::uint32_t number, std::uint64_t address, std::uint64_t bytes) {
+Status Lifetimes::past_block(std::uint32_t number, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack) {
   const std::optional<Device> device = Device::from_wire(number);
   if (!device || address == 0 || address >= kNoProgramsAddress || bytes > kMostDeviceBytes) return {};
   BlockRow row;
@@ -470,6 +470,7 @@ Status Lifetimes::past_block(std::uint32_t number, std::uint64_t address, std::u
   row.address = as_signed(address);
   row.bytes = as_signed(bytes);
   row.gpu = device->gpu();
+  DCMT_ASSIGN_OR_RETURN(row.birth.stack, dictionary_.stack(stack));
   row.span.from = journal_.now;
   blocks_.begin(address, row);
   if (row.gpu) gpu_blocks_[address] = row.bytes;
@@ -484,6 +485,9 @@ Status Lifetimes::past_storage(std::uint64_t address, std::uint64_t data, std::u
   row.bytes = as_signed(bytes);
   row.first_seen = true;
   row.span.from = journal_.now;
+  // The allocation of the memory that begins where it does was made for it.
+  if (const auto* block = blocks_.find(data); block != nullptr) row.birth.stack = block->row.birth.stack;
+  if (row.birth.stack != 0) growth_.begins(row.birth.stack, row.bytes);
   storages_.begin(address, row);
   ++journal_.rows.sums().row.storages;
   link_block(data, row.id);

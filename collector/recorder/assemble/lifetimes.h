@@ -58,7 +58,7 @@ class Lifetimes {
 
   /// What was there before the recording, with sequence numbers below its first record's: a block, and a
   /// storage. `device`: as in wire::BlockRecord.
-  Status past_block(std::uint32_t device, std::uint64_t address, std::uint64_t bytes);
+  Status past_block(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack);
   Status past_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes);
 
   /// The row of the storage at this address; one begins if none lives there. 0 for address 0.

@@ -28,6 +28,7 @@ void PastBook::block_listed(const wire::FoundBlockRecord& record) {
   if (listed.bytes == 0 || !first_of_block_.contains(record.address)) {
     listed.device = record.header.aux;
     listed.bytes = record.bytes;
+    listed.stack = record.stack;
   }
   listed.is_in_second = listed.is_in_second || record.recording != 0;
 }
@@ -107,7 +108,7 @@ std::vector<PastGpuBlock> PastBook::gpu_blocks() const {
   for (const auto& [address, listed] : listed_) {
     const auto first = first_of_block_.find(address);
     const bool lived = first == first_of_block_.end() ? listed.is_in_second : first->second == Event::kEnds;
-    if (lived) blocks.push_back({listed.device, address, listed.bytes});
+    if (lived) blocks.push_back({listed.device, address, listed.bytes, listed.stack});
   }
   return blocks;
 }

@@ -25,6 +25,7 @@ struct PastGpuBlock {
   std::uint32_t device = 0;  ///< as in wire::BlockRecord
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t stack = 0;  ///< wire id, from the allocator's own history; 0: it has none
 };
 
 /// Thread-safety: none.
@@ -43,6 +44,7 @@ class PastBook {
   struct Listed {
     std::uint32_t device = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t stack = 0;
     bool is_in_second = false;  ///< in the list that was made when the hooks recorded
   };
   void block_begins(std::uint64_t address, std::uint32_t device);

@@ -26,9 +26,12 @@ class PastTest : public testing::Test {
     const wire::BlockRecord record{{type, sizeof record / 8, wire::cuda_device(1), 0, 0}, data, kBytes, 0};
     book_.see(record.header);
   }
-  void listed(std::uint64_t address, std::uint64_t bytes, bool second) {
-    const wire::FoundBlockRecord record{
-        {RecordType::kBlockFound, sizeof record / 8, wire::cuda_device(1), 0, 0}, address, bytes, second ? 1U : 0U};
+  void listed(std::uint64_t address, std::uint64_t bytes, bool second, std::uint64_t stack = 0) {
+    const wire::FoundBlockRecord record{{RecordType::kBlockFound, sizeof record / 8, wire::cuda_device(1), 0, 0},
+                                        address,
+                                        bytes,
+                                        second ? 1U : 0U,
+                                        stack};
     book_.see(record.header);
   }
   void found(std::uint64_t address, std::uint64_t data, bool is_block = true) {
@@ -130,6 +133,22 @@ TEST_F(PastTest, ABlockIsTheFirstStoragesOnly) {
   for (const PastStorage& each : book_.reconcile(found_)) blocks += each.is_block ? 1 : 0;
   EXPECT_EQ(blocks, 1u);
   EXPECT_EQ(past().size(), 2u);
+}
+
+TEST_F(PastTest, TheStackOfABlockIsOfTheListThatItIsOf) {
+  listed(0x100, 512, false, 1);
+  listed(0x100, 512, true, 1);
+  // The first list came before Python's stacks could be described.
+  listed(0x200, 512, false);
+  listed(0x200, 512, true, 2);
+  // It was freed, and another one lies there.
+  listed(0x300, 512, false, 3);
+  gpu_block(RecordType::kBlockFree, 0x300);
+  gpu_block(RecordType::kBlockAlloc, 0x300);
+  listed(0x300, 1024, true, 4);
+  std::map<std::uint64_t, std::uint64_t> stacks;
+  for (const PastGpuBlock& each : book_.gpu_blocks()) stacks[each.address] = each.stack;
+  EXPECT_EQ(stacks, (std::map<std::uint64_t, std::uint64_t>{{0x100, 1}, {0x200, 2}, {0x300, 3}}));
 }
 
 TEST_F(PastTest, WhatIsNoBlockIsJudgedByItself) {
