@@ -144,6 +144,17 @@ def counted(program: Training) -> dict[int, int]:
     return {address: bytes for address, bytes in json.loads((program.folder / "counted").read_text())}
 
 
+def places_of(trace: pathlib.Path, stack: int | None) -> list[tuple[str, int]]:
+    """File and line of each frame, innermost first."""
+    frames = """
+    WITH RECURSIVE up(depth, parent, frame) AS (
+      SELECT 0, parent, frame FROM stack WHERE id = ?
+      UNION ALL SELECT depth + 1, s.parent, s.frame FROM stack s JOIN up ON s.id = up.parent)
+    SELECT f.text, frame.line FROM up JOIN frame ON frame.id = up.frame JOIN string f ON f.id = frame.file ORDER BY depth
+    """
+    return recorded.query(trace, frames, stack)
+
+
 def by_import() -> dict:
     """How a program is started that puts itself in standby."""
     path = os.pathsep.join([str(recorded.TOOL.parent), recorded.environment()["PATH"]])

@@ -336,9 +336,7 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
     text += fmt::format(", and {} in {} blocks of GPUs,", human_bytes(bytes_of_gpus), gpu_blocks.size());
   }
   text += " were there before, whose origin is not known";
-  if (from_history != 0) {
-    text += fmt::format(" but for {} of GPUs, whose stacks are from torch's own history", from_history);
-  }
+  if (from_history != 0) text += fmt::format("; only {} of these have a stack, from torch's own history", from_history);
   if (left_out != 0) text += fmt::format("; {} of them found no room", left_out);
   return journal_.diagnose("note", text);
 }

@@ -540,6 +540,25 @@ TEST_F(LifetimesTest, ABlockStaysWithTheStorageThatHadItFirst) {
   EXPECT_EQ(holder(), (Rows{row(later)})) << "nobody has it any more";
 }
 
+TEST_F(LifetimesTest, OfWhatWasThereBeforeOnlyBlocksWithAHistoryAndTheirStoragesHaveAStack) {
+  TestStream s;
+  s.skip(100);
+  two_places(s);
+  Recording recording = start();
+  const std::vector<PastStorage> storages = {
+      {0xB0, 0x1000, 64, false}, {0xB1, 0x2000, 64, false}, {0xB2, 0x1040, 64, false}};
+  const std::uint32_t gpu = wire::cuda_device(0);
+  check(recording.assembler->begin_past(storages, {{gpu, 0x1000, 512, 0x51}, {gpu, 0x2000, 512, 0}}, 1, 0, 100));
+  recording.apply(s);
+  check(recording.assembler->finish());
+  Database& db = recording.database();
+  EXPECT_EQ(rows(db, "SELECT address, " + line("stack") + " FROM block ORDER BY address"),
+            (Rows{row(0x1000, 12), row(0x2000, "-")}));
+  EXPECT_EQ(rows(db, "SELECT address, " + line("stack") + " FROM storage ORDER BY address"),
+            (Rows{row(0xB0, 12), row(0xB1, "-"), row(0xB2, "-")}))
+      << "the third does not begin where the block does";
+}
+
 TEST_F(LifetimesTest, WhatGrewWithEachStepIsReportedAsGrowing) {
   TestStream s;
   for (int step = 0; step < 8; ++step) {
