@@ -52,6 +52,9 @@ class Stack {
     const auto* traceback = dynamic_cast<const torch::CapturedTraceback*>(context);
     if (traceback == nullptr) return;
     const auto& frames = traceback->frames_;
+    // Python's collector may have taken the code objects of one that Python has, too.
+    const auto is_gone = [](const auto& frame) { return frame.code == nullptr; };
+    if (std::any_of(frames.begin(), frames.end(), is_gone)) return;
     count_ = std::min(frames.size(), kMostPlaces);
     goes_on_ = count_ < frames.size();
     for (std::size_t i = 0; i < count_; ++i) places_[i] = {frames[i].code, frames[i].lasti};
