@@ -43,8 +43,8 @@ constinit std::atomic<const char*> g_why_not{nullptr};  ///< what was said
 constexpr char kNoGpuYet[] =
     "the program uses no GPU so far: kernels are seen from the first release on that leaves memory of one alive";
 constexpr char kStays[] =
-    "CUPTI stays initialized in the program, with nobody subscribed, because ending it can break CUDA graphs; its cost "
-    "was not measured";
+    "CUPTI stays initialized in the program, with nobody subscribed, because ending it can break CUDA graphs: "
+    "docs/attach.md says what is known of its cost";
 
 std::int64_t now_ns() noexcept {
   timespec now{};
