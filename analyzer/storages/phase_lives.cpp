@@ -43,20 +43,23 @@ PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
     for (auto& [place, begun] : begun_) std::ranges::sort(begun);
   }
   for (const Storage* storage : sample) {
-    if (storage->span.ended()) add(*storage, life_of(data, phases, *storage));
+    if (!storage->span.ended()) continue;
+    const Step* const step = step_at(steps_, storage->span.from_seq);
+    const Turn turn = turn_of(*storage, step);
+    add(*storage, turn, life_of(data, phases, *storage, step, turn));
   }
   if (!begun_.empty()) find_one_by_one(sample);
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
-    add(*storage, {.read = 1});
+    add(*storage, turn_of(*storage, step_at(steps_, storage->span.from_seq)), {.read = 1});
     if (held.role == kParameter) ++parameters_[storage->bytes];
   }
 }
 
-void PhaseLives::add(const Storage& storage, const Ends& ends) {
+void PhaseLives::add(const Storage& storage, Turn turn, const Ends& ends) {
   by_size_[{storage.birth.stack, storage.bytes}].add(ends, storage.bytes);
-  if (const auto turn = turn_of(storage)) by_turn_[{storage.birth.stack, *turn}].add(ends, storage.bytes);
+  if (turn) by_turn_[{storage.birth.stack, *turn}].add(ends, storage.bytes);
 }
 
 void PhaseLives::find_one_by_one(const std::vector<const Storage*>& all) {
@@ -71,11 +74,11 @@ void PhaseLives::find_one_by_one(const std::vector<const Storage*>& all) {
   for (const auto& [of, alike] : candidates) by_size_[of].one_by_one = replaced_one_by_one(alike, steps_);
 }
 
-PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage) const {
+PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage,
+                                     const Step* first, Turn turn) const {
   Ends life{.all = 1};
   const Mark* const begin = phases.at(storage.span.from_seq);
   const Mark* const end = phases.at(storage.span.to_seq);
-  const Step* const first = step_at(steps_, storage.span.from_seq);
   const Step* const last = step_at(steps_, storage.span.to_seq);
   const bool ends_in_backward = end != nullptr && is_phase(data, end, "backward");
   if (first != last && !ends_in_backward) life.later = 1;
@@ -85,7 +88,7 @@ PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& ph
     life.in_backward = 1;
   } else if (first != last && begin != nullptr && is_phase(data, begin, "backward")) {
     life.to_next_step = 1;
-  } else if (first != nullptr && last == first + 1 && !ends_in_backward && has_successor(storage, *last)) {
+  } else if (first != nullptr && last == first + 1 && !ends_in_backward && has_successor(storage, turn, *last)) {
     life.replaced = 1;
   } else if (last == nullptr && (first == nullptr || first == &steps_.back())) {
     life = {};
@@ -93,18 +96,17 @@ PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& ph
   return life;
 }
 
-bool PhaseLives::has_successor(const Storage& storage, const Step& next) const {
-  const std::optional<std::int64_t> turn = turn_of(storage);
+bool PhaseLives::has_successor(const Storage& storage, Turn turn, const Step& next) const {
   if (!turn || next.sums.value != 0) return false;
   const std::vector<Sequence>& begun = begun_.at(storage.birth.stack);
   const auto first = std::ranges::lower_bound(begun, next.from);
   return begun.end() - first > *turn && first[*turn] < storage.span.to_seq;
 }
 
-std::optional<std::int64_t> PhaseLives::turn_of(const Storage& storage) const {
+PhaseLives::Turn PhaseLives::turn_of(const Storage& storage, const Step* step) const {
+  if (step == nullptr || step->sums.value != 0) return std::nullopt;
   const auto place = begun_.find(storage.birth.stack);
-  const Step* const step = step_at(steps_, storage.span.from_seq);
-  if (place == begun_.end() || step == nullptr || step->sums.value != 0) return std::nullopt;
+  if (place == begun_.end()) return std::nullopt;
   const auto first = std::ranges::lower_bound(place->second, step->from);
   return std::ranges::lower_bound(place->second, storage.span.from_seq) - first;
 }
@@ -132,7 +134,7 @@ std::optional<std::string_view> PhaseLives::category_of(const Storage& storage) 
     if (const auto category = category_of(alike->second)) return category;
     if (alike->second.one_by_one) return kReplaced;
   }
-  const std::optional<std::int64_t> turn = turn_of(storage);
+  const Turn turn = turn_of(storage, step_at(steps_, storage.span.from_seq));
   const auto in_turn = turn ? by_turn_.find({storage.birth.stack, *turn}) : by_turn_.end();
   if (in_turn == by_turn_.end()) return std::nullopt;
   return are_gradients(in_turn->second, storage) ? std::optional(kGradient) : category_of(in_turn->second);

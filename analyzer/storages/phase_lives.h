@@ -48,15 +48,17 @@ class PhaseLives {
     bool sizes_differ = false;
     void add(const Ends& one, Bytes of);
   };
-  void add(const Storage& storage, const Ends& ends);
-  /// Of which kind the life of a storage that has ended was. Of one that lived on after the last step, nothing is
-  /// counted: no next one replaced it.
-  [[nodiscard]] Ends life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage) const;
   /// As which of its step a storage is made at its place; nothing outside of steps, and where only sums of one are
   /// kept.
-  [[nodiscard]] std::optional<std::int64_t> turn_of(const Storage& storage) const;
+  using Turn = std::optional<std::int64_t>;
+  [[nodiscard]] Turn turn_of(const Storage& storage, const Step* step) const;
+  void add(const Storage& storage, Turn turn, const Ends& ends);
+  /// Of which kind the life of a storage that has ended was, which was made in the step `first`. Of one that lived on
+  /// after the last step, nothing is counted: no next one replaced it.
+  [[nodiscard]] Ends life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage, const Step* first,
+                             Turn turn) const;
   /// Whether the next step had made one of the same turn when the storage ended.
-  [[nodiscard]] bool has_successor(const Storage& storage, const Step& next) const;
+  [[nodiscard]] bool has_successor(const Storage& storage, Turn turn, const Step& next) const;
   /// Of those whose lives are counted, if they are enough and no reading has met one of them.
   [[nodiscard]] static std::optional<std::string_view> category_of(const Ends& ends);
   /// Whether those of one place and size, or of one turn, are. Either way the place makes no more of this size for the

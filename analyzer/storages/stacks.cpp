@@ -37,7 +37,7 @@ FrameId site_of(const TraceData& data, StackId stack) {
     const Frame* frame = data.frames.find(at->frame);
     if (frame == nullptr) continue;
     if (!innermost.valid()) innermost = frame->id;
-    if (is_generated_file(data, frame->file) || !is_library_file(data.text(frame->file))) return frame->id;
+    if (!is_library_file(data.text(frame->file)) || is_generated_file(data, frame->file)) return frame->id;
   }
   return innermost;
 }

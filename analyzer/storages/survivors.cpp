@@ -37,10 +37,11 @@ std::vector<StepSurvivors> step_survivors(const TraceData& data) {
       ++survivors.storages_next;
       survivors.bytes_next->value += next.value;
     }
-    SurvivorSite& site = sites[i][site_of(data, storage.birth.stack)];
+    const FrameId place = site_of(data, storage.birth.stack);
+    SurvivorSite& site = sites[i][place];
     site.bytes.value += bytes.value;
     ++site.storages;
-    Bytes& top = largest[i][site_of(data, storage.birth.stack)];
+    Bytes& top = largest[i][place];
     if (!site.largest.valid() || bytes > top) {
       top = bytes;
       site.largest = storage.id;

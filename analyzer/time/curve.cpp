@@ -38,11 +38,11 @@ void add_sums(const TraceData& data, StringId device, std::vector<Event>& events
   }
 }
 
-/// Begins or ends of the blocks of a device, in order.
+/// Begins or ends of the blocks of a device, in order, as `event_of(const Block&)` makes them.
+template <class EventOf>
 class BlockEvents {
  public:
-  BlockEvents(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks,
-              Event (*event_of)(const Block&))
+  BlockEvents(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks, const EventOf& event_of)
       : data_(data), device_(device), at_(blocks.begin()), end_(blocks.end()), event_of_(event_of) {}
 
   /// False: there are no more.
@@ -63,11 +63,8 @@ class BlockEvents {
   const TraceData& data_;
   StringId device_;
   Position at_, end_;
-  Event (*event_of_)(const Block&);
+  EventOf event_of_;
 };
-
-Event begin_of(const Block& block) { return {block.span.from_seq, block.bytes.value, block.span.from_ns, &block}; }
-Event end_of(const Block& block) { return {block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr}; }
 
 /// Calls visit(const Event&) for all events in order. There are millions, so they are never all in memory.
 template <class Visit>
@@ -78,8 +75,12 @@ void for_each_event(const TraceData& data, StringId device, const std::vector<Ga
     if (gap.block->device == device) add_gap(gap, others);
   }
   std::sort(others.begin(), others.end());
-  BlockEvents begins(data, device, data.blocks_by_begin, begin_of);
-  BlockEvents ends(data, device, data.blocks_by_end, end_of);
+  BlockEvents begins(data, device, data.blocks_by_begin, [](const Block& block) -> Event {
+    return {block.span.from_seq, block.bytes.value, block.span.from_ns, &block};
+  });
+  BlockEvents ends(data, device, data.blocks_by_end, [](const Block& block) -> Event {
+    return {block.span.to_seq, -block.bytes.value, block.span.to_ns, nullptr};
+  });
   Event begin;
   Event end;
   auto other = others.begin();
