@@ -1,8 +1,9 @@
 """Attaches to a training again and again, beside an untouched twin, and detaches: equal losses and state, flat memory, threads,
-descriptors and mappings, and the time of a step after a detach, beside what it was before the first attach: two processes
-are never equally fast. Exits with 1 if one of the two differs or grows.
+descriptors and mappings. Two processes are never equally fast, so their times of a step are paired before the first
+attach and after the last detach, and the change of the ratio is what attaching has left behind. Exits with 1 if the state differs
+or something grows.
 
-    attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--model gpt2] [--device cuda [--kernels]]
+    attach_cycles.py TOOL FOLDER [--minutes M | --cycles N] [--pairs N] [--model gpt2] [--device cuda [--kernels]]
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from turns import Training
 
 STEPS = 10
 WARM_UP = 5
-PAIRS_BEFORE = 40
 # As in tests/attach_test.py: what an allocator keeps for the next time.
 MAY_GROW = {"threads": 0, "descriptors": 0, "mappings": 8, "resident KiB": 8192}
 
@@ -56,11 +56,14 @@ def cycle(tool: str, training: Training, folder: pathlib.Path, flags: list[str])
     return took
 
 
-def pair(attached: Training, twin: Training, first: bool) -> float:
-    """The ratio of their times of a step."""
-    order = (attached, twin) if first else (twin, attached)
-    seconds = {training: training.turn(STEPS) for training in order}
-    return seconds[attached] / seconds[twin]
+def pairs(attached: Training, twin: Training, count: int) -> list[float]:
+    """Ratios of their times of a step, after a warm-up."""
+    ratios = []
+    for number in range(WARM_UP + count):
+        order = (attached, twin) if number % 2 == 0 else (twin, attached)
+        seconds = {training: training.turn(STEPS) for training in order}
+        ratios.append(seconds[attached] / seconds[twin])
+    return ratios[WARM_UP:]
 
 
 def main() -> int:
@@ -69,6 +72,7 @@ def main() -> int:
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--cycles", type=int, default=0)
+    parser.add_argument("--pairs", type=int, default=40, help="before the first attach, and after the last detach")
     parser.add_argument("--model", default="gpt2")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--kernels", action="store_true", help="at each attach: the steps after it have what CUPTI leaves behind")
@@ -77,10 +81,10 @@ def main() -> int:
     program = [sys.executable, pathlib.Path(__file__).with_name("training_step.py"), arguments.model, "--turns"]
     program += ["--device", arguments.device]
     attached, twin = Training(program), Training(program)
-    before = [pair(attached, twin, number % 2 == 0) for number in range(WARM_UP + PAIRS_BEFORE)][WARM_UP:]
+    before = pairs(attached, twin, arguments.pairs)
     arguments.folder.mkdir(exist_ok=True)
     until = time.monotonic() + arguments.minutes * 60
-    ratios, detaches, after, beside = [], [], [], []
+    detaches, after, beside = [], [], []
     while len(detaches) < arguments.cycles or time.monotonic() < until:
         # Readings of what was there before are the larger part of a recording, and seldom what differs.
         flags = ["--no-owners"] if len(detaches) % 4 else ["--detail", "full"]
@@ -88,8 +92,8 @@ def main() -> int:
         detaches.append(cycle(arguments.tool, attached, arguments.folder / "trace", flags))
         after.append(figures(attached.process.pid))
         twin.ask(attached.steps - twin.steps)
-        ratios.append(pair(attached, twin, len(detaches) % 2 == 0))
         beside.append(figures(twin.process.pid)["resident KiB"])
+    left = pairs(attached, twin, arguments.pairs)
     state, other = attached.ask(1, "state"), twin.ask(1, "state")
     equal = attached.agrees(twin) and state["state"] == other["state"]
     attached.end()
@@ -101,7 +105,8 @@ def main() -> int:
     print(json.dumps({
         "cycles": len(detaches), "steps": attached.steps, "equal": equal, "flat": flat, "grown": grown,
         "detach_s": {"median": sorted(detaches)[len(detaches) // 2], "most": max(detaches)},
-        "step_ratio_before": median_interval(before), "step_ratio": median_interval(ratios),
+        "step_ratio_before": median_interval(before), "step_ratio_after": median_interval(left),
+        "step_ratio": median_interval([one / other for one, other in zip(left, before, strict=True)]),
     }))  # fmt: skip
     return 0 if equal and flat else 1
 
