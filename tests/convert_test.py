@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import pickletools
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,12 @@ import pytest
 import recorded
 from memory_snapshots import Allocator, as_the_viewer_draws_it, snapshot
 
+#: What the reader of torch/utils/viz/MemoryViz.js has a case for, of what a pickle of plain data may have.
+MEMORY_VIZ_READS = {
+    "PROTO", "FRAME", "MARK", "STOP", "MEMOIZE", "BINGET", "LONG_BINGET", "BINPUT", "LONG_BINPUT", "NONE", "NEWTRUE", "NEWFALSE",
+    "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "SHORT_BINUNICODE", "BINUNICODE", "EMPTY_LIST", "LIST", "APPEND", "APPENDS",
+    "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3",
+}  # fmt: skip
 GROWING = recorded.ROOT / "samples" / "growing_list" / "train.py"
 
 
@@ -105,6 +112,21 @@ def test_a_snapshot_comes_back_as_it_went(gpu_trace, tmp_path):
         assert max(as_the_viewer_draws_it(data, number)) == max(allocator.active)
     stacks = {tuple((f["filename"], f["name"], f["line"]) for f in entry["frames"]) for entry in data["device_traces"][0]}
     assert ("/home/user/train.py", "layer10", 10) in {frame for stack in stacks for frame in stack}
+
+
+def test_memory_viz_reads_each_opcode(tmp_path):
+    """Names of one byte, of as many as the short form holds, of one more, and in letters of several bytes."""
+    allocator = Allocator(3)
+    names = ["f", "g" * 255, "h" * 256, "\u00fc" * 200]
+    for number, frames in enumerate(allocator.frames.values()):
+        frames[0]["name"] = names[number % len(names)]
+    allocator.run(50)
+    source = tmp_path / "s.pickle"
+    source.write_bytes(pickle.dumps(snapshot(allocator)))
+    written = converted(source, "snapshot", tmp_path / "o.pickle").read_bytes()
+    assert {opcode.name for opcode, _, _ in pickletools.genops(written)} <= MEMORY_VIZ_READS
+    shown = {frame["name"] for entry in pickle.loads(written)["device_traces"][0] for frame in entry["frames"]}
+    assert shown.issuperset(names)
 
 
 @pytest.mark.parametrize("which", ["trace", "gpu_trace"])

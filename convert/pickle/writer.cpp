@@ -33,8 +33,14 @@ void PickleWriter::integer(std::int64_t value) {
 }
 
 void PickleWriter::text_once(std::string_view text) {
-  byte(opcode::kBinUnicode8);
-  number(text.size(), 8);
+  // The shortest form that holds it, as Python chooses: memory_viz reads these two only.
+  if (text.size() <= std::numeric_limits<std::uint8_t>::max()) {
+    byte(opcode::kShortBinUnicode);
+    number(text.size(), 1);
+  } else {
+    byte(opcode::kBinUnicode);
+    number(text.size(), 4);
+  }
   out_.write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
