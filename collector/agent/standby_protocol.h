@@ -35,7 +35,7 @@ struct StandbyRequest {
   uint32_t chunk_count;
   int32_t exit_wait;    ///< seconds
   uint32_t may_trace;   ///< 1: the recorder asks to be let read the process's memory (PR_SET_PTRACER)
-  uint32_t kernels;     ///< 1: what the GPU is given to do is looked at, through CUPTI
+  uint32_t kernels;     ///< 1: launches and copies on GPUs are observed, through CUPTI
   char prepared[1024];  ///< folder of the providers made on this machine; empty: none
 };
 

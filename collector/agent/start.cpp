@@ -158,7 +158,7 @@ void write_gpu_blocks(bool recording) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
 }
 
-/// nullptr, or why what the GPU is given to do is not looked at.
+/// nullptr, or why launches and copies on GPUs are not observed.
 const char* watch_kernels() noexcept {
   if (g_cuda != nullptr) return g_cuda->watch_from_now();
   if (has_cupti()) return "kernels are not seen: the provider for them does not start here, as the trace says";

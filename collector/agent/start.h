@@ -29,7 +29,7 @@ struct SessionOptions {
   std::uint32_t chunk_count;
   Detail detail;
   std::int32_t exit_wait;  ///< seconds
-  bool kernels;            ///< look at what the GPU is given to do
+  bool kernels;            ///< observe launches and copies on GPUs
   const char* operators;   ///< path of the compiled table of operators; has to be there for as long as this call takes
   const char* libraries;   ///< folders of the providers
   const char* prepared;
@@ -39,7 +39,7 @@ struct SessionOptions {
 /// nothing is recorded, in one line.
 const char* begin_session(const SessionOptions& options) noexcept;
 
-/// Why the session that has begun does not look at what the GPU is given to do, though that was asked for, in one line;
+/// Why the session that has begun does not observe launches and copies on GPUs, though that was asked for, in one line;
 /// else nullptr.
 const char* why_no_kernels() noexcept;
 

@@ -14,7 +14,7 @@ struct Cupti {
 };
 
 /// How many GPUs there are, once the program uses the driver. Parameters of a kernel: either may be missing, and a
-/// driver before CUDA 12.4 knows none of them.
+/// driver before CUDA 12.4 has none of them.
 struct Driver {
   decltype(&cuDeviceGetCount) device_count;
   decltype(&cuFuncGetParamInfo) function_parameter;

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import hashlib
 import json
 import pathlib
@@ -18,18 +17,13 @@ import sys
 import time
 
 import torch
+from late_uses import ELEMENTS, SOURCE, copy_to_host
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 import dc_memtrace  # noqa: E402
 
 KEY = 7
-ELEMENTS = 1 << 20
-SOURCE = """
-extern "C" __global__ void late_read(const float* weight, float* sum, int elements) {
-  if (threadIdx.x == 0) atomicAdd(sum, weight[0] + weight[elements - 1]);
-}
-"""
 
 
 def on_the_gpu(profile: torch.profiler.profile) -> list[str]:
@@ -64,16 +58,6 @@ class Profiler:
         self.running.stop()
         self.seen += on_the_gpu(self.running)
         self.running = None
-
-
-def copy_to_host(tensor: torch.Tensor) -> float:
-    """By the runtime, past torch: no operator shows it."""
-    host = (ctypes.c_float * 4)()
-    runtime = ctypes.CDLL("libcudart.so.13")
-    device_to_host = 2
-    status = runtime.cudaMemcpy(host, ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(16), device_to_host)
-    assert status == 0, status
-    return host[0]
 
 
 def replace(path: pathlib.Path, text: str) -> None:

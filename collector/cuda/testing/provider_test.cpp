@@ -125,6 +125,12 @@ class Provider : public ::testing::Test {
     }
     return published;
   }
+  void expect_that_it_has_begun() {
+    const Published published = take_published();
+    ASSERT_EQ(published.launches.size(), 1u);
+    EXPECT_EQ(published.launches[0].header.aux, 1u);
+    EXPECT_EQ(published.diagnostics, 0);
+  }
   wire::LaunchesRecord counts() {
     {
       const Inside inside;
@@ -147,10 +153,7 @@ TEST_F(Provider, IsNoSubscriberUntilItIsAsked) {
   watch_calls();
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz));
-  const Published published = take_published();
-  ASSERT_EQ(published.launches.size(), 1u);
-  EXPECT_EQ(published.launches[0].header.aux, 1u);
-  EXPECT_EQ(published.diagnostics, 0);
+  expect_that_it_has_begun();
 }
 
 TEST_F(Provider, FindsAnAddressAmongTheParameters) {
@@ -371,10 +374,7 @@ TEST_F(Provider, LooksFromTheBeginOfARecordingOnWhereTheProgramUsesAGpu) {
   fake::set_gpus(1);
   EXPECT_EQ(watch_from_now(), "");
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
-  const Published published = take_published();
-  ASSERT_EQ(published.launches.size(), 1u);
-  EXPECT_EQ(published.launches[0].header.aux, 1u);
-  EXPECT_EQ(published.diagnostics, 0);
+  expect_that_it_has_begun();
 }
 
 TEST_F(Provider, SaysAtTheBeginThatAnotherHasIt) {

@@ -56,8 +56,8 @@ class Lifetimes {
   Status block_free_done(const wire::BlockFreeDoneRecord& record);
   Status reserved(const wire::ReservedRecord& record);
 
-  /// What was there before the recording, with sequence numbers below its first record's: a block, and a
-  /// storage. `device`: as in wire::BlockRecord.
+  /// What was there before the recording, with sequence numbers below its first record's: a block, and a storage.
+  /// `device`: as in wire::BlockRecord.
   Status past_block(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack);
   Status past_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes);
 

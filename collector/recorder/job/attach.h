@@ -18,7 +18,7 @@ struct AttachOptions : RecordingOptions {
   std::vector<pid_t> pids;  ///< at least one
   std::string entry;        ///< library that puts its process in standby; empty: none is put in
   std::string providers;    ///< folder of this installation's providers
-  bool kernels = false;     ///< look at what GPUs are given to do, through CUPTI
+  bool kernels = false;     ///< observe launches and copies on GPUs, through CUPTI
   bool waits = false;       ///< for processes that have not loaded torch yet, at most as long as `duration`
   std::optional<std::chrono::milliseconds> duration;  ///< none: until something else ends it
   std::int64_t steps = 0;                             ///< whole ones to record; 0: any number
