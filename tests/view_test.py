@@ -180,12 +180,26 @@ def test_panels_equal_show(run: pathlib.Path) -> None:
         assert facts["panels"][panel] != [], panel
 
 
-def lossy(run: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    trace = folder / "lossy.dcmt"
-    trace.write_bytes(run.read_bytes())
-    with sqlite3.connect(trace) as database:
-        database.execute("INSERT INTO loss(reason, count, from_seq, to_seq, ns) VALUES('no_room', 1234, 1, 900, 1)")
+def lossy(folder: pathlib.Path) -> pathlib.Path:
+    """Its recorder was stopped while the program went on."""
+    result = recorded.tool("run", "-o", folder / "lossy", "--detail", "full", "--spool-mib", "1", "--",
+                           recorded.sys.executable, recorded.PROGRAMS / "losing.py")
+    assert result.returncode == 0, result.stderr
+    (trace,) = (folder / "lossy").glob("*.dcmt")
     return trace
+
+
+def compare_losses(trace: pathlib.Path) -> None:
+    """The stretch in which records were lost is as long as the rows say, and so has room for its words."""
+    ((lost, since, until),) = recorded.query(trace, "SELECT count, from_ns, to_seq FROM loss")
+    assert lost == of_json("report", trace)["facts"]["lost"] > 0
+    (begin,), (end,) = (recorded.query(trace, f"SELECT {what} FROM block WHERE from_{which}", of)[0] for what, which, of in (
+        ("max(from_seq)", "ns <= ?", since), ("min(from_seq)", "seq > ?", until)))
+    facts = trace.with_suffix(".stretch.json")
+    result = recorded.tool("view", f"dcmt:{trace}#view?device=cpu&from={begin}&to={end}", "--facts", facts)
+    assert (result.returncode, result.stderr) == (0, "")
+    texts = [text["text"] for text in json.loads(facts.read_text())["timeline"]["texts"]]
+    assert "lost records" in texts and f"{lost:,} lost" in texts
 
 
 def window_of(run: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
@@ -198,12 +212,12 @@ def window_of(run: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 @pytest.mark.parametrize("kind", ["losses", "window", "nothing grows", "out of memory"])
 def test_panels_equal_show_of_other_kinds_of_traces(kind: str, run: pathlib.Path, numbers: pathlib.Path,
                                                     folder: pathlib.Path) -> None:
-    trace = {"losses": lambda: lossy(run, folder), "window": lambda: window_of(run, folder),
+    trace = {"losses": lambda: lossy(folder), "window": lambda: window_of(run, folder),
              "nothing grows": lambda: numbers, "out of memory": lambda: converted("whole", folder)}[kind]()
-    facts = compare_panels(trace, {"out of memory": "end", "window": "step:35"}.get(kind, "step:9"))
+    facts = compare_panels(trace, {"out of memory": "end", "window": "step:35", "losses": "step:20"}.get(kind, "step:9"))
     if kind == "losses":
-        assert dict(facts["panels"]["run"])["lost records"] in ("1234", "1,234")
-        assert "lost records" in [text["text"] for text in facts["timeline"]["texts"]]
+        compare_losses(trace)
+        compare_with_report(trace)
     if kind == "window":
         assert "sums only" in json.dumps(facts["timeline"]["texts"])
 

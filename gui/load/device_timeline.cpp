@@ -306,7 +306,10 @@ void DeviceTimeline::find_names() {
   std::int64_t lost = 0;
   for (const analyzer::LostStretches::Stretch& each : stretches.all()) {
     const Unit from = each.from.valid() ? unit_of(each.from) : 0;
-    const Unit to = std::max(from + 1, end_of(each.to));
+    Unit to = end_of(each.to);
+    // The record that says so comes within a unit as a rule; up to it something may be missing.
+    if (to < recording_.units() && sequence_of(to) < each.to) ++to;
+    to = std::max(from + 1, to);
     std::vector<scene::Named>& all = document_.lost;
     const bool same = !all.empty() && from < all.back().to;
     if (!same) all.push_back({{}, from, to});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
 #include <thread>
@@ -240,6 +241,31 @@ TEST(DeviceTimeline, ShowsWhereRecordsWereLost) {
   EXPECT_EQ(lost.front().name, "3 lost");
   EXPECT_EQ(lost.front().from, (*timeline)->unit_of(data.losses.begin()->from_seq));
   EXPECT_EQ(lost.front().to, lost.front().from + 1);
+}
+
+/// As of a spool that was full: the record after it says since when, and comes between two events.
+TEST(DeviceTimeline, ALossLastsFromTheLastBlockBeforeItUpToTheNextEvent) {
+  TestTrace trace;
+  trace.allocate(1 << 20);
+  const TestTrace::Handle last = trace.allocate(1 << 20);
+  trace.drop(last);
+  trace.lose();
+  trace.allocate(1 << 20);
+  TraceData data = trace.load();
+  const analyzer::Block& before = *std::next(data.blocks.begin());
+  const analyzer::Block& after = *std::next(data.blocks.begin(), 2);
+  analyzer::Loss loss = *data.losses.begin();
+  loss.from_ns = before.span.from_ns;
+  data.losses = {};
+  data.losses.push_back(loss);
+  const Analysis analysis = analyzer::analyze(data);
+  const auto timeline = DeviceTimeline::make(analysis, analysis.main(), {});
+  ASSERT_TRUE(timeline.ok());
+  const std::vector<scene::Named>& lost = (*timeline)->document().lost;
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost.front().from, (*timeline)->unit_of(before.span.from_seq));
+  EXPECT_EQ(lost.front().to, (*timeline)->unit_of(after.span.from_seq));
+  EXPECT_EQ(lost.front().to - lost.front().from, 2U) << "with the unit after its end";
 }
 
 TEST(DeviceTimeline, StretchesOfSumsThatFollowEachOtherAreOne) {
