@@ -104,7 +104,7 @@ bool write_picture(MainWindow& window, const QString& path) { return window.grab
 
 bool write_facts(MainWindow& window, const QString& path) {
   const QString message = window.message();
-  window.read_addresses_now();
+  window.read_addresses_now(false);
   const auto [first_paint, complete] = window.timing();
   QJsonObject document{{"version", 1},
                        {"message", message},

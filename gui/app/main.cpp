@@ -166,7 +166,7 @@ int write_files(MainWindow& window, const Options& options) {
   if (!options.panel.isEmpty()) {
     if (const QString why = window.show_panel(options.panel); !why.isEmpty()) return say(why, kUsage);
   }
-  if (options.panel == QLatin1String("addresses")) window.read_addresses_now();
+  if (options.panel == QLatin1String("addresses")) window.read_addresses_now(false);
   QApplication::processEvents();
   if (!options.picture.isEmpty() && !dcmt::gui::write_picture(window, options.picture)) {
     return say(options.picture + ": cannot be written.", kBadInput);

@@ -66,8 +66,8 @@ class MainWindow : public QMainWindow {
   /// "address" or "kind": how the lifetimes are arranged. Waits until the addresses are read. Empty: it is so now; else
   /// why not.
   QString arrange(const QString& name);
-  /// The same reading, without arranging. Empty: they are there; else why not.
-  QString read_addresses_now();
+  /// The same reading, and of what arranging needs only if `arrange`. Empty: they are there; else why not.
+  QString read_addresses_now(bool arrange);
 
   [[nodiscard]] const SessionPointer& session() const { return session_; }
   [[nodiscard]] Timeline& timeline() { return *timeline_; }

@@ -13,13 +13,14 @@ void MainWindow::read_addresses(bool arrange) {
   arrange_when_read_ = arrange_when_read_ || arrange;
   if (address_work_.busy()) return;
   status_->setText(tr("reading the addresses"));
-  address_work_.start(
-      [this, session = session_, device = device_, file = file_](const analyzer::Watch& watch) -> Background::Answer {
-        auto read = load::read_by_address(*session, device, file, watch);
-        return [this, session, device, read = std::move(read)] {
-          if (session == session_ && device == device_) put_addresses(read);
-        };
-      });
+  address_work_.start([this, session = session_, device = device_, file = file_,
+                       arrange = arrange_when_read_](const analyzer::Watch& watch) -> Background::Answer {
+    auto read = load::read_by_address(*session, device, file, watch);
+    if (read.ok() && arrange) session->devices[device]->add_lanes(**read);
+    return [this, session, device, read = std::move(read)] {
+      if (session == session_ && device == device_) put_addresses(read);
+    };
+  });
 }
 
 void MainWindow::put_addresses(const Expected<std::shared_ptr<load::ByAddress>>& read) {
@@ -33,8 +34,13 @@ void MainWindow::put_addresses(const Expected<std::shared_ptr<load::ByAddress>>&
   device()->set_by_address(*read);
   show_grouping();
   status_->setText({});
-  if (arrange) put_arrangement(load::Arrangement::kAddress);
   more_->addresses_read({});
+  if (!arrange) return;
+  if ((*read)->lanes) {
+    put_arrangement(load::Arrangement::kAddress);
+  } else {
+    read_addresses(true);  // it was asked for while a reading without lanes went on
+  }
 }
 
 void MainWindow::put_arrangement(load::Arrangement arrangement) {
@@ -49,7 +55,7 @@ void MainWindow::toggle_arrangement() {
   if (device() == nullptr) return;
   if (device()->arrangement() == load::Arrangement::kAddress) {
     put_arrangement(load::Arrangement::kKind);
-  } else if (device()->addresses() != nullptr) {
+  } else if (device()->addresses() != nullptr && device()->addresses()->lanes) {
     put_arrangement(load::Arrangement::kAddress);
   } else {
     read_addresses(true);
@@ -65,15 +71,18 @@ QString MainWindow::arrange(const QString& name) {
     put_arrangement(load::Arrangement::kKind);
     return {};
   }
-  if (const QString why = read_addresses_now(); !why.isEmpty()) return why;
+  if (const QString why = read_addresses_now(true); !why.isEmpty()) return why;
   put_arrangement(load::Arrangement::kAddress);
   return {};
 }
 
-QString MainWindow::read_addresses_now() {
-  if (device() == nullptr || device()->addresses() != nullptr) return {};
+QString MainWindow::read_addresses_now(bool arrange) {
+  if (device() == nullptr) return {};
+  const load::ByAddress* there = device()->addresses();
+  if (there != nullptr && (there->lanes || !arrange)) return {};
   address_work_.cancel();
   const auto read = load::read_by_address(*session_, device_, file_);
+  if (read.ok() && arrange) device()->add_lanes(**read);
   put_addresses(read);
   return read.ok() ? QString() : QString::fromStdString(read.error().message);
 }

@@ -284,7 +284,7 @@ void MorePanels::fill_addresses() {
   } else if (device != nullptr) {
     const load::ByAddress& of = *device->addresses();
     const scene::Unit unit = shown_.unit.value_or(device->document().curve->peak_at());
-    stretches = scene::stretches_at(device->recording(), of.addresses, of.places, unit);
+    stretches = scene::stretches_at(device->recording(), of.addresses, of.stretches, unit);
     addresses_title_->setText(stretches.empty() ? tr("No block's address is known.")
                                                 : words::stretches_title(stretches));
   }

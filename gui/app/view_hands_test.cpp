@@ -166,6 +166,19 @@ TEST_F(ViewTest, NoTwoTextsOfTheTimelineMeetAndNoneIsCut) {
   }
 }
 
+TEST_F(ViewTest, TheMapOfAddressesNeedsNoLanes) {
+  open(path_);
+  load::DeviceTimeline& device = *window_.timeline().device();
+  window_.show_addresses();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return device.addresses() != nullptr; }, kPatienceMs));
+  EXPECT_EQ(device.addresses()->lanes, nullptr);
+  EXPECT_FALSE(window_.more().addresses().stretches().empty());
+  window_.toggle_arrangement();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return device.arrangement() == load::Arrangement::kAddress; }, kPatienceMs));
+  EXPECT_NE(device.addresses()->lanes, nullptr);
+  EXPECT_FALSE(window_.more().addresses().stretches().empty());
+}
+
 TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
   open(path_);
   ASSERT_EQ(window_.select("finding:1"), "");
@@ -176,7 +189,7 @@ TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
   QTest::keyClick(&window_.timeline(), Qt::Key_B);
   ASSERT_TRUE(QTest::qWaitFor([&] { return device.arrangement() == load::Arrangement::kAddress; }, kPatienceMs));
   const load::ByAddress& places = *device.addresses();
-  EXPECT_EQ(device.document().bands.size(), places.places.stretches.size());
+  EXPECT_EQ(device.document().bands.size(), places.stretches.size());
   // The same bars, and those of findings still have their color.
   bool seen = false;
   for (const scene::BarOf& bar : window_.timeline().facts().bars) {

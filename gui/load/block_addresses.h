@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/load/watch.h"
@@ -11,13 +11,10 @@
 
 namespace dcmt::gui::load {
 
-struct BlockAddress {
-  BlockId block;
-  std::uint64_t address = 0;
-};
+using TakeAddress = std::function<void(BlockId block, std::uint64_t address)>;
 
-/// Ascending by block; without those of which it is not known. Fails with kBadInput for what is no trace, with kStopped
-/// as `watch` says.
-Expected<std::vector<BlockAddress>> read_addresses(const std::string& path, const analyzer::Watch& watch = {});
+/// Calls `take` for each block whose address is known, ascending by block: a list of all of them would be large. Fails
+/// with kBadInput for what is no trace, with kStopped as `watch` says.
+Status read_addresses(const std::string& path, const TakeAddress& take, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::gui::load

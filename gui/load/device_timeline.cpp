@@ -343,33 +343,53 @@ void DeviceTimeline::open_first(std::vector<scene::BandOf>& bands, const scene::
   }
 }
 
-std::shared_ptr<ByAddress> DeviceTimeline::by_address(const std::vector<BlockAddress>& addresses) const {
-  auto found = std::make_shared<ByAddress>();
-  found->addresses.reserve(blocks_.size());
-  for (const Block* block : blocks_) {
-    const auto at = std::ranges::lower_bound(addresses, block->id, {}, &BlockAddress::block);
-    found->addresses.push_back(at != addresses.end() && at->block == block->id ? at->address : 0);
+Expected<std::shared_ptr<ByAddress>> DeviceTimeline::by_address(
+    const std::function<Status(const TakeAddress&)>& read) const {
+  // Nearly all are in the order of their ids; the others are few.
+  std::unordered_map<std::int64_t, LifetimeId> late;
+  BlockId last;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i]->id < last) late.emplace(blocks_[i]->id.value, static_cast<LifetimeId>(i));
+    last = std::max(last, blocks_[i]->id);
   }
-  found->places = scene::address_lanes(recording_, found->addresses);
-  const scene::AddressLanes& places = found->places;
-  found->lanes = std::make_unique<scene::Lanes>(recording_, places.lane_of, places.lanes_of_each);
-  found->band_curves = std::make_unique<scene::BandCurves>(recording_, places.stretches.size(), places.stretch_of);
+  auto found = std::make_shared<ByAddress>();
+  found->addresses.resize(blocks_.size());
+  std::size_t next = 0;
+  DCMT_RETURN_IF_ERROR(read([&](BlockId block, std::uint64_t address) {
+    if (const auto of = late.find(block.value); of != late.end()) {
+      found->addresses[of->second] = address;
+      return;
+    }
+    while (next < blocks_.size() && (blocks_[next]->id < block || late.contains(blocks_[next]->id.value))) ++next;
+    if (next < blocks_.size() && blocks_[next]->id == block) found->addresses[next++] = address;
+  }));
+  found->stretches = scene::address_stretches(recording_, found->addresses);
   return found;
+}
+
+void DeviceTimeline::add_lanes(ByAddress& of) const {
+  scene::AddressLanes lanes = scene::address_lanes(recording_, of.addresses, of.stretches);
+  std::vector<std::uint32_t> bands;
+  bands.reserve(of.addresses.size());
+  for (const scene::Address address : of.addresses) bands.push_back(scene::stretch_of(of.stretches, address));
+  of.lanes = std::make_unique<scene::Lanes>(recording_, std::move(lanes.lane_of), lanes.lanes_of_each);
+  of.band_curves = std::make_unique<scene::BandCurves>(recording_, of.stretches.size(), bands);
 }
 
 void DeviceTimeline::set_by_address(std::shared_ptr<ByAddress> by_address) {
   arrange(Arrangement::kKind);
   by_address_ = std::move(by_address);
   other_bands_.clear();
-  if (!by_address_) return;
-  for (const scene::AddressStretch& stretch : by_address_->places.stretches) {
+  if (!by_address_ || !by_address_->lanes) return;
+  for (const scene::AddressStretch& stretch : by_address_->stretches) {
     other_bands_.push_back({scene::address_text(stretch.from) + " " + model::rounded_bytes(stretch.bytes()), 0, true});
   }
   open_first(other_bands_, *by_address_->lanes);
 }
 
 void DeviceTimeline::arrange(Arrangement arrangement) {
-  if (arrangement == arrangement_ || (arrangement == Arrangement::kAddress && !by_address_)) return;
+  if (arrangement == arrangement_) return;
+  if (arrangement == Arrangement::kAddress && (!by_address_ || !by_address_->lanes)) return;
   arrangement_ = arrangement;
   const bool by_kind = arrangement == Arrangement::kKind;
   document_.bands.swap(other_bands_);
@@ -510,7 +530,7 @@ void DeviceTimeline::stack_by(analyzer::GroupBy by) {
   recording_.set_groups(numbers);
   curve_->find_groups();
   lanes_->find_groups();
-  if (by_address_) by_address_->lanes->find_groups();
+  if (by_address_ && by_address_->lanes) by_address_->lanes->find_groups();
   document_.groups = groups.groups();
 }
 

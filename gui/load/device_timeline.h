@@ -36,12 +36,13 @@ enum class Arrangement : std::uint8_t {
   kAddress,  ///< by where they lay
 };
 
-/// All that the arrangement by address needs.
+/// Where lifetimes lie: what the map of a point needs, and of the arrangement by address its lanes, which take several
+/// times as much memory.
 struct ByAddress {
   std::vector<scene::Address> addresses;  ///< by lifetime; 0: not known
-  scene::AddressLanes places;
-  std::unique_ptr<scene::Lanes> lanes;
-  std::unique_ptr<scene::BandCurves> band_curves;
+  std::vector<scene::AddressStretch> stretches;
+  std::unique_ptr<scene::Lanes> lanes;             ///< nullptr: nobody asked for them
+  std::unique_ptr<scene::BandCurves> band_curves;  ///< the same
 };
 
 class DeviceTimeline {
@@ -81,12 +82,16 @@ class DeviceTimeline {
   void stack_by(analyzer::GroupBy by);
   [[nodiscard]] analyzer::GroupBy stacked_by() const { return by_; }
 
-  /// Where the blocks lie. May run in any thread, beside others, but not beside stack_by().
-  [[nodiscard]] std::shared_ptr<ByAddress> by_address(const std::vector<BlockAddress>& addresses) const;
+  /// Where the blocks lie, without lanes. May run in any thread, beside others, but not beside stack_by().
+  /// @param read  gives what it is called with each address, as read_addresses(); its error is the result
+  [[nodiscard]] Expected<std::shared_ptr<ByAddress>> by_address(
+      const std::function<Status(const TakeAddress&)>& read) const;
+  /// On the same terms.
+  void add_lanes(ByAddress& by_address) const;
   /// nullptr: not known any more; the arrangement is by kind then.
   void set_by_address(std::shared_ptr<ByAddress> by_address);
   [[nodiscard]] const ByAddress* addresses() const { return by_address_.get(); }
-  /// By address only where addresses are set.
+  /// By address only where addresses with their lanes are set.
   void arrange(Arrangement arrangement);
   [[nodiscard]] Arrangement arrangement() const { return arrangement_; }
   /// The number of the finding that a lifetime is of; 0: none.

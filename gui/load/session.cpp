@@ -59,7 +59,9 @@ Status load_snapshot(const std::string& path, Session& session, const analyzer::
   watch.done(0.2);
   const std::string trace = (scratch.path() / "snapshot.dcmt").string();
   DCMT_RETURN_IF_ERROR(convert::write_snapshot_trace(snapshot, trace, watch.part(0.2, 0.5)));
-  DCMT_ASSIGN_OR_RETURN(session.addresses, read_addresses(trace, watch));
+  auto& addresses = session.addresses.emplace();
+  DCMT_RETURN_IF_ERROR(read_addresses(
+      trace, [&](BlockId block, std::uint64_t address) { addresses.emplace_back(block, address); }, watch));
   DCMT_ASSIGN_OR_RETURN(session.data, load(trace, watch.part(0.5, 1)));
   return {};
 }
@@ -117,10 +119,11 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
 
 Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
                                                      const std::string& file, const analyzer::Watch& watch) {
-  if (session.addresses) return session.devices[device]->by_address(*session.addresses);
-  DCMT_ASSIGN_OR_RETURN(const std::vector<BlockAddress> addresses, read_addresses(file, watch));
-  DCMT_RETURN_IF_ERROR(watch.check());
-  return session.devices[device]->by_address(addresses);
+  return session.devices[device]->by_address([&](const TakeAddress& take) -> Status {
+    if (!session.addresses) return read_addresses(file, take, watch);
+    for (const auto& [block, address] : *session.addresses) take(block, address);
+    return {};
+  });
 }
 
 }  // namespace dcmt::gui::load

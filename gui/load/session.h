@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -26,7 +27,7 @@ struct Session {
   std::vector<model::Hold> holds;                        ///< as find_holds()
   std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
   /// Of a memory snapshot, whose trace is gone once it is read; those of a trace are read when they are asked for.
-  std::optional<std::vector<BlockAddress>> addresses;
+  std::optional<std::vector<std::pair<BlockId, std::uint64_t>>> addresses;
 };
 
 /// The traces that a path names: itself, or every *.dcmt of a folder, by name, in which numbers count as such.
@@ -40,8 +41,8 @@ Expected<std::int64_t> rank_of(const std::string& path);
 /// kBadInput for what is no trace, is damaged or newer than this build, with kStopped as `watch` says.
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch = {});
 
-/// Where the blocks of a device of the session lie. @param file  that the session was read from. Not beside stack_by()
-/// of that device. Fails as read_addresses().
+/// Where the blocks of a device of the session lie, without lanes. @param file  that the session was read from. Not
+/// beside stack_by() of that device. Fails as read_addresses().
 Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
                                                      const std::string& file, const analyzer::Watch& watch = {});
 

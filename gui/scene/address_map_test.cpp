@@ -24,7 +24,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
       at += static_cast<Address>(lifetime.bytes) +
             static_cast<Address>(random_below(random, 6) == 0 ? kStretchGap : random_below(random, 3000));
     }
-    const AddressLanes places = address_lanes(recording, addresses);
+    const std::vector<AddressStretch> places = address_stretches(recording, addresses);
     const Unit unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
     const std::vector<StretchAt> stretches = stretches_at(recording, addresses, places, unit);
     Look look;
@@ -87,7 +87,8 @@ TEST(AddressMap, OfVeryManyStretchesTheLastLineSaysHowManyAreMissing) {
     addresses.push_back(0x10000000 + static_cast<Address>(i) * (kStretchGap + 8192));
   }
   recording.finish(1000);
-  const auto stretches = stretches_at(recording, addresses, address_lanes(recording, addresses), recording.units() - 1);
+  const auto stretches =
+      stretches_at(recording, addresses, address_stretches(recording, addresses), recording.units() - 1);
   ASSERT_EQ(stretches.size(), 1000U);
   Look look;
   look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };

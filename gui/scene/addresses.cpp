@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,18 @@ Address end_of(const Recording& recording, std::span<const Address> addresses, L
   return address_end(addresses[id], recording.lifetimes()[id].bytes);
 }
 
+/// Those whose address is known, ascending by it.
+std::vector<LifetimeId> by_address(std::span<const Address> addresses) {
+  std::vector<LifetimeId> order;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] != 0) order.push_back(static_cast<LifetimeId>(i));
+  }
+  std::ranges::sort(order, [&](LifetimeId a, LifetimeId b) {
+    return addresses[a] != addresses[b] ? addresses[a] < addresses[b] : a < b;
+  });
+  return order;
+}
+
 /// Stretches of time of one lane, apart from each other.
 class Lane {
  public:
@@ -27,7 +40,6 @@ class Lane {
   }
   void add(const Lifetime& of) { taken_.emplace(of.from, of.to); }
   void clear() { taken_.clear(); }
-  [[nodiscard]] bool empty() const { return taken_.empty(); }
 
  private:
   std::set<std::pair<Unit, Unit>> taken_;
@@ -51,29 +63,48 @@ Address address_end(Address from, std::int64_t bytes) {
   return length > std::numeric_limits<Address>::max() - from ? std::numeric_limits<Address>::max() : from + length;
 }
 
-AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses) {
+std::vector<AddressStretch> address_stretches(const Recording& recording, std::span<const Address> addresses) {
+  std::map<Address, Address> found;  // from and to of each
+  const auto near = [](Address to, Address from) {
+    return from <= to || from - to < static_cast<Address>(kStretchGap);
+  };
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] == 0) continue;
+    Address from = addresses[i];
+    Address to = end_of(recording, addresses, static_cast<LifetimeId>(i));
+    auto at = found.upper_bound(from);
+    if (at != found.begin() && near(std::prev(at)->second, from)) --at;
+    for (; at != found.end() && near(to, at->first); at = found.erase(at)) {
+      from = std::min(from, at->first);
+      to = std::max(to, at->second);
+    }
+    found.emplace(from, to);
+  }
+  std::vector<AddressStretch> stretches;
+  for (const auto& [from, to] : found) stretches.push_back({from, to});
+  return stretches;
+}
+
+std::uint32_t stretch_of(std::span<const AddressStretch> stretches, Address address) {
+  if (address == 0) return kNoStretch;
+  const auto after = std::ranges::upper_bound(stretches, address, {}, &AddressStretch::from);
+  return static_cast<std::uint32_t>(after - stretches.begin()) - 1;
+}
+
+AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses,
+                           std::span<const AddressStretch> stretches) {
   AddressLanes found;
   const std::vector<Lifetime>& lifetimes = recording.lifetimes();
-  found.stretch_of.assign(lifetimes.size(), kNoLane);
   found.lane_of.assign(lifetimes.size(), kNoLane);
-  std::vector<LifetimeId> order;
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    if (addresses[i] != 0) order.push_back(static_cast<LifetimeId>(i));
-  }
-  std::ranges::sort(order, [&](LifetimeId a, LifetimeId b) {
-    return addresses[a] != addresses[b] ? addresses[a] < addresses[b] : a < b;
-  });
-
+  found.lanes_of_each.assign(stretches.size(), 1);
+  const std::vector<LifetimeId> order = by_address(addresses);
   std::uint32_t lane = 0;  // of all
+  std::uint32_t stretch = 0;
   Lane taken;
   for (std::size_t at = 0; at < order.size();) {
     const Address address = addresses[order[at]];
-    const Address end_so_far = found.stretches.empty() ? 0 : found.stretches.back().to;
-    const bool apart = address > end_so_far && address - end_so_far >= static_cast<Address>(kStretchGap);
-    if (found.stretches.empty() || apart) {
-      if (!found.stretches.empty()) ++lane;
-      found.stretches.push_back({address, address});
-      found.lanes_of_each.push_back(1);
+    for (; stretch < stretch_of(stretches, address); ++stretch) {
+      ++lane;
       taken.clear();
     }
     std::size_t end = at;
@@ -82,7 +113,7 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
       fits = fits && taken.has_room(lifetimes[order[end]]);
     const auto next_lane = [&] {
       ++lane;
-      ++found.lanes_of_each.back();
+      ++found.lanes_of_each[stretch];
       taken.clear();
     };
     if (!fits) next_lane();
@@ -92,21 +123,19 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
       if (!taken.has_room(lifetimes[id])) next_lane();
       taken.add(lifetimes[id]);
       found.lane_of[id] = lane;
-      found.stretch_of[id] = static_cast<std::uint32_t>(found.stretches.size() - 1);
-      found.stretches.back().to = std::max(found.stretches.back().to, end_of(recording, addresses, id));
     }
   }
   return found;
 }
 
 std::vector<StretchAt> stretches_at(const Recording& recording, std::span<const Address> addresses,
-                                    const AddressLanes& lanes, Unit unit) {
+                                    std::span<const AddressStretch> stretches, Unit unit) {
   std::vector<StretchAt> all;
-  for (const AddressStretch& stretch : lanes.stretches) all.push_back({stretch, 0, 0, {}});
+  for (const AddressStretch& stretch : stretches) all.push_back({stretch, 0, 0, {}});
   const std::vector<Lifetime>& lifetimes = recording.lifetimes();
   for (std::size_t i = 0; i < lifetimes.size() && lifetimes[i].from <= unit; ++i) {
-    if (lifetimes[i].to > unit && lanes.stretch_of[i] != kNoLane)
-      all[lanes.stretch_of[i]].live.push_back(static_cast<LifetimeId>(i));
+    if (lifetimes[i].to > unit && addresses[i] != 0)
+      all[stretch_of(stretches, addresses[i])].live.push_back(static_cast<LifetimeId>(i));
   }
   for (StretchAt& each : all) {
     std::ranges::sort(each.live, {}, [&](LifetimeId id) { return addresses[id]; });

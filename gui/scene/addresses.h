@@ -29,17 +29,23 @@ struct AddressStretch {
 /// Gaps that a stretch has inside of it are smaller: CUDA's allocator asks for segments of at least that size.
 inline constexpr std::int64_t kStretchGap = 2 << 20;
 
-/// Where each lifetime lies.
+/// Ascending, apart. @param addresses  by lifetime; 0: not known
+[[nodiscard]] std::vector<AddressStretch> address_stretches(const Recording& recording,
+                                                            std::span<const Address> addresses);
+inline constexpr std::uint32_t kNoStretch = 0xffffffff;
+/// Of all of them, the one that has that address; kNoStretch where it is not known.
+[[nodiscard]] std::uint32_t stretch_of(std::span<const AddressStretch> stretches, Address address);
+
+/// Where each lifetime is drawn.
 struct AddressLanes {
-  std::vector<AddressStretch> stretches;     ///< ascending, apart
-  std::vector<std::uint32_t> stretch_of;     ///< by lifetime; kNoLane: its address is not known
-  std::vector<std::uint32_t> lane_of;        ///< the same; lanes of a stretch are one after the other
+  std::vector<std::uint32_t> lane_of;        ///< by lifetime; lanes of a stretch are one after the other
   std::vector<std::uint32_t> lanes_of_each;  ///< how many lanes each stretch has
 };
 
 /// What lies at a higher address is in no lane above one at a lower address of which it is not apart in time, and
-/// lifetimes at one address share a lane. @param addresses  by lifetime; 0: not known
-[[nodiscard]] AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses);
+/// lifetimes at one address share a lane.
+[[nodiscard]] AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses,
+                                         std::span<const AddressStretch> stretches);
 
 /// One stretch at a point.
 struct StretchAt {
@@ -51,6 +57,6 @@ struct StretchAt {
 
 /// All stretches, with what lives in that unit.
 [[nodiscard]] std::vector<StretchAt> stretches_at(const Recording& recording, std::span<const Address> addresses,
-                                                  const AddressLanes& lanes, Unit unit);
+                                                  std::span<const AddressStretch> stretches, Unit unit);
 
 }  // namespace dcmt::gui::scene

@@ -45,9 +45,10 @@ TEST(Addresses, LanesAreInTheOrderOfAddressesAndApartInTime) {
     const std::vector<Lifetime>& lifetimes = recording.lifetimes();
     const bool damaged = seed % 4 == 3;
     const std::vector<Address> addresses = placed(random, recording, damaged);
-    const AddressLanes found = address_lanes(recording, addresses);
+    const std::vector<AddressStretch> places = address_stretches(recording, addresses);
+    const AddressLanes found = address_lanes(recording, addresses, places);
     const Lanes lanes(recording, found.lane_of, found.lanes_of_each);
-    ASSERT_EQ(lanes.bands().size(), found.stretches.size());
+    ASSERT_EQ(lanes.bands().size(), places.size());
     std::size_t in_lanes = 0;
     for (const Lanes::Band& band : lanes.bands()) in_lanes += band.lifetimes;
     std::size_t known = 0;
@@ -55,10 +56,10 @@ TEST(Addresses, LanesAreInTheOrderOfAddressesAndApartInTime) {
       ASSERT_EQ(found.lane_of[i] == kNoLane, addresses[i] == 0);
       if (addresses[i] == 0) continue;
       ++known;
-      const AddressStretch& stretch = found.stretches[found.stretch_of[i]];
+      const AddressStretch& stretch = places[stretch_of(places, addresses[i])];
       EXPECT_GE(addresses[i], stretch.from);
       EXPECT_LE(addresses[i] + static_cast<Address>(lifetimes[i].bytes), stretch.to);
-      EXPECT_EQ(lanes.band_of(found.lane_of[i]), found.stretch_of[i]);
+      EXPECT_EQ(lanes.band_of(found.lane_of[i]), stretch_of(places, addresses[i]));
       for (std::size_t j = 0; j < i; ++j) {
         if (addresses[j] == 0) continue;
         const bool together = lifetimes[j].to > lifetimes[i].from && lifetimes[j].from < lifetimes[i].to;
@@ -72,8 +73,8 @@ TEST(Addresses, LanesAreInTheOrderOfAddressesAndApartInTime) {
       }
     }
     EXPECT_EQ(in_lanes, known);
-    for (std::size_t i = 1; i < found.stretches.size(); ++i)
-      EXPECT_GE(found.stretches[i].from - found.stretches[i - 1].to, static_cast<Address>(kStretchGap));
+    for (std::size_t i = 1; i < places.size(); ++i)
+      EXPECT_GE(places[i].from - places[i - 1].to, static_cast<Address>(kStretchGap));
   }
 }
 
@@ -82,11 +83,11 @@ TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
     std::mt19937 random(seed);
     const Recording recording = testing::random_recording(random, 10 + random_below(random, 300), 3);
     const std::vector<Address> addresses = placed(random, recording, seed % 4 == 3);
-    const AddressLanes lanes = address_lanes(recording, addresses);
+    const std::vector<AddressStretch> places = address_stretches(recording, addresses);
     for (int i = 0; i < 10; ++i) {
       const auto unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
-      const std::vector<StretchAt> all = stretches_at(recording, addresses, lanes, unit);
-      ASSERT_EQ(all.size(), lanes.stretches.size());
+      const std::vector<StretchAt> all = stretches_at(recording, addresses, places, unit);
+      ASSERT_EQ(all.size(), places.size());
       std::multiset<LifetimeId> seen;
       for (const StretchAt& each : all) {
         // Byte by byte would be slow: by the points at which something begins or ends.
@@ -127,10 +128,10 @@ TEST(Addresses, BeyondAllOfThemThereIsNone) {
   recording.begin(2, 4096, 0, 0);
   recording.finish(3);
   const std::vector<Address> addresses{~Address{0} - 10, ~Address{0} - 5};
-  const AddressLanes lanes = address_lanes(recording, addresses);
-  ASSERT_EQ(lanes.stretches.size(), 1U);
-  EXPECT_EQ(lanes.stretches[0].to, ~Address{0});
-  EXPECT_EQ(stretches_at(recording, addresses, lanes, 1).front().used, 10);
+  const std::vector<AddressStretch> places = address_stretches(recording, addresses);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].to, ~Address{0});
+  EXPECT_EQ(stretches_at(recording, addresses, places, 1).front().used, 10);
 }
 
 }  // namespace

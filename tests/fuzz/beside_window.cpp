@@ -47,9 +47,13 @@ void draw(const Session& session, DeviceTimeline& timeline, bool stacks, Random&
 }  // namespace
 
 void use_beside_window(const Session& session, const Session& before, Random& random) {
-  std::vector<gui::load::BlockAddress> addresses;
+  std::vector<std::pair<BlockId, std::uint64_t>> addresses;
   for (const analyzer::Block& block : session.data->blocks)
-    addresses.push_back({block.id, random.bits() >> random.below(64)});
+    addresses.emplace_back(block.id, random.bits() >> random.below(64));
+  const auto read = [&](const gui::load::TakeAddress& take) -> Status {
+    for (const auto& [block, address] : addresses) take(block, address);
+    return {};
+  };
   for (const auto& timeline : session.devices) {
     {
       const std::jthread what_if([&] {
@@ -59,7 +63,7 @@ void use_beside_window(const Session& session, const Session& before, Random& ra
       const std::jthread comparing([&] { static_cast<void>(gui::load::compare(before, session)); });
       draw(session, *timeline, true, random);
     }
-    const std::jthread arranging([&] { static_cast<void>(timeline->by_address(addresses)); });
+    const std::jthread arranging([&] { timeline->add_lanes(**timeline->by_address(read)); });
     draw(session, *timeline, false, random);
   }
 }

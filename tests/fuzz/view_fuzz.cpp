@@ -78,14 +78,16 @@ void draw_timelines(const Session& session, fuzz::Random& random) {
       painter.draw(timeline->document(), view, look, raster);
       static_cast<void>(painter.hit(timeline->document(), look.width / 2, look.height / 2));
     }
-    std::vector<gui::load::BlockAddress> addresses;
-    for (const analyzer::Block& block : session.data->blocks)
-      addresses.push_back({block.id, random.bits() >> random.below(64)});
-    timeline->set_by_address(timeline->by_address(addresses));
+    const auto by_address = timeline->by_address([&](const gui::load::TakeAddress& take) -> Status {
+      for (const analyzer::Block& block : session.data->blocks) take(block.id, random.bits() >> random.below(64));
+      return {};
+    });
+    timeline->add_lanes(**by_address);
+    timeline->set_by_address(*by_address);
     timeline->arrange(gui::load::Arrangement::kAddress);
     const gui::load::ByAddress& places = *timeline->addresses();
     const auto stretches =
-        gui::scene::stretches_at(timeline->recording(), places.addresses, places.places,
+        gui::scene::stretches_at(timeline->recording(), places.addresses, places.stretches,
                                  static_cast<gui::scene::Unit>(random.below(timeline->recording().units())));
     raster.begin(look.width, look.height, look.theme->background);
     painter.draw(timeline->document(), view, look, raster);
