@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pickle
@@ -109,6 +110,54 @@ def test_every_point_is_one_that_the_viewer_draws(cut, tmp_path):
     for seq, size in allocated.items():
         if seq in expected:
             assert size == expected[seq], seq
+
+
+def reserved_by_rows(trace, device):
+    """Reserved bytes from the begin on, after each record at which they change."""
+    changes = {0: 0}
+    for begin, end, size in recorded.query(trace, f"SELECT from_seq, to_seq, bytes FROM segment WHERE device = 'cuda:{device}'"):
+        changes[begin] = changes.get(begin, 0) + size
+        if end is not None:
+            changes[end] = changes.get(end, 0) - size
+    return list(itertools.accumulate(changes[seq] for seq in sorted(changes)))
+
+
+def reserved_by_history(data, device):
+    """The same, counted back from the segments that are there at last."""
+    signs = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
+    changes = [signs[entry["action"]] * entry["size"] for entry in data["device_traces"][device] if entry["action"] in signs]
+    last = sum(segment["total_size"] for segment in data["segments"] if segment["device"] == device)
+    return list(itertools.accumulate(changes, initial=last - sum(changes)))
+
+
+def segments_at_last(trace, device):
+    """Address and bytes; parts of an expandable one that lie side by side are one."""
+    found = []
+    for address, size, expandable in recorded.query(
+        trace, f"SELECT address, bytes, expandable FROM segment WHERE to_seq IS NULL AND device = 'cuda:{device}' ORDER BY address"
+    ):
+        if found and expandable and sum(found[-1]) == address:
+            found[-1] = (found[-1][0], found[-1][1] + size)
+        else:
+            found.append((address, size))
+    return found
+
+
+@pytest.mark.parametrize("made", [*FIXTURES, *itertools.product(range(3), [0, 40, 299])],
+                         ids=lambda made: getattr(made, "stem", str(made)))
+def test_segments_are_those_of_the_snapshot(made, tmp_path):
+    data = snapshot(Allocator(made[0]).run(300), cut=made[1]) if isinstance(made, tuple) else pickle.loads(made.read_bytes())
+    trace = as_trace(saved(tmp_path / "s.pickle", data), tmp_path)
+    assert reserved_by_rows(trace, 0) == reserved_by_history(data, 0)
+    assert segments_at_last(trace, 0) == sorted((segment["address"], segment["total_size"]) for segment in data["segments"])
+    ((peak, last),) = recorded.query(trace, "SELECT reserved_peak_bytes, reserved_end_bytes FROM interval_curve")
+    assert (peak, last) == (max(reserved_by_rows(trace, 0)), reserved_by_rows(trace, 0)[-1])
+    # Each block lies in a segment from its begin to its end.
+    assert recorded.query(trace, """
+        SELECT block.id FROM block WHERE NOT EXISTS (
+            SELECT 1 FROM segment WHERE segment.device = block.device AND segment.address <= block.address
+            AND block.address < segment.address + segment.bytes AND segment.from_seq <= block.from_seq
+            AND (segment.to_seq IS NULL OR segment.to_seq >= block.to_seq))""") == []
 
 
 def test_devices_have_peaks_of_their_own(tmp_path):

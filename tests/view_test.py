@@ -344,6 +344,41 @@ def test_the_map_of_addresses_is_that_of_the_rows(run: pathlib.Path) -> None:
         assert "arrange=address" in facts["link"]
 
 
+def segments(trace: pathlib.Path, at: int) -> list[tuple[int, int, int, int, int]]:
+    """What is reserved after a record: address, bytes, bytes in blocks, blocks and the largest gap, from the rows alone."""
+    alive = "from_seq <= ? AND (to_seq IS NULL OR to_seq > ?)"
+    ranges: list[list[int]] = []
+    parts = recorded.query(trace, f"SELECT address, bytes, expandable FROM segment WHERE {alive} ORDER BY address", at, at)
+    for address, size, expandable in parts:
+        if ranges and expandable and ranges[-1][1] == address:  # parts of one that is mapped bit by bit
+            ranges[-1][1] += size
+        else:
+            ranges.append([address, address + size])
+    blocks = recorded.query(trace, f"SELECT address, address + bytes FROM block WHERE {alive} ORDER BY address", at, at)
+    found = []
+    for begin, end in ranges:
+        inside = [block for block in blocks if begin <= block[0] < end]
+        edges = [begin, *(edge for block in inside for edge in block), end]
+        gap = max(after - before for before, after in zip(edges[::2], edges[1::2]))
+        found.append((begin, end - begin, sum(to - of for of, to in inside), len(inside), gap))
+    return found
+
+
+@pytest.mark.parametrize("name", recorded.some(["whole", "expandable", "cut", "cpp_frames"], 2))
+def test_the_map_of_a_gpu_has_its_segments(name: str, folder: pathlib.Path) -> None:
+    trace = converted(name, folder)
+    for point in ("peak", "end", "1"):
+        facts = view(trace, "--at", point, "--arrange", "address", "--panel", "addresses")
+        rows = [(int(row[0], 16), *map(number, row[1:])) for row in facts["panels"]["addresses"]]
+        assert rows == segments(trace, facts["point_seq"]), point
+    reserved = [column["reserved_bytes"] for column in facts["timeline"]["columns"]]
+    assert max(reserved) == of_json("report", trace)["devices"][0]["reserved_bytes"]
+    pickle = SNAPSHOTS / f"snapshot_{name}.pickle"
+    direct = folder / "direct.json"
+    assert recorded.tool("view", pickle, "--facts", direct, "--at", "1").returncode == 0
+    assert json.loads(direct.read_text())["panels"]["addresses"] == facts["panels"]["addresses"]
+
+
 def test_a_window_is_a_trace_of_its_own(run: pathlib.Path, folder: pathlib.Path) -> None:
     window = folder / "window.dcmt"
     result = recorded.tool("trim", run, "--from", "step:10", "--to", "step:12", "-o", window, "--json")

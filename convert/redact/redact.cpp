@@ -21,10 +21,10 @@ namespace {
 
 // Files that were copied (table source) are not among them.
 constexpr const char* kTables[] = {
-    "thread",         "frame",    "stack",   "operator",   "block",          "storage", "tensor",
-    "mark",           "launches", "sample",  "edge",       "source_line",    "loss",    "interval",
-    "interval_curve", "key_sum",  "oom",     "parameter",  "operator_alias", "scan",    "owner",
-    "container",      "held",     "held_in", "diagnostic", "resident",       "mapped",  "array_holder"};
+    "thread",     "frame",     "stack",          "operator",     "block",  "storage",   "tensor",         "mark",
+    "launches",   "sample",    "edge",           "source_line",  "loss",   "interval",  "interval_curve", "key_sum",
+    "oom",        "parameter", "operator_alias", "scan",         "owner",  "container", "held",           "held_in",
+    "diagnostic", "resident",  "mapped",         "array_holder", "segment"};
 
 // Texts of somebody's source, by the columns that name them.
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",

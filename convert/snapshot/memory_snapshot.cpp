@@ -22,8 +22,10 @@ Action action_of(std::string_view text) {
   if (text == "alloc") return Action::kAlloc;
   if (text == "free_requested") return Action::kFreeRequested;
   if (text == "free_completed") return Action::kFreeCompleted;
-  if (text == "segment_alloc" || text == "segment_map") return Action::kSegmentAlloc;
-  if (text == "segment_free" || text == "segment_unmap") return Action::kSegmentFree;
+  if (text == "segment_alloc") return Action::kSegmentAlloc;
+  if (text == "segment_free") return Action::kSegmentFree;
+  if (text == "segment_map") return Action::kSegmentMap;
+  if (text == "segment_unmap") return Action::kSegmentUnmap;
   if (text == "oom") return Action::kOutOfMemory;
   return Action::kOther;
 }
@@ -142,10 +144,11 @@ class Reader {
     DCMT_ASSIGN_OR_RETURN(SnapshotDevice* const into, device(number_of_device));
     DCMT_ASSIGN_OR_RETURN(const std::int64_t total, number(id, "total_size", kLargestCount));
     DCMT_RETURN_IF_ERROR(count(total));
-    ++into->segments;
-    into->reserved += total;
     DCMT_ASSIGN_OR_RETURN(std::int64_t address, handle(id, "address"));
     DCMT_ASSIGN_OR_RETURN(const std::int64_t stream, handle(id, "stream"));
+    const std::optional<ValueId> expandable = data().find(id, "is_expandable");
+    into->segments.push_back({address, total, stream, expandable && data().integer(*expandable).value_or(0) != 0});
+    into->reserved += total;
     const std::optional<ValueId> blocks = data().find(id, "blocks");
     if (!blocks) return {};
     for (const ValueId each : data().items(*blocks)) {

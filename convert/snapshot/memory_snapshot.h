@@ -16,8 +16,10 @@ enum class Action : std::uint8_t {
   kAlloc,
   kFreeRequested,
   kFreeCompleted,
-  kSegmentAlloc,  ///< or a part of an expandable segment was mapped
-  kSegmentFree,   ///< or unmapped
+  kSegmentAlloc,
+  kSegmentFree,
+  kSegmentMap,    ///< a part of an expandable segment
+  kSegmentUnmap,  ///< the same
   kOutOfMemory,
   kOther,
 };
@@ -44,12 +46,21 @@ struct SnapshotBlock {
   std::optional<ValueId> frames;
 };
 
+/// A segment that is there when the snapshot is made; of an expandable one a part that is mapped.
+struct SnapshotSegment {
+  std::int64_t address = 0;
+  std::int64_t bytes = 0;
+  std::int64_t stream = 0;
+  bool expandable = false;
+};
+
 /// What the snapshot has of one device.
 struct SnapshotDevice {
   std::vector<Entry> history;  ///< in order; the ring buffer may have dropped what came before
   std::vector<SnapshotBlock> blocks;
-  std::int64_t segments = 0, reserved = 0;  ///< when it was made; bytes
-  [[nodiscard]] bool used() const { return !history.empty() || segments > 0; }
+  std::vector<SnapshotSegment> segments;
+  std::int64_t reserved = 0;  ///< bytes of the segments
+  [[nodiscard]] bool used() const { return !history.empty() || !segments.empty(); }
 };
 
 /// A range of the program, by RecordFunction.

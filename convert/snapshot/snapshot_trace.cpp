@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "convert/snapshot/lifetimes.h"
+#include "convert/snapshot/segment_lives.h"
 #include "trace/base/detail.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
@@ -62,9 +63,9 @@ class Writer {
  private:
   struct Device {
     DeviceLives lives;
+    SegmentLives segments;
     std::vector<Moment> births_before, frees_before;  ///< of the blocks from before the history, in their order
     std::vector<Moment> entries;                      ///< of its history
-    Moment begin;                                     ///< the history begins after it
   };
 
   Moment next(std::int64_t time_us) {
@@ -79,12 +80,12 @@ class Writer {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       Device& device = devices_[i];
       device.lives = lives_of(snapshot_.devices[i]);
+      device.segments = segment_lives_of(snapshot_.devices[i]);
       for (const BlockLife& block : device.lives.blocks) {
         if (block.born != kBefore) break;
         device.births_before.push_back(next(0));
         device.frees_before.push_back(block.freed == kBefore ? next(0) : Moment());
       }
-      device.begin = now_;
     }
     begin_ = now_;
     std::vector<std::size_t> at(devices_.size());
@@ -182,25 +183,32 @@ class Writer {
     Level level;
     for (const auto& [at, bytes] : active) level.add(bytes, at);
     active_.push_back(level);
-    reserved_.push_back(reserved_of(number));
+    DCMT_RETURN_IF_ERROR(write_segments(number));
     DCMT_RETURN_IF_ERROR(write_errors(number));
     return say_of(number);
   }
 
-  [[nodiscard]] Level reserved_of(std::size_t number) const {
-    const SnapshotDevice& device = snapshot_.devices[number];
-    std::int64_t change = 0;
-    for (const Entry& entry : device.history) change += change_of_reserved(entry);
-    Level level;
-    level.add(std::max<std::int64_t>(0, device.reserved - change), devices_[number].begin);
-    for (std::size_t i = 0; i < device.history.size(); ++i) {
-      level.add(change_of_reserved(device.history[i]), devices_[number].entries[i]);
+  Status write_segments(std::size_t number) {
+    const Device& device = devices_[number];
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // sequences and bytes
+    for (const SegmentLife& life : device.segments.segments) {
+      SegmentRow row;
+      row.id = ++segments_;
+      row.gpu = static_cast<std::int64_t>(number);
+      row.address = life.address;
+      row.bytes = life.bytes;
+      row.stream = stream_of(life.stream);
+      row.expandable = life.expandable;
+      row.span.from = life.born == kBefore ? Moment{0, begin_.ns} : moment(device, life.born);
+      if (life.freed != kNever) row.span.to = moment(device, life.freed);
+      DCMT_RETURN_IF_ERROR(trace_.write(row));
+      changes.emplace_back(row.span.from.seq, life.bytes);
+      if (row.span.to.set()) changes.emplace_back(row.span.to.seq, -life.bytes);
     }
-    return level;
-  }
-  static std::int64_t change_of_reserved(const Entry& entry) {
-    if (entry.action == Action::kSegmentAlloc) return entry.size;
-    return entry.action == Action::kSegmentFree ? -entry.size : 0;
+    std::ranges::sort(changes);  // of one sequence, what goes comes first
+    Level& level = reserved_.emplace_back();
+    for (const auto& [seq, bytes] : changes) level.add(bytes, {seq, 0});
+    return {};
   }
 
   Status write_errors(std::size_t number) {
@@ -243,7 +251,8 @@ class Writer {
     DCMT_RETURN_IF_ERROR(say(name + "when the snapshot was made, " + grouped(allocated) + " B were allocated (" +
                              grouped(rounded) + " B as the allocator rounds), " + grouped(pending) +
                              " B waited for a stream, " + grouped(device.reserved) + " B were reserved in " +
-                             grouped(device.segments) + (device.segments == 1 ? " segment" : " segments")));
+                             grouped(static_cast<std::int64_t>(device.segments.size())) +
+                             (device.segments.size() == 1 ? " segment" : " segments")));
     if (device.history.empty()) {
       return say(name +
                  "the snapshot has no history: the peak is not known, what stands as the peak is what was allocated "
@@ -255,10 +264,11 @@ class Writer {
                                " allocated already: peaks before it are not known. A larger max_entries, or "
                                "recording from the start, has more"));
     }
-    if (lives.contradictions > 0) {
-      DCMT_RETURN_IF_ERROR(say(name + grouped(lives.contradictions) + (lives.contradictions == 1 ? " time" : " times") +
-                               " the history and the blocks do not agree, as where actions were skipped: bytes may "
-                               "be wrong"));
+    for (const auto& [what, times] :
+         {std::pair("blocks", lives.contradictions), std::pair("segments", devices_[number].segments.contradictions)}) {
+      if (times == 0) continue;
+      DCMT_RETURN_IF_ERROR(say(name + grouped(times) + (times == 1 ? " time" : " times") + " the history and the " +
+                               what + " do not agree, as where actions were skipped: bytes may be wrong"));
     }
     return {};
   }
@@ -375,7 +385,7 @@ class Writer {
   std::vector<Level> active_, reserved_;
   std::unordered_map<ValueId, RowId> stacks_;
   std::unordered_map<std::int64_t, std::int64_t> streams_;
-  RowId diagnostics_ = 0, marks_ = 0;
+  RowId diagnostics_ = 0, marks_ = 0, segments_ = 0;
 };
 
 }  // namespace

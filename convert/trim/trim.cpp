@@ -24,9 +24,10 @@ constexpr const char* kMark =
 constexpr const char* kMoment = "id > ?1 AND id <= ?2";
 
 /// Tables that stay whole: they are small, or have sums over the run.
-constexpr const char* kWhole[] = {"string",         "thread", "frame",     "stack",          "source",  "source_line",
-                                  "diagnostic",     "loss",   "interval",  "interval_curve", "key_sum", "parameter",
-                                  "operator_alias", "scan",   "container", "resident",       "mapped",  "array_holder"};
+constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
+                                  "source_line", "diagnostic", "loss",           "interval", "interval_curve",
+                                  "key_sum",     "parameter",  "operator_alias", "scan",     "container",
+                                  "resident",    "mapped",     "array_holder",   "segment"};
 
 class Trim {
  public:

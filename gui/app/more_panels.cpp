@@ -284,7 +284,9 @@ void MorePanels::fill_addresses() {
   } else if (device != nullptr) {
     const load::ByAddress& of = *device->addresses();
     const scene::Unit unit = shown_.unit.value_or(device->document().curve->peak_at());
-    stretches = scene::stretches_at(device->recording(), of.addresses, of.stretches, unit);
+    std::optional<std::vector<scene::AddressStretch>> segments;
+    if (device->has_segments()) segments = device->segments_at(unit);
+    stretches = scene::stretches_at(device->recording(), of.addresses, of.stretches, unit, segments);
     addresses_title_->setText(stretches.empty() ? tr("No block's address is known.")
                                                 : words::stretches_title(stretches));
   }

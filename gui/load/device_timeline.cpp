@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "analyzer/model/quantities.h"
@@ -306,10 +307,8 @@ void DeviceTimeline::find_names() {
   std::int64_t lost = 0;
   for (const analyzer::LostStretches::Stretch& each : stretches.all()) {
     const Unit from = each.from.valid() ? unit_of(each.from) : 0;
-    Unit to = end_of(each.to);
     // The record that says so comes within a unit as a rule; up to it something may be missing.
-    if (to < recording_.units() && sequence_of(to) < each.to) ++to;
-    to = std::max(from + 1, to);
+    const Unit to = std::max(from + 1, each.to.valid() ? first_from(each.to) : recording_.units());
     std::vector<scene::Named>& all = document_.lost;
     const bool same = !all.empty() && from < all.back().to;
     if (!same) all.push_back({{}, from, to});
@@ -363,8 +362,34 @@ Expected<std::shared_ptr<ByAddress>> DeviceTimeline::by_address(
     while (next < blocks_.size() && (blocks_[next]->id < block || late.contains(blocks_[next]->id.value))) ++next;
     if (next < blocks_.size() && blocks_[next]->id == block) found->addresses[next++] = address;
   }));
-  found->stretches = scene::address_stretches(recording_, found->addresses);
+  std::vector<scene::AddressStretch> segments;
+  for (const Segment& segment : segments_) segments.push_back(segment.addresses);
+  found->stretches = scene::address_stretches(recording_, found->addresses, segments);
   return found;
+}
+
+void DeviceTimeline::set_segments(std::vector<Segment> segments) {
+  segments_ = std::move(segments);
+  if (segments_.empty()) return;
+  std::map<Sequence, std::int64_t> changes;
+  for (const Segment& each : segments_) {
+    changes[each.from] += each.addresses.bytes();
+    if (each.to.valid()) changes[each.to] -= each.addresses.bytes();
+  }
+  document_.reserved.clear();
+  std::int64_t bytes = 0;
+  Unit from = 0;
+  const auto until = [&](Unit to) {
+    if (from < to) document_.reserved.push_back({from, to, bytes});
+  };
+  for (const auto& [seq, change] : changes) {
+    if (seq.valid()) {
+      until(first_from(seq));
+      from = unit_of(seq);
+    }
+    bytes += change;
+  }
+  until(recording_.units());
 }
 
 void DeviceTimeline::add_lanes(ByAddress& of) const {
@@ -428,6 +453,11 @@ Unit DeviceTimeline::unit_of(Sequence seq) const {
     (sequence_of(middle) <= seq ? low : high) = middle;
   }
   return low;
+}
+
+Unit DeviceTimeline::first_from(Sequence seq) const {
+  const Unit unit = unit_of(seq);
+  return sequence_of(unit) < seq ? unit + 1 : unit;
 }
 
 std::optional<LifetimeId> DeviceTimeline::lifetime_of(StorageId storage) const {

@@ -17,6 +17,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
 #include "gui/load/block_addresses.h"
+#include "gui/load/segments.h"
 #include "gui/scene/addresses.h"
 #include "gui/scene/frame.h"
 
@@ -82,6 +83,15 @@ class DeviceTimeline {
   void stack_by(analyzer::GroupBy by);
   [[nodiscard]] analyzer::GroupBy stacked_by() const { return by_; }
 
+  /// What its allocator had reserved, where the trace has segments: once, before other threads use it. The line of
+  /// reserved bytes is that of each point then, not the most of an interval.
+  void set_segments(std::vector<Segment> segments);
+  [[nodiscard]] bool has_segments() const { return !segments_.empty(); }
+  /// Those that are reserved in the unit, right after its event.
+  [[nodiscard]] std::vector<scene::AddressStretch> segments_at(scene::Unit unit) const {
+    return segments_after(segments_, sequence_of(unit));
+  }
+
   /// Where the blocks lie, without lanes. May run in any thread, beside others, but not beside stack_by().
   /// @param read  gives what it is called with each address, as read_addresses(); its error is the result
   [[nodiscard]] Expected<std::shared_ptr<ByAddress>> by_address(
@@ -108,6 +118,8 @@ class DeviceTimeline {
   /// Opens bands, the first ones first, as long as there is room for their lanes.
   void open_first(std::vector<scene::BandOf>& bands, const scene::Lanes& lanes) const;
   void label(scene::LifetimeId lifetime, std::string& text) const;
+  /// The first unit that begins at the event at `seq` or later.
+  [[nodiscard]] scene::Unit first_from(Sequence seq) const;
 
   const analyzer::Analysis* analysis_;
   const analyzer::DeviceAnalysis* device_;
@@ -124,6 +136,7 @@ class DeviceTimeline {
   std::unique_ptr<scene::Curve> curve_;
   std::unique_ptr<scene::BandCurves> band_curves_;
   std::unique_ptr<scene::Lanes> lanes_;
+  std::vector<Segment> segments_;
   std::shared_ptr<ByAddress> by_address_;
   Arrangement arrangement_ = Arrangement::kKind;
   std::vector<scene::BandOf> other_bands_;  ///< of the arrangement that is not shown

@@ -52,7 +52,7 @@ Expected<std::unique_ptr<analyzer::TraceData>> load(const std::string& path, con
 }
 
 /// By way of a trace of it that exists only while it is read.
-Status load_snapshot(const std::string& path, Session& session, const analyzer::Watch& watch) {
+Status load_snapshot(const std::string& path, Session& session, Segments& segments, const analyzer::Watch& watch) {
   const ScratchFolder scratch;
   if (scratch.path().empty()) return Error{ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
   DCMT_ASSIGN_OR_RETURN(const convert::MemorySnapshot snapshot, convert::read_snapshot(path));
@@ -62,6 +62,7 @@ Status load_snapshot(const std::string& path, Session& session, const analyzer::
   auto& addresses = session.addresses.emplace();
   DCMT_RETURN_IF_ERROR(read_addresses(
       trace, [&](BlockId block, std::uint64_t address) { addresses.emplace_back(block, address); }, watch));
+  DCMT_ASSIGN_OR_RETURN(segments, read_segments(trace));
   DCMT_ASSIGN_OR_RETURN(session.data, load(trace, watch.part(0.5, 1)));
   return {};
 }
@@ -96,11 +97,13 @@ Expected<std::int64_t> rank_of(const std::string& path) {
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch) {
   auto session = std::make_shared<Session>();
   session->path = printable(path);
+  Segments segments;
   const analyzer::Watch part = watch.part(0, 0.5);
   if (convert::is_pickle(path)) {
-    DCMT_RETURN_IF_ERROR(load_snapshot(path, *session, part));
+    DCMT_RETURN_IF_ERROR(load_snapshot(path, *session, segments, part));
   } else {
     DCMT_ASSIGN_OR_RETURN(session->data, load(path, part));
+    DCMT_ASSIGN_OR_RETURN(segments, read_segments(path));
   }
   session->data->path = session->path;
   DCMT_ASSIGN_OR_RETURN(session->analysis, analyzer::analyze(*session->data, watch.part(0.5, 0.7)));
@@ -112,6 +115,8 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
     const analyzer::Watch of_device = watch.part(from, from + 0.3 / static_cast<double>(count));
     DCMT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTimeline> device,
                           DeviceTimeline::make(session->analysis, session->analysis.devices[i], of_device));
+    if (const auto found = segments.find(device->name()); found != segments.end())
+      device->set_segments(std::move(found->second));
     session->devices.push_back(std::move(device));
   }
   return session;

@@ -255,36 +255,40 @@ std::vector<TableModel::ColumnOf> stretch_columns() {
 
 RowList stretches(const std::vector<scene::StretchAt>& stretches) {
   RowList rows;
-  for (const scene::StretchAt& each : stretches) {
-    const auto blocks = static_cast<std::int64_t>(each.live.size());
-    rows.push_back({{text(scene::address_text(each.stretch.from)), exact_bytes(each.stretch.bytes()),
-                     exact_bytes(each.used), number(blocks), exact_bytes(each.largest_gap)},
-                    {static_cast<double>(each.stretch.from), order_of(each.stretch.bytes()), order_of(each.used),
-                     order_of(blocks), order_of(each.largest_gap)},
-                    each.live.empty() ? 0 : qint64{each.live.front()} + 1});
+  for (const scene::Occupied* each : scene::occupied(stretches)) {
+    const auto blocks = static_cast<std::int64_t>(each->live.size());
+    rows.push_back({{text(scene::address_text(each->addresses.from)), exact_bytes(each->addresses.bytes()),
+                     exact_bytes(each->used), number(blocks), exact_bytes(each->largest_gap)},
+                    {static_cast<double>(each->addresses.from), order_of(each->addresses.bytes()), order_of(each->used),
+                     order_of(blocks), order_of(each->largest_gap)},
+                    each->live.empty() ? 0 : qint64{each->live.front()} + 1});
   }
   return rows;
 }
 
 QString stretches_title(const std::vector<scene::StretchAt>& stretches) {
+  const std::vector<const scene::Occupied*> all = scene::occupied(stretches);
   // All addresses there are would be one byte more than there are numbers.
   scene::Address bytes = 0;
   scene::Address used = 0;
   std::int64_t largest = 0;
   std::size_t blocks = 0;
-  for (const scene::StretchAt& each : stretches) {
-    bytes += static_cast<scene::Address>(each.stretch.bytes());
-    used += static_cast<scene::Address>(each.used);
-    largest = std::max(largest, each.largest_gap);
-    blocks += each.live.size();
+  for (const scene::Occupied* each : all) {
+    bytes += static_cast<scene::Address>(each->addresses.bytes());
+    used += static_cast<scene::Address>(each->used);
+    largest = std::max(largest, each->largest_gap);
   }
+  for (const scene::StretchAt& each : stretches) blocks += each.live.size();
   const auto counted = [](std::size_t many, const char* one, const char* more) {
     return number(static_cast<std::int64_t>(many)) + QLatin1Char(' ') + QLatin1String(many == 1 ? one : more);
   };
-  return QStringLiteral("%1 in blocks, of %2 in %3 · %4 · largest gap %5")
+  const bool known = !stretches.empty() && stretches.front().segments;
+  return QStringLiteral("%1 in blocks, of %2 in %3 · %4 · largest gap %5 · %6")
       .arg(exact_bytes(static_cast<std::int64_t>(used)), exact_bytes(static_cast<std::int64_t>(bytes)),
-           counted(stretches.size(), "address range", "address ranges"), counted(blocks, "block", "blocks"),
-           exact_bytes(largest));
+           known ? counted(all.size(), "segment", "segments") : counted(all.size(), "address range", "address ranges"),
+           counted(blocks, "block", "blocks"), exact_bytes(largest),
+           known ? QStringLiteral("frames are segments, grey is free, what is in none is not reserved")
+                 : QStringLiteral("no segments are known: a range is where blocks ever lay"));
 }
 
 }  // namespace dcmt::gui::words

@@ -19,14 +19,14 @@ int line_height(int text_height) { return text_height + 3; }
 
 std::int64_t bytes_of_line(std::span<const StretchAt> stretches) {
   double all = 0;
-  for (const StretchAt& each : stretches) all += static_cast<double>(each.stretch.bytes());
+  for (const StretchAt& each : stretches) all += static_cast<double>(each.addresses.bytes());
   std::int64_t bytes = kLeastOfLine;
   while (static_cast<double>(bytes) * kLines < all && bytes < std::int64_t{1} << 60) bytes *= 2;
   return bytes;
 }
 
 std::size_t lines_of(const StretchAt& stretch, std::int64_t of_line) {
-  const auto bytes = static_cast<double>(std::max<std::int64_t>(1, stretch.stretch.bytes()));
+  const auto bytes = static_cast<double>(std::max<std::int64_t>(1, stretch.addresses.bytes()));
   return static_cast<std::size_t>(std::min(std::ceil(bytes / static_cast<double>(of_line)), 1e6));
 }
 
@@ -40,6 +40,14 @@ std::pair<std::size_t, std::size_t> room_for(std::span<const StretchAt> stretche
     lines += more;
   }
   return {stretches.size(), lines};
+}
+
+/// What is reserved, where that is known.
+std::int64_t room_of(const StretchAt& stretch) {
+  if (!stretch.segments) return stretch.addresses.bytes();
+  std::int64_t bytes = 0;
+  for (const Occupied& segment : *stretch.segments) bytes += segment.addresses.bytes();
+  return bytes;
 }
 
 class MapPainter {
@@ -62,12 +70,17 @@ class MapPainter {
   }
 
  private:
+  /// Columns of a byte.
+  [[nodiscard]] double scale() const {
+    return static_cast<double>(facts_.chart.width) / static_cast<double>(facts_.bytes_of_line);
+  }
+
   void stretch(const StretchAt& of, std::size_t index) {
     const Theme& theme = *look_.theme;
-    name_ = address_text(of.stretch.from) + " · ";
+    name_ = address_text(of.addresses.from) + " · ";
     write_bytes(of.used, part_);
     name_ += part_ + " of ";
-    write_bytes(of.stretch.bytes(), part_);
+    write_bytes(room_of(of), part_);
     name_ += part_;
     draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
                of.live.empty() ? theme.faint : theme.text, true);
@@ -75,8 +88,8 @@ class MapPainter {
     const std::size_t lines = lines_of(of, facts_.bytes_of_line);
     for (std::size_t i = 0; i < lines; ++i) {
       AddressStretch part;
-      part.from = of.stretch.from + static_cast<Address>(i) * static_cast<Address>(facts_.bytes_of_line);
-      part.to = std::min(of.stretch.to - part.from, static_cast<Address>(facts_.bytes_of_line)) + part.from;
+      part.from = of.addresses.from + static_cast<Address>(i) * static_cast<Address>(facts_.bytes_of_line);
+      part.to = std::min(of.addresses.to - part.from, static_cast<Address>(facts_.bytes_of_line)) + part.from;
       line(of, index, part, block);
     }
   }
@@ -85,11 +98,12 @@ class MapPainter {
   void line(const StretchAt& of, std::size_t index, const AddressStretch& part,
             std::vector<LifetimeId>::const_iterator& block) {
     const int height = line_height(look_.text_height) - 2;
-    const double scale = static_cast<double>(facts_.chart.width) / static_cast<double>(facts_.bytes_of_line);
-    const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale; };
+    const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale(); };
     const int width = std::clamp(static_cast<int>(std::ceil(column(part.to))), 1, facts_.chart.width);
     facts_.lines.push_back({{facts_.chart.x, y_, width, height}, index, part});
-    colors_.assign(static_cast<std::size_t>(width), look_.theme->sums_only);
+    colors_.assign(static_cast<std::size_t>(width), of.segments ? look_.theme->background : look_.theme->sums_only);
+    const std::size_t first_frame = facts_.segments.size();
+    if (of.segments) segments(*of.segments, part, width);
     const std::size_t first_bar = facts_.bars.size();
     for (auto at = block; at != of.live.end() && addresses_[*at] < part.to; ++at) {
       const Lifetime& lifetime = recording_.lifetimes()[*at];
@@ -111,6 +125,7 @@ class MapPainter {
       facts_.bars.push_back({*at, {facts_.chart.x + x0, y_, x1 - x0, height}});
     }
     canvas_.row(facts_.chart.x, y_, height, colors_);
+    for (std::size_t i = first_frame; i < facts_.segments.size(); ++i) frame(facts_.segments[i], edges_[i]);
     for (std::size_t i = first_bar; i < facts_.bars.size(); ++i) {
       const BarOf& bar = facts_.bars[i];
       if (look_.selected != bar.lifetime && look_.hovered != bar.lifetime) continue;
@@ -123,12 +138,40 @@ class MapPainter {
     y_ += line_height(look_.text_height);
   }
 
+  /// What of the line is reserved.
+  void segments(std::span<const Occupied> all, const AddressStretch& part, int width) {
+    for (const Occupied& segment : all) {
+      const AddressStretch& of = segment.addresses;
+      if (of.to <= part.from || of.from >= part.to) continue;
+      const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale(); };
+      const int x0 = std::clamp(static_cast<int>(std::floor(column(std::max(of.from, part.from)))), 0, width - 1);
+      const int x1 = std::clamp(static_cast<int>(std::ceil(column(std::min(of.to, part.to)))), x0 + 1, width);
+      std::fill(colors_.begin() + x0, colors_.begin() + x1, look_.theme->sums_only);
+      facts_.segments.push_back({facts_.chart.x + x0, y_, x1 - x0, line_height(look_.text_height) - 2});
+      edges_.push_back({of.from >= part.from, of.to <= part.to});
+    }
+  }
+
+  /// Whether a segment begins and ends in a line.
+  struct Edges {
+    bool begins = false, ends = false;
+  };
+
+  void frame(const Box& box, const Edges& edges) {
+    const Color color = look_.theme->text;
+    canvas_.fill({box.x, box.y, box.width, 1}, color);
+    canvas_.fill({box.x, box.y + box.height - 1, box.width, 1}, color);
+    if (edges.begins) canvas_.fill({box.x, box.y, 1, box.height}, color);
+    if (edges.ends) canvas_.fill({box.x + box.width - 1, box.y, 1, box.height}, color);
+  }
+
   const Recording& recording_;
   std::span<const Address> addresses_;
   const Look& look_;
   Canvas& canvas_;
   AddressMapFacts facts_;
   int y_ = 2;
+  std::vector<Edges> edges_;  ///< of each of facts_.segments
   std::vector<Color> colors_;
   std::string name_, part_;
 };

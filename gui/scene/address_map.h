@@ -1,4 +1,5 @@
-// What lay where at one point: stretches of addresses with their blocks, and the gaps between them.
+// What lay where at one point: stretches of addresses with their blocks, and the gaps between them. Where segments are
+// known, each has a frame, and what is in none is empty.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,8 @@ struct AddressMapFacts {
   };
   Box chart;
   std::vector<Line> lines;
-  std::vector<BarOf> bars;  ///< of blocks, one for each line that they are in
+  std::vector<BarOf> bars;    ///< of blocks, one for each line that they are in
+  std::vector<Box> segments;  ///< their frames, one for each line that they are in
   std::vector<TextOf> texts;
   std::int64_t bytes_of_line = 0;  ///< that a whole line stands for
   int height = 0;

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "gui/scene/raster.h"
 #include "gui/scene/testing.h"
@@ -37,11 +41,11 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
     EXPECT_EQ(facts.height, look.height);
     // Lines are all addresses of the stretches, in order.
     std::size_t stretch = 0;
-    Address next = stretches.empty() ? 0 : stretches.front().stretch.from;
+    Address next = stretches.empty() ? 0 : stretches.front().addresses.from;
     for (const AddressMapFacts::Line& line : facts.lines) {
       if (line.stretch != stretch) {
-        EXPECT_EQ(next, stretches[stretch].stretch.to);
-        next = stretches[stretch = line.stretch].stretch.from;
+        EXPECT_EQ(next, stretches[stretch].addresses.to);
+        next = stretches[stretch = line.stretch].addresses.from;
       }
       EXPECT_EQ(line.addresses.from, next);
       next = line.addresses.to;
@@ -77,6 +81,54 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
       }
     }
   }
+}
+
+/// By the pixels in the middle of a line: a block, free in a segment, or nothing.
+TEST(AddressMap, WhatIsInNoSegmentIsEmpty) {
+  Recording recording;
+  recording.begin(1, 100'000, 0, 0);
+  recording.begin(2, 50'000, 1, 0);
+  recording.finish(3);
+  const Address base = 0x10000000;
+  const std::vector<Address> addresses{base + 100'000, base + 450'000};
+  const std::vector<AddressStretch> segments{{base, base + 300'000}, {base + 400'000, base + 500'000}};
+  const std::vector<AddressStretch> stretches = address_stretches(recording, addresses, segments);
+  ASSERT_EQ(stretches.size(), 1U);
+  Look look;
+  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  look.width = 900;
+  const auto drawn = [&](const std::optional<std::vector<AddressStretch>>& reserved) {
+    const auto all = stretches_at(recording, addresses, stretches, 1, reserved);
+    look.height = address_map_height(all, look.text_height);
+    Raster raster;
+    raster.begin(look.width, look.height, look.theme->background);
+    const AddressMapFacts facts = draw_address_map(recording, addresses, all, look, raster);
+    const Theme& theme = *look.theme;
+    std::map<std::string, double> bytes;
+    for (const AddressMapFacts::Line& line : facts.lines) {
+      for (int x = line.box.x; x < line.box.x + line.box.width; ++x) {
+        const Color pixel = raster.pixels()[static_cast<std::size_t>((line.box.y + 5) * look.width + x)];
+        const Color color = pixel & 0xffffff;
+        const bool block = color == theme.groups[0] || color == theme.groups[1];
+        bytes[color == theme.sums_only    ? "free"
+              : block                     ? "block"
+              : color == theme.background ? "nothing"
+                                          : "edge"] += static_cast<double>(facts.bytes_of_line) / facts.chart.width;
+      }
+    }
+    return std::pair(bytes, facts.segments.size());
+  };
+  auto [bytes, frames] = drawn(segments);
+  EXPECT_GE(frames, 2U);
+  // A few columns are edges of frames and blocks.
+  const double some = 10'000;
+  EXPECT_NEAR(bytes["block"], 150'000, some);
+  EXPECT_NEAR(bytes["free"], 250'000, some);
+  EXPECT_NEAR(bytes["nothing"], 100'000, some);
+  auto [without, none] = drawn(std::nullopt);
+  EXPECT_EQ(none, 0U);
+  EXPECT_NEAR(without["free"], 350'000, some) << "what is reserved is not known";
+  EXPECT_NEAR(without["nothing"], 0, some);
 }
 
 TEST(AddressMap, OfVeryManyStretchesTheLastLineSaysHowManyAreMissing) {

@@ -45,6 +45,21 @@ class Lane {
   std::set<std::pair<Unit, Unit>> taken_;
 };
 
+/// Bytes and gaps of what lives there.
+void measure(const Recording& recording, std::span<const Address> addresses, Occupied& of) {
+  Address at = of.addresses.from;
+  const auto gap_to = [&](Address to) {
+    if (to > at) of.largest_gap = std::max(of.largest_gap, AddressStretch{at, to}.bytes());
+  };
+  for (const LifetimeId id : of.live) {
+    gap_to(addresses[id]);
+    const Address end = std::min(end_of(recording, addresses, id), of.addresses.to);
+    if (end > at) of.used += AddressStretch{std::max(at, addresses[id]), end}.bytes();
+    at = std::max(at, end);
+  }
+  gap_to(of.addresses.to);
+}
+
 }  // namespace
 
 std::int64_t AddressStretch::bytes() const {
@@ -63,15 +78,13 @@ Address address_end(Address from, std::int64_t bytes) {
   return length > std::numeric_limits<Address>::max() - from ? std::numeric_limits<Address>::max() : from + length;
 }
 
-std::vector<AddressStretch> address_stretches(const Recording& recording, std::span<const Address> addresses) {
+std::vector<AddressStretch> address_stretches(const Recording& recording, std::span<const Address> addresses,
+                                              std::span<const AddressStretch> segments) {
   std::map<Address, Address> found;  // from and to of each
   const auto near = [](Address to, Address from) {
     return from <= to || from - to < static_cast<Address>(kStretchGap);
   };
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (addresses[i] == 0) continue;
-    Address from = addresses[i];
-    Address to = end_of(recording, addresses, static_cast<LifetimeId>(i));
+  const auto add = [&](Address from, Address to) {
     auto at = found.upper_bound(from);
     if (at != found.begin() && near(std::prev(at)->second, from)) --at;
     for (; at != found.end() && near(to, at->first); at = found.erase(at)) {
@@ -79,6 +92,10 @@ std::vector<AddressStretch> address_stretches(const Recording& recording, std::s
       to = std::max(to, at->second);
     }
     found.emplace(from, to);
+  };
+  for (const AddressStretch& segment : segments) add(segment.from, segment.to);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] != 0) add(addresses[i], end_of(recording, addresses, static_cast<LifetimeId>(i)));
   }
   std::vector<AddressStretch> stretches;
   for (const auto& [from, to] : found) stretches.push_back({from, to});
@@ -129,27 +146,42 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
 }
 
 std::vector<StretchAt> stretches_at(const Recording& recording, std::span<const Address> addresses,
-                                    std::span<const AddressStretch> stretches, Unit unit) {
-  std::vector<StretchAt> all;
-  for (const AddressStretch& stretch : stretches) all.push_back({stretch, 0, 0, {}});
+                                    std::span<const AddressStretch> stretches, Unit unit,
+                                    const std::optional<std::vector<AddressStretch>>& segments) {
+  std::vector<StretchAt> all(stretches.size());
   const std::vector<Lifetime>& lifetimes = recording.lifetimes();
   for (std::size_t i = 0; i < lifetimes.size() && lifetimes[i].from <= unit; ++i) {
     if (lifetimes[i].to > unit && addresses[i] != 0)
       all[stretch_of(stretches, addresses[i])].live.push_back(static_cast<LifetimeId>(i));
   }
-  for (StretchAt& each : all) {
-    std::ranges::sort(each.live, {}, [&](LifetimeId id) { return addresses[id]; });
-    Address at = each.stretch.from;
-    const auto gap_to = [&](Address to) {
-      if (to > at) each.largest_gap = std::max(each.largest_gap, AddressStretch{at, to}.bytes());
-    };
-    for (const LifetimeId id : each.live) {
-      gap_to(addresses[id]);
-      const Address end = end_of(recording, addresses, id);
-      if (end > at) each.used += AddressStretch{std::max(at, addresses[id]), end}.bytes();
-      at = std::max(at, end);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].addresses = stretches[i];
+    std::ranges::sort(all[i].live, {}, [&](LifetimeId id) { return addresses[id]; });
+    measure(recording, addresses, all[i]);
+    if (segments) all[i].segments.emplace();
+  }
+  if (!segments) return all;
+  for (const AddressStretch& each : *segments) {
+    StretchAt& in = all[stretch_of(stretches, each.from)];
+    Occupied& segment = in.segments->emplace_back();
+    segment.addresses = each;
+    for (const LifetimeId id : in.live) {
+      if (addresses[id] >= each.to) break;
+      if (end_of(recording, addresses, id) > each.from) segment.live.push_back(id);
     }
-    gap_to(each.stretch.to);
+    measure(recording, addresses, segment);
+  }
+  return all;
+}
+
+std::vector<const Occupied*> occupied(std::span<const StretchAt> stretches) {
+  std::vector<const Occupied*> all;
+  for (const StretchAt& stretch : stretches) {
+    if (!stretch.segments) {
+      all.push_back(&stretch);
+      continue;
+    }
+    for (const Occupied& segment : *stretch.segments) all.push_back(&segment);
   }
   return all;
 }

@@ -1,10 +1,12 @@
 // Lifetimes by where their bytes lay: stretches of addresses, and in them lanes in the order of addresses.
 //
-// A trace has the blocks of an allocator, not its segments. A stretch is what blocks ever lay in, one next to the other
-// but for gaps of less than a segment; what lies between two blocks that live is a gap at that point.
+// A stretch is what blocks, or segments of an allocator, ever lay in, one next to the other but for gaps of less than a
+// segment. Most traces have no segments: then what lies between two blocks that live is a gap at that point. Where they
+// are known, a gap lies in a segment, and what is in none is not reserved.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +32,10 @@ struct AddressStretch {
 inline constexpr std::int64_t kStretchGap = 2 << 20;
 
 /// Ascending, apart. @param addresses  by lifetime; 0: not known
+/// @param segments  all that there ever were
 [[nodiscard]] std::vector<AddressStretch> address_stretches(const Recording& recording,
-                                                            std::span<const Address> addresses);
+                                                            std::span<const Address> addresses,
+                                                            std::span<const AddressStretch> segments = {});
 inline constexpr std::uint32_t kNoStretch = 0xffffffff;
 /// Of all of them, the one that has that address; kNoStretch where it is not known.
 [[nodiscard]] std::uint32_t stretch_of(std::span<const AddressStretch> stretches, Address address);
@@ -47,16 +51,25 @@ struct AddressLanes {
 [[nodiscard]] AddressLanes address_lanes(const Recording& recording, std::span<const Address> addresses,
                                          std::span<const AddressStretch> stretches);
 
-/// One stretch at a point.
-struct StretchAt {
-  AddressStretch stretch;
+/// Some addresses at a point.
+struct Occupied {
+  AddressStretch addresses;
   std::int64_t used = 0;         ///< bytes in blocks
-  std::int64_t largest_gap = 0;  ///< bytes between two blocks, or a block and an end of the stretch
+  std::int64_t largest_gap = 0;  ///< bytes between two blocks, or a block and an end of the addresses
   std::vector<LifetimeId> live;  ///< ascending by address
 };
 
-/// All stretches, with what lives in that unit.
+/// One stretch at a point.
+struct StretchAt : Occupied {
+  std::optional<std::vector<Occupied>> segments;  ///< that are reserved in it; nullopt: not known
+};
+
+/// All stretches, with what lives in that unit. @param segments  that are reserved then, ascending; nullopt: not known
 [[nodiscard]] std::vector<StretchAt> stretches_at(const Recording& recording, std::span<const Address> addresses,
-                                                  std::span<const AddressStretch> stretches, Unit unit);
+                                                  std::span<const AddressStretch> stretches, Unit unit,
+                                                  const std::optional<std::vector<AddressStretch>>& segments = {});
+
+/// Their segments where these are known, else the stretches themselves.
+[[nodiscard]] std::vector<const Occupied*> occupied(std::span<const StretchAt> stretches);
 
 }  // namespace dcmt::gui::scene

@@ -91,7 +91,7 @@ TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
       std::multiset<LifetimeId> seen;
       for (const StretchAt& each : all) {
         // Byte by byte would be slow: by the points at which something begins or ends.
-        std::set<Address> points{each.stretch.from, each.stretch.to};
+        std::set<Address> points{each.addresses.from, each.addresses.to};
         for (const LifetimeId id : each.live) {
           seen.insert(id);
           points.insert(addresses[id]);
@@ -120,6 +120,79 @@ TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
       EXPECT_EQ(seen, alive);
     }
   }
+}
+
+/// Segments apart from each other, or side by side, over what blocks lie in and beyond it.
+std::vector<AddressStretch> random_segments(std::mt19937& random) {
+  std::vector<AddressStretch> segments;
+  Address at = 0x10000000 - 5'000'000;
+  while (segments.size() < 30) {
+    at += random_below(random, 2) == 0 ? 0 : static_cast<Address>(random_below(random, 3'000'000));
+    const Address end = at + 1 + static_cast<Address>(random_below(random, 700'000));
+    segments.push_back({at, end});
+    at = end;
+  }
+  return segments;
+}
+
+TEST(Addresses, OfAPointEachSegmentHasItsBlocksAndGaps) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const Recording recording = testing::random_recording(random, 10 + random_below(random, 300), 3);
+    const std::vector<Address> addresses = placed(random, recording, seed % 4 == 3);
+    const std::vector<AddressStretch> ever = random_segments(random);
+    std::vector<AddressStretch> reserved;
+    for (const AddressStretch& each : ever) {
+      if (random_below(random, 3) > 0) reserved.push_back(each);
+    }
+    const std::vector<AddressStretch> stretches = address_stretches(recording, addresses, ever);
+    const auto unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
+    const std::vector<StretchAt> all = stretches_at(recording, addresses, stretches, unit, reserved);
+    const std::vector<const Occupied*> segments = occupied(all);
+    ASSERT_EQ(segments.size(), reserved.size());
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const AddressStretch& of = segments[i]->addresses;
+      EXPECT_EQ(std::pair(of.from, of.to), std::pair(reserved[i].from, reserved[i].to)) << "in order";
+      const AddressStretch& in = stretches[stretch_of(stretches, of.from)];
+      EXPECT_TRUE(in.from <= of.from && of.to <= in.to);
+      std::set<Address> points{of.from, of.to};
+      std::vector<std::pair<Address, Address>> blocks;
+      for (std::size_t id = 0; id < addresses.size(); ++id) {
+        const Lifetime& lifetime = recording.lifetimes()[id];
+        if (addresses[id] == 0 || lifetime.from > unit || unit >= lifetime.to) continue;
+        const Address from = std::max(of.from, addresses[id]);
+        const Address to = std::min(of.to, addresses[id] + static_cast<Address>(lifetime.bytes));
+        if (from >= to) continue;
+        blocks.emplace_back(from, to);
+        points.insert({from, to});
+      }
+      std::int64_t used = 0;
+      std::int64_t gap = 0;
+      std::int64_t largest = 0;
+      for (auto at = points.begin(); std::next(at) != points.end(); ++at) {
+        const auto length = static_cast<std::int64_t>(*std::next(at) - *at);
+        const bool in_one = std::ranges::any_of(blocks, [&](auto& b) { return b.first <= *at && *at < b.second; });
+        used += in_one ? length : 0;
+        gap = in_one ? 0 : gap + length;
+        largest = std::max(largest, gap);
+      }
+      EXPECT_EQ(segments[i]->used, used) << "seed " << seed;
+      EXPECT_EQ(segments[i]->largest_gap, largest) << "seed " << seed;
+      EXPECT_EQ(segments[i]->live.size(), blocks.size()) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Addresses, WhereSegmentsAreKnownAndNoneIsReservedThereIsNone) {
+  Recording recording;
+  recording.begin(1, 4096, 0, 0);
+  recording.finish(3);
+  const std::vector<Address> addresses{0x10000000};
+  const std::vector<AddressStretch> stretches = address_stretches(recording, addresses);
+  EXPECT_EQ(occupied(stretches_at(recording, addresses, stretches, 0)).size(), 1U);
+  const auto known = stretches_at(recording, addresses, stretches, 0, std::vector<AddressStretch>());
+  EXPECT_TRUE(known.front().segments);
+  EXPECT_TRUE(occupied(known).empty());
 }
 
 TEST(Addresses, BeyondAllOfThemThereIsNone) {

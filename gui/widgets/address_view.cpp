@@ -26,11 +26,11 @@ void AddressView::show_stretches(const load::DeviceTimeline* device, std::vector
   selected_.reset();
   facts_ = {};
   QString spoken;
-  for (const scene::StretchAt& each : stretches_) {
+  for (const scene::Occupied* each : scene::occupied(stretches_)) {
     spoken += tr("%1: %2 of %3 in %4 blocks; ")
-                  .arg(words::text(scene::address_text(each.stretch.from)), words::exact_bytes(each.used),
-                       words::exact_bytes(each.stretch.bytes()))
-                  .arg(each.live.size());
+                  .arg(words::text(scene::address_text(each->addresses.from)), words::exact_bytes(each->used),
+                       words::exact_bytes(each->addresses.bytes()))
+                  .arg(each->live.size());
   }
   setAccessibleDescription(spoken);
   fit();

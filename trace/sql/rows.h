@@ -262,6 +262,17 @@ struct ArrayHolderRow {
   std::int64_t arrays = 0, bytes = 0;
 };
 
+/// Addresses that CUDA's caching allocator had reserved together. A begin of sequence 0: before the first record.
+struct SegmentRow {
+  RowId id = 0;
+  std::int64_t gpu = 0;
+  std::int64_t address = 0;
+  std::int64_t bytes = 0;
+  std::int64_t stream = 0;
+  bool expandable = false;
+  Span span;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

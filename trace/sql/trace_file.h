@@ -12,7 +12,7 @@ namespace dcmt {
 /// 'DCMT', at offset 68 of the file, where file(1) finds it.
 inline constexpr std::int32_t kApplicationId = 0x44434D54;
 /// The newest schema this build writes; it reads 1 to this.
-inline constexpr int kSchemaVersion = 9;
+inline constexpr int kSchemaVersion = 10;
 
 /// Opens a trace for reading, finished or still being written. A file that is missing, unreadable, foreign, damaged
 /// or of a newer schema is kBadInput with one line that says so.

@@ -128,6 +128,8 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO resident(id, seq, ns, anonymous, file, shared, torch, cgroup) VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO mapped(sample, class, bytes, torch, size, mappings, name) VALUES(?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO array_holder(scan, position, path, place, type, arrays, bytes) VALUES(?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO segment(id, gpu, address, bytes, stream, expandable, from_seq, to_seq, from_ns, to_ns)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -539,6 +541,18 @@ Status TraceWriter::write(const ArrayHolderRow& row) {
       .value(row.type)
       .value(row.arrays)
       .value(row.bytes)
+      .run();
+}
+
+Status TraceWriter::write(const SegmentRow& row) {
+  return Binder(statements_[kSegment])
+      .value(row.id)
+      .value(row.gpu)
+      .value(row.address)
+      .value(row.bytes)
+      .value(row.stream)
+      .value(row.expandable ? 1 : 0)
+      .span(row.span)
       .run();
 }
 

@@ -54,6 +54,7 @@ class TraceWriter {
   Status write(const ResidentRow& row);
   Status write(const MappedRow& row);
   Status write(const ArrayHolderRow& row);
+  Status write(const SegmentRow& row);
 
   /// Removes what was written under the id of this row; nothing happens if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
@@ -148,6 +149,7 @@ class TraceWriter {
     kResident,
     kMapped,
     kArrayHolder,
+    kSegment,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,
