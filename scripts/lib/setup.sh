@@ -80,14 +80,15 @@ dcmt_find_missing() {
   [[ -z $lines ]] || mapfile -t dcmt_missing <<<"$lines"
 }
 
-# torch with the libraries of CUDA, as wheels and installed.
+# torch with the libraries of CUDA, as wheels and installed; and what a build leaves.
 dcmt_torch_gb=9
+dcmt_build_gb=6
 
-dcmt_need_space_for_torch() {
+# dcmt_need_space WHAT GB REMEDY: stops before what would fail half-way for want of disk.
+dcmt_need_space() {
   local free
   free=$(df --output=avail --block-size=1G "$dcmt_root" | tail -n 1)
-  ((free >= dcmt_torch_gb)) ||
-    dcmt_fail "installing torch needs $dcmt_torch_gb GB of disk, and $((free)) GB are free. Free some, or set DCMT_PYTHON to a Python that has torch."
+  ((free >= $2)) || dcmt_fail "$1 needs $2 GB of disk, and $((free)) GB are free. $3"
 }
 
 # Sets dcmt_python to a Python that has torch.
@@ -102,7 +103,8 @@ dcmt_setup_python() {
   dcmt_python=$dcmt_root/.venv/bin/python
   [[ -x $dcmt_python ]] || dcmt_step "creating .venv" python3 -m venv "$dcmt_root/.venv"
   dcmt_find_missing requirements.txt --exact
-  [[ ${dcmt_missing[*]} != *torch* ]] || dcmt_need_space_for_torch
+  [[ ${dcmt_missing[*]} != *torch* ]] ||
+    dcmt_need_space "installing torch" $dcmt_torch_gb "Free some, or set DCMT_PYTHON to a Python that has torch."
   ((${#dcmt_missing[@]} == 0)) ||
     dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install "${dcmt_missing[@]}"
 }
@@ -125,6 +127,7 @@ dcmt_setup_test_requirements() {
 # dcmt_build PRESET: configures and builds into build/PRESET.
 dcmt_build() {
   cd "$dcmt_root" || exit 1
+  [[ -e build/$1/.ninja_log ]] || dcmt_need_space "building ($1)" $dcmt_build_gb "Free some."
   dcmt_step "configuring ($1)" cmake --preset "$1" -DDCMT_PYTHON="$dcmt_python"
   dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)"
 }
