@@ -12,6 +12,14 @@ namespace dcmt::scan {
 /// An address in the inspected process. Never dereferenced here.
 using Address = std::uint64_t;
 
+/// A stretch of addresses, the end excluded.
+struct Range {
+  Address begin = 0;
+  Address end = 0;
+};
+
+constexpr Address kPageBytes = 4096;
+
 /// One mapping of the inspected process, as /proc/PID/maps lists it.
 struct Region {
   Address begin = 0;
@@ -39,6 +47,12 @@ class MemorySource {
 
   /// Reads the pieces in their order; stops at the first byte that cannot be read. Returns the bytes read.
   virtual std::size_t read(std::span<const Piece> pieces) = 0;
+
+  /// Whether the process has written to each page of `range`, which begins and ends with a page. Any other page has
+  /// what a file has, or zeros. True where the source cannot say.
+  [[nodiscard]] virtual std::vector<bool> written_pages(Range range) {
+    return std::vector<bool>((range.end - range.begin) / kPageBytes, true);
+  }
 
   /// The path by which this process can open a file that the inspected process has mapped as `path`.
   [[nodiscard]] virtual std::string host_path(const std::string& path) const = 0;

@@ -10,12 +10,6 @@
 
 namespace dcmt::scan {
 
-/// A stretch of addresses, the end excluded.
-struct Range {
-  Address begin = 0;
-  Address end = 0;
-};
-
 /// Not thread-safe.
 class Mirror {
  public:

@@ -1,7 +1,9 @@
 #include "collector/scan/memory/process_memory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -17,6 +19,10 @@ namespace {
 
 /// Pieces that one call of process_vm_readv takes (IOV_MAX is 1024).
 constexpr std::size_t kPiecesACall = 512;
+
+// Of a page, in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
+constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61, kSwapped = std::uint64_t{1} << 62,
+                        kPresent = std::uint64_t{1} << 63;
 
 std::string_view next_field(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(' ');
@@ -79,7 +85,8 @@ Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
     const bool exists = read_file(fmt::format("/proc/{}/stat", pid)).has_value();
     return Error{ErrorCode::kCannotRecord, why_not_readable(pid, exists ? EPERM : ESRCH)};
   }
-  ProcessMemory memory(pid, std::move(regions));
+  Descriptor pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  ProcessMemory memory(pid, std::move(regions), std::move(pages));
   for (const Region& region : memory.regions_) {
     if (!region.readable) continue;
     std::array<std::byte, 8> word;
@@ -108,6 +115,22 @@ std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
     pieces = pieces.subspan(count);
   }
   return total;
+}
+
+std::vector<bool> ProcessMemory::written_pages(Range range) {
+  std::vector<std::uint64_t> entries((range.end - range.begin) / kPageBytes);
+  const std::size_t size = entries.size() * sizeof(entries[0]);
+  const auto offset = static_cast<off_t>(range.begin / kPageBytes * sizeof(entries[0]));
+  if (pread(pages_.get(), entries.data(), size, offset) != static_cast<ssize_t>(size)) {
+    return MemorySource::written_pages(range);
+  }
+  std::vector<bool> written(entries.size());
+  for (std::size_t page = 0; page < entries.size(); ++page) {
+    // A private page of a file becomes the process's own at the first write.
+    const std::uint64_t entry = entries[page];
+    written[page] = (entry & kOfFile) == 0 && (entry & (kPresent | kSwapped)) != 0;
+  }
+  return written;
 }
 
 std::string ProcessMemory::host_path(const std::string& path) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "collector/scan/memory/memory_source.h"
+#include "trace/base/descriptor.h"
 #include "trace/base/status.h"
 
 namespace dcmt::scan {
@@ -21,14 +22,18 @@ class ProcessMemory final : public MemorySource {
 
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
   std::size_t read(std::span<const Piece> pieces) override;
+  /// As the kernel has it in /proc/PID/pagemap.
+  [[nodiscard]] std::vector<bool> written_pages(Range range) override;
   [[nodiscard]] std::string host_path(const std::string& path) const override;
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  ProcessMemory(pid_t pid, std::vector<Region> regions) : pid_(pid), regions_(std::move(regions)) {}
+  ProcessMemory(pid_t pid, std::vector<Region> regions, Descriptor pages)
+      : pid_(pid), regions_(std::move(regions)), pages_(std::move(pages)) {}
 
   pid_t pid_;
   std::vector<Region> regions_;
+  Descriptor pages_;
 };
 
 }  // namespace dcmt::scan

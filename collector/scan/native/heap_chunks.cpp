@@ -11,7 +11,7 @@ constexpr Address kHeader = 16;
 constexpr Address kFlags = 7, kMapped = 2, kPreviousInUse = 1;
 /// Flags of what is kept of a header's address.
 constexpr Address kEnd = 1, kMappedPiece = 2, kFree = 4, kAllFlags = 7;
-constexpr Address kSmallest = 32, kAligned = 16, kPage = 4096;
+constexpr Address kSmallest = 32, kAligned = 16;
 constexpr Address kArenaHeap = Address{64} << 20;            // heaps of arenas begin at multiples of it
 constexpr std::array<Address, 2> kHeapHeads = {0x30, 0x20};  // sizeof(heap_info), from glibc 2.35 and before
 constexpr Address kArenaFrom = 0x800, kArenaTo = 0x980;      // sizeof(malloc_state), by version
@@ -53,14 +53,14 @@ class Chain {
     if (offset + kHeader > size_) return false;
     Address word = 0;
     std::memcpy(&word, bytes_ + offset + 8, 8);
-    return (word & kFlags) == kMapped && (word & ~kFlags) % kPage == 0 && (word & ~kFlags) >= kPage;
+    return (word & kFlags) == kMapped && (word & ~kFlags) % kPageBytes == 0 && (word & ~kFlags) >= kPageBytes;
   }
 
   /// Of the first piece; nothing where the mapping is no heap.
   [[nodiscard]] std::optional<Address> first() const {
     // The main heap, which has no name in a core file, or pieces with pages of their own.
     if (is_mapped(0) || convinces(0)) return Address{0};
-    if (at_ % kArenaHeap != 0 || size_ < kPage) return std::nullopt;
+    if (at_ % kArenaHeap != 0 || size_ < kPageBytes) return std::nullopt;
     Address arena = 0;
     std::memcpy(&arena, bytes_, 8);
     for (const Address head : kHeapHeads) {

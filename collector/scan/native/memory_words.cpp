@@ -6,7 +6,7 @@ namespace dcmt::scan {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
-constexpr std::size_t kPage = 4096;
+static_assert(kBlock % kPageBytes == 0);
 
 }  // namespace
 
@@ -18,8 +18,8 @@ MemoryWords::MemoryWords(MemorySource& source, std::vector<Range> left_out) : so
     for (auto out = std::ranges::upper_bound(left_out, begin, {}, &Range::end);
          out != left_out.end() && out->begin < region.end; ++out) {
       // Whole pages: what shares a page with data is read with it.
-      const Address from = (out->begin + kPage - 1) & ~(kPage - 1);
-      const Address to = out->end & ~(kPage - 1);
+      const Address from = (out->begin + kPageBytes - 1) & ~(kPageBytes - 1);
+      const Address to = out->end & ~(kPageBytes - 1);
       if (from >= to || from < begin) continue;
       if (begin < from) stretches_.emplace_back(&region, Range{begin, from});
       begin = std::max(begin, to);
@@ -34,14 +34,37 @@ std::uint64_t MemoryWords::bytes() const {
   return total;
 }
 
+/// Reads the pages that the process has written, and makes the others zero. Returns the bytes until the first that
+/// cannot be read; 0 where no page is written.
+std::size_t MemoryWords::read_block(Address at, std::span<std::byte> bytes) {
+  const std::vector<bool> written = source_.written_pages({at, at + bytes.size()});
+  std::vector<Piece> pieces;
+  for (std::size_t page = 0; page < written.size(); ++page) {
+    const std::span<std::byte> into = bytes.subspan(page * kPageBytes, kPageBytes);
+    if (!written[page]) {
+      std::ranges::fill(into, std::byte{0});
+    } else if (page != 0 && written[page - 1]) {
+      pieces.back().into = {pieces.back().into.data(), pieces.back().into.size() + kPageBytes};
+    } else {
+      pieces.push_back({at + page * kPageBytes, into});
+    }
+  }
+  if (pieces.empty()) return 0;
+  std::size_t got = source_.read(pieces);
+  for (const Piece& piece : pieces) {
+    if (got < piece.into.size()) return piece.from - at + got;
+    got -= piece.into.size();
+  }
+  return bytes.size();
+}
+
 void MemoryWords::each_block(const std::function<void(const Region&, Address, std::span<const std::byte>)>& block) {
   std::vector<std::byte> bytes(kBlock);
   for (const auto& [region, stretch] : stretches_) {
     for (Address at = stretch.begin; at < stretch.end; at += kBlock) {
-      const std::size_t wanted = std::min<std::size_t>(kBlock, stretch.end - at);
-      const Piece piece{at, std::span(bytes).first(wanted)};
-      const std::size_t got = source_.read({&piece, 1}) & ~std::size_t{7};
-      if (got != 0) block(*region, at, std::span(bytes).first(got));
+      const std::span<std::byte> wanted = std::span(bytes).first(std::min<std::size_t>(kBlock, stretch.end - at));
+      const std::size_t got = read_block(at, wanted) & ~std::size_t{7};
+      if (got != 0) block(*region, at, wanted.first(got));
     }
   }
 }

@@ -13,7 +13,6 @@ constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at 
 constexpr std::int64_t kMostItems = 4096;
 constexpr Address kDictUsed = 16, kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
 constexpr int kMoreReadings = 2;                     // of a dict that changed
-constexpr Address kPage = 4096;
 /// Structures that no header declares, alike from 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
@@ -218,9 +217,9 @@ std::optional<DictKeys> PythonObjects::table_of(Address dict) {
     if (!table.ok || table.count < memory_.word(dict + kDictUsed)) continue;
     const Address size = std::min(table.count, longest_) * table.entry_size();
     // The pages of the header have just been read, and may be another table's by now.
-    if (reading > 0) memory_.forget({(after_header + kPage - 1) / kPage * kPage, table.entries + size});
+    if (reading > 0) memory_.forget({(after_header + kPageBytes - 1) / kPageBytes * kPageBytes, table.entries + size});
     // A small table has been read at once.
-    if (table.entries + size - keys <= kPage) return table;
+    if (table.entries + size - keys <= kPageBytes) return table;
     if (memory_.at(table.entries, size) == nullptr || memory_.word_now(dict + layout_.dict_keys) == keys) return table;
   }
   return std::nullopt;
