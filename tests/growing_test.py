@@ -7,12 +7,13 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "growing.py"
 STEPS, SEEN, FLOATS = 30, 24, 80_000  # steps in all and before the reading; bytes of a tensor
-HIDDEN = 130 * 160 * 4
+INPUTS, HIDDEN = 130 * 128 * 4, 130 * 160 * 4
 
 # What a person would write, the kind of container, and the bytes that it keeps of each step.
 HOLDERS = {
     "main: losses": ("list", 2 * FLOATS),
     "main: probe.seen": ("list", HIDDEN),
+    "main: model[0]._forward_pre_hooks[1].__self__.seen": ("list", INPUTS),
     "main: by_step": ("dict", FLOATS),
     "main: queue": ("deque", FLOATS),
     "main: nested['log']": ("list", FLOATS),

@@ -30,6 +30,9 @@ class Probe:
     def save(self, module, args, out):
         self.seen.append(keep("seen", out))
 
+    def save_inputs(self, module, args):
+        self.seen.append(keep("inputs", args[0].clone()))
+
 
 class Slots:
     __slots__ = ("rows",)
@@ -55,7 +58,10 @@ def counter():
 def main():
     torch.manual_seed(0)
     model, probe, slots, count = nn.Sequential(nn.Linear(128, 160), nn.Linear(160, 1)), Probe(), Slots(), counter()
+    model[0].register_buffer("mask", torch.ones(SIZE))  # so that the modules of the model hold something as well
+    model[1].register_buffer("mask", torch.ones(SIZE))
     model[0].register_forward_hook(probe.save)
+    model[0].register_forward_pre_hook(Probe().save_inputs)
     losses, by_step, queue, nested, first, second = [], {}, collections.deque(), {"log": []}, [], []
     total = torch.zeros(())
     optimizer = torch.optim.SGD(model.parameters(), 0.01)

@@ -1,6 +1,7 @@
 #include "collector/scan/graph/containers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "collector/scan/graph/paths.h"
@@ -105,10 +106,21 @@ Reach::Reach(const Graph& graph, std::vector<Container> containers, const Counts
     : containers_(std::move(containers)), counts_(counts) {
   if (containers_.size() > kMostContainers) containers_.resize(kMostContainers);
   spread(graph);
-  const std::size_t before = containers_.size();
-  std::erase_if(containers_,
-                [this](const Container& each) { return (of(each.node) & (kOtherwise | kUnexplained)) == 0; });
-  if (containers_.size() != before) spread(graph);
+  const std::vector<Container> all = std::exchange(containers_, {});
+  std::ranges::copy_if(all, std::back_inserter(containers_), [&](const Container& each) { return stays(each, all); });
+  if (containers_.size() != all.size()) spread(graph);
+}
+
+/// Whether a container is one of its own beside `all`. A list in a list is a part of it. A list that hangs on the
+/// modules of a model and has more entries than these is not.
+bool Reach::stays(const Container& container, const std::vector<Container>& all) const {
+  const std::uint32_t by = of(container.node);
+  if ((by & (kOtherwise | kUnexplained)) != 0) return true;
+  if (by == 0 || container.kind != ContainerKind::kEntries) return false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if ((by >> (i + 1) & 1U) != 0 && all[i].entries.size() >= container.entries.size()) return false;
+  }
+  return true;
 }
 
 void Reach::spread(const Graph& graph) {

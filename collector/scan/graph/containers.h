@@ -34,7 +34,8 @@ class Reach {
   static constexpr std::uint32_t kOtherwise = 1;            ///< a way past all containers, or one that was not decoded
   static constexpr std::uint32_t kUnexplained = 1U << 31U;  ///< an object on the way has references that were not found
 
-  /// A container that hangs on others alone is dropped: what it holds is theirs. At most 30 stay.
+  /// A container that hangs on others alone, one of which has as many entries, is dropped: what it holds is theirs. At
+  /// most 30 stay.
   /// @param counts  of a graph that does not have all objects: what has more references than were found may be held
   /// otherwise; nullptr of one that has all
   Reach(const Graph& graph, std::vector<Container> containers, const Counts* counts);
@@ -45,6 +46,7 @@ class Reach {
 
  private:
   void spread(const Graph& graph);
+  [[nodiscard]] bool stays(const Container& container, const std::vector<Container>& all) const;
 
   std::vector<Container> containers_;
   const Counts* counts_;
