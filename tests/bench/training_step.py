@@ -2,7 +2,8 @@
 in it knows of dc-memtrace.
 
 With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
-its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state.
+its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state,
+with "memory" what is in use: bytes of glibc's malloc, without what it keeps free, and blocks of Python's allocator.
 
 gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. gpt2_wide: one whose time goes into its
 kernels, as in a job that keeps its device busy. mlp: layers so small that the step is all
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
+import gc
 import hashlib
 import json
 import os
@@ -44,6 +47,21 @@ def mlp_step():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     inputs, labels = torch.randn(32, 64), torch.randint(10, (32,))
     return optimizer, lambda: torch.nn.functional.cross_entropy(model(inputs), labels)
+
+
+class Mallinfo(ctypes.Structure):
+    """struct mallinfo2 of malloc.h."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                                                     "uordblks", "fordblks", "keepcost")]  # fmt: skip
+
+
+def in_use() -> dict[str, int]:
+    gc.collect()
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = Mallinfo
+    figures = mallinfo()
+    return {"malloc_bytes": figures.uordblks + figures.hblkhd, "python_blocks": sys.getallocatedblocks()}
 
 
 MODELS = {"gpt2": gpt2_step, "gpt2_wide": lambda: gpt2_step(4, 384, 64), "mlp": mlp_step}
@@ -92,7 +110,8 @@ def main() -> None:
         for line in sys.stdin:
             steps, *how = line.split()
             seconds, loss = train(int(steps))
-            print(json.dumps({"seconds": seconds, "loss": loss, **({"state": digest()} if how else {})}), flush=True)
+            more = {"state": digest()} if how == ["state"] else in_use() if how == ["memory"] else {}
+            print(json.dumps({"seconds": seconds, "loss": loss, **more}), flush=True)
         return
     with profiler:
         seconds, loss = train(arguments.warm_up + arguments.steps)
