@@ -13,19 +13,21 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "collector/elf/page_vector.h"
 #include "collector/elf/slots.h"
 
 namespace dcmt::elf {
 namespace {
 
-/// What has been looked at: by address, which an object that is unloaded leaves to the next one. Leaked on purpose:
-/// hooks may run until the very end of the process.
-std::vector<ElfW(Addr)>& seen_objects() {
-  static auto* objects = new std::vector<ElfW(Addr)>();
+/// What has been looked at: by address, which an object that is unloaded leaves to the next one.
+PageVector<ElfW(Addr)>& seen_objects() {
+  static LastingPageVector<ElfW(Addr)> objects;
   return *objects;
 }
+
+/// A slot and what is to stand in it.
+using SlotsOfObject = PageVector<std::pair<void**, void*>>;
 
 // Objects ever loaded and unloaded, when seen_objects() was complete.
 unsigned long long g_loaded = 0;
@@ -69,6 +71,7 @@ struct Request {
   bool postponed;
   bool looked;
   const char* given_up;
+  SlotsOfObject slots;  ///< of the object that is looked at
 };
 
 struct Relocations {
@@ -154,7 +157,7 @@ void each_patch(const Request& request, const char* object, const char* name, Vi
 }
 
 /// The slots have addresses, not offsets: the loader is through with them.
-bool are_relocated(ElfW(Addr) span, const std::vector<std::pair<void**, void*>>& slots) {
+bool are_relocated(ElfW(Addr) span, const SlotsOfObject& slots) {
   return std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
     return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.first, __ATOMIC_ACQUIRE)) >= span;
   });
@@ -164,7 +167,7 @@ bool are_relocated(ElfW(Addr) span, const std::vector<std::pair<void**, void*>>&
 /// and relocating a slot of ours would make it point nowhere. What the loader does last is to close the pages of
 /// PT_GNU_RELRO; an object without has addresses in its slots once it is relocated. So has one whose pages another tool
 /// has opened again: after some looks that is believed.
-bool is_complete(const dl_phdr_info& info, const std::vector<std::pair<void**, void*>>& slots) {
+bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   ElfW(Addr) span = 0;
   std::optional<bool> closed;
@@ -180,6 +183,7 @@ bool is_complete(const dl_phdr_info& info, const std::vector<std::pair<void**, v
   return info.dlpi_addr == 0 || are_relocated(span, slots);
 }
 
+/// Called with the loader's lock held: must not call malloc.
 int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   auto& request = *static_cast<Request*>(context);
   if (info->dlpi_subs != g_unloaded) seen_objects().clear();
@@ -197,7 +201,8 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   }
 
   const Imports imports = imports_of(*info);
-  std::vector<std::pair<void**, void*>> slots;
+  SlotsOfObject& slots = request.slots;
+  slots.clear();
   each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
     each_patch(request, imports.object, name, [&](void* replacement) { slots.emplace_back(slot, replacement); });
   });
@@ -228,7 +233,7 @@ ElfW(Addr) own_base() {
 
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept {
   const NotCancelled not_cancelled;
-  Request request{groups, own_base(), 0, false, false, false, nullptr};
+  Request request{groups, own_base(), 0, false, false, false, nullptr, {}};
   dl_iterate_phdr(patch_object, &request);
   if (request.looked) {
     g_postponed = request.postponed;

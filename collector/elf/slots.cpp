@@ -1,11 +1,12 @@
 #include "collector/elf/slots.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
+
+#include "collector/elf/page_vector.h"
 
 namespace dcmt::elf {
 namespace {
@@ -16,9 +17,8 @@ struct Change {
   void* ours;
 };
 
-/// Leaked on purpose: hooks may run until the very end of the process.
-std::vector<Change>& ledger() {
-  static auto* changes = new std::vector<Change>();
+PageVector<Change>& ledger() {
+  static LastingPageVector<Change> changes;
   return *changes;
 }
 
@@ -53,27 +53,64 @@ bool is_within(const Mapping& around, void** slot) {
   return address >= around.low && address < around.high;
 }
 
+/// The kernel's list of mappings, one character after the other.
+class MapsText {
+ public:
+  MapsText() : file_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
+  ~MapsText() {
+    if (file_ >= 0) close(file_);
+  }
+  MapsText(const MapsText&) = delete;
+  MapsText& operator=(const MapsText&) = delete;
+
+  /// '\0' at the end.
+  char next() {
+    if (at_ == size_) {
+      size_ = file_ < 0 ? 0 : read(file_, text_, sizeof text_);
+      at_ = 0;
+    }
+    return at_ < size_ ? text_[at_++] : '\0';
+  }
+  /// A hexadecimal number with the character that follows it.
+  std::uintptr_t number() {
+    std::uintptr_t value = 0;
+    for (char letter = next();; letter = next()) {
+      if (letter >= '0' && letter <= '9') {
+        value = value * 16 + static_cast<std::uintptr_t>(letter - '0');
+      } else if (letter >= 'a' && letter <= 'f') {
+        value = value * 16 + static_cast<std::uintptr_t>(letter - 'a') + 10;
+      } else {
+        return value;
+      }
+    }
+  }
+  void skip_line() {
+    for (char letter = next(); letter != '\n' && letter != '\0';) letter = next();
+  }
+
+ private:
+  int file_;
+  char text_[4096];
+  ssize_t size_ = 0;
+  ssize_t at_ = 0;
+};
+
 }  // namespace
 
 Mapping mapping_of(std::uintptr_t address) {
-  Mapping mapping;
-  FILE* maps = fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return mapping;
-  char line[512];
-  while (fgets(line, sizeof line, maps) != nullptr) {
-    std::uintptr_t low = 0;
-    std::uintptr_t high = 0;
-    char flags[5] = {};
-    // The kernel writes these numbers. NOLINTNEXTLINE(cert-err34-c)
-    if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 && address >= low && address < high) {
-      mapping = {
-          low, high,
-          (flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0)};
-      break;
+  MapsText maps;
+  for (;;) {
+    const std::uintptr_t low = maps.number();
+    const std::uintptr_t high = maps.number();
+    if (high == 0) return {};
+    const bool can_read = maps.next() == 'r';
+    const bool can_write = maps.next() == 'w';
+    const bool can_execute = maps.next() == 'x';
+    if (address >= low && address < high) {
+      return {low, high, (can_read ? PROT_READ : 0) | (can_write ? PROT_WRITE : 0) | (can_execute ? PROT_EXEC : 0)};
     }
+    maps.skip_line();
   }
-  fclose(maps);
-  return mapping;
 }
 
 bool write_slot(void** slot, void* value, Mapping& around) {
