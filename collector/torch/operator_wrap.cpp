@@ -62,6 +62,7 @@ struct WantedOperator {
   // Of what is wrapped, where the hook stands:
   std::atomic<BoxedFunction* const*> place[kKeys] = {};
   KernelWords before[kKeys] = {};  ///< what this key's wrapping found there; empty where another key's did it
+  bool agreed[kKeys] = {};         ///< torch was asked for its kernel; under the dispatcher's lock
   // Of a symbolic one, which is wrapped before its first call or never.
   std::atomic<std::uint32_t> begun{0};       ///< calls
   std::atomic<TorchThread*> first{nullptr};  ///< of the first
@@ -172,10 +173,12 @@ State wrap(WantedOperator& wanted, std::size_t index) {
     wanted.place[index].store(kernel.place(), std::memory_order_release);
     return State::kWrapped;
   }
-  if (!kernel.is_what_torch_says(wanted.handle, kKey[index])) {
+  // Once: torch keeps a note of each time that it is asked (KernelFunction::registerToken).
+  if (!wanted.agreed[index] && !kernel.is_what_torch_says(wanted.handle, kKey[index])) {
     say_not_wrapped(wanted, "torch's dispatch table is not as its headers say");
     return State::kNever;
   }
+  wanted.agreed[index] = true;
   Found& found = find(identity_of(wanted.handle));
   found.real[index].store(kernel.boxed(), std::memory_order_release);
   found.wanted.store(&wanted, std::memory_order_release);
