@@ -133,6 +133,15 @@ std::optional<std::string> HolderNames::seen_category(StorageId storage) const {
   return seen(storage) ? std::optional<std::string>(kVariable) : std::nullopt;
 }
 
+bool HolderNames::was_met_early(const Storage& storage) const {
+  const Held* held = data_.owners.of(storage.id);
+  const Scan* scan = held != nullptr ? data_.owners.scan(held->scan) : nullptr;
+  if (scan == nullptr) return false;
+  if (!phases_) phases_.emplace(data_);
+  const Mark* made_in = phases_->at(storage.span.from_seq);
+  return made_in != nullptr && made_in == phases_->at(scan->from);
+}
+
 double HolderNames::share_of_size(const Storage& storage) const {
   if (!sizes_) sizes_.emplace(data_);
   return sizes_->share_of(storage.birth.stack, storage.bytes);
@@ -174,7 +183,11 @@ std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
 }
 
 std::string HolderNames::category_of(StorageId storage) const {
-  if (std::optional<std::string> category = seen_category(storage)) return *category;
+  if (std::optional<std::string> category = seen_category(storage)) {
+    const Storage* row = *category == kVariable ? data_.storages.find(storage) : nullptr;
+    if (row == nullptr || !was_met_early(*row)) return *category;
+    return as_others(categories_, storage).value_or(*category);
+  }
   if (std::optional<std::string> category = as_others(categories_, storage)) return *category;
   return by_life(storage).value_or("not attributed");
 }

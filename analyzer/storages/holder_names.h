@@ -11,6 +11,7 @@
 #include "analyzer/load/trace_data.h"
 #include "analyzer/storages/phase_lives.h"
 #include "analyzer/storages/sample.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 
@@ -51,9 +52,10 @@ class HolderNames {
   [[nodiscard]] std::optional<std::string> variable_of(StorageId storage) const;
 
   /// What it is for: "parameter", "gradient", "optimizer state", "buffer", "saved for backward", else "variable" if
-  /// something that has a name holds it. Of one that no scan found like those of its place and size; of a size that no
-  /// scan met there, by the phases in which its storages begin and end (PhaseLives), else like those of its place; "not
-  /// attributed" where these are not alike.
+  /// something that has a name holds it; a reading of the phase in which it was made may be too early for its graph, so
+  /// of such a variable like those of its place and size. Of one that no scan found like those of its place and size;
+  /// of a size that no scan met there, by the phases in which its storages begin and end (PhaseLives), else like those
+  /// of its place; "not attributed" where these are not alike.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
@@ -93,12 +95,16 @@ class HolderNames {
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
   /// Whether those of its place and size live in a way that says something else than what others of its place are for.
   [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
+  /// Whether the latest scan that found it was in the phase in which it was made: a variable has a tensor before the
+  /// graph that will save it has.
+  [[nodiscard]] bool was_met_early(const Storage& storage) const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 
   const TraceData& data_;
   mutable std::optional<SizesOfPlaces> sizes_;
   mutable std::optional<PhaseLives> lives_;
+  mutable std::optional<PhaseIndex> phases_;
   Counts holders_, categories_;
 };
 

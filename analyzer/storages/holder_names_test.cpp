@@ -105,6 +105,28 @@ TEST(HolderNamesOfStorages, WhatAVariableHasEarlyIsForTheGraphThatSavesTheOthers
   EXPECT_EQ(category(9), "variable");
 }
 
+TEST(HolderNamesOfStorages, AVariableThatWasReadInThePhaseThatMadeItIsForTheGraphThatSavesTheOthers) {
+  const auto category = [](bool in_phase) {
+    TestTrace trace;
+    trace.stack = {{"train.py", "main", 21}};
+    trace.begin_reading();
+    for (int i = 0; i < 3; ++i) {
+      trace.held(trace.allocate(100), {.path = "main: x", .otherwise = true, .role = "saved for backward"});
+    }
+    TestTrace::Handle kept{};
+    trace.phase("forward", [&] {
+      kept = trace.allocate(100);
+      if (in_phase) trace.begin_reading();
+    });
+    if (!in_phase) trace.begin_reading();
+    trace.held(kept, {.path = "main: x", .otherwise = true});
+    const TraceData data = trace.load();
+    return HolderNames(data).category_of(StorageId(4));
+  };
+  EXPECT_EQ(category(true), "saved for backward");
+  EXPECT_EQ(category(false), "variable") << "no graph has it any more";
+}
+
 TEST(HolderNamesOfStorages, RolesAreCategories) {
   TestTrace trace;
   trace.stack = {{"train.py", "main", 21}};
