@@ -37,7 +37,7 @@ def unharmed(folder: pathlib.Path, *command: object, run: tuple = (), **options)
     plain = watched(*command, **options)
     seen = watched(recorded.TOOL, "run", "-o", folder, *run, "--", *command, **options)
     assert seen.returncode == shell_code(plain.returncode), (plain, seen)
-    assert seen.stdout == plain.stdout
+    assert seen.stdout == plain.stdout, (plain, seen)
     assert seen.stderr == plain.stderr
     return seen
 
