@@ -80,7 +80,7 @@ dcmt_find_missing() {
   [[ -z $lines ]] || mapfile -t dcmt_missing <<<"$lines"
 }
 
-# torch with the libraries of CUDA, as wheels and installed; and what a build leaves.
+# torch with the libraries of CUDA, as wheels and installed; and what a build leaves, with some to spare.
 dcmt_torch_gb=9
 dcmt_build_gb=6
 
