@@ -14,22 +14,22 @@
 #include <optional>
 #include <utility>
 
-#include "collector/elf/page_vector.h"
+#include "collector/elf/page_list.h"
 #include "collector/elf/slots.h"
 
 namespace dcmt::elf {
 namespace {
 
 /// What has been looked at: by address, which an object that is unloaded leaves to the next one.
-PageVector<ElfW(Addr)>& seen_objects() {
-  static LastingPageVector<ElfW(Addr)> objects;
-  return *objects;
-}
+constinit PageList<ElfW(Addr)> g_seen;
 
-/// A slot and what is to stand in it.
-using SlotsOfObject = PageVector<std::pair<void**, void*>>;
+struct SlotToWrite {
+  void** slot;
+  void* replacement;
+};
+using SlotsOfObject = PageList<SlotToWrite>;
 
-// Objects ever loaded and unloaded, when seen_objects() was complete.
+// Objects ever loaded and unloaded, when g_seen was complete.
 unsigned long long g_loaded = 0;
 unsigned long long g_unloaded = 0;
 bool g_postponed = false;  ///< an object was left for later
@@ -159,7 +159,7 @@ void each_patch(const Request& request, const char* object, const char* name, Vi
 /// The slots have addresses, not offsets: the loader is through with them.
 bool are_relocated(ElfW(Addr) span, const SlotsOfObject& slots) {
   return std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
-    return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.first, __ATOMIC_ACQUIRE)) >= span;
+    return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.slot, __ATOMIC_ACQUIRE)) >= span;
   });
 }
 
@@ -186,7 +186,7 @@ bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
 /// Called with the loader's lock held: must not call malloc.
 int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   auto& request = *static_cast<Request*>(context);
-  if (info->dlpi_subs != g_unloaded) seen_objects().clear();
+  if (info->dlpi_subs != g_unloaded) g_seen.clear();
   request.changed = request.changed || info->dlpi_adds != g_loaded || info->dlpi_subs != g_unloaded;
   g_loaded = info->dlpi_adds;
   g_unloaded = info->dlpi_subs;
@@ -196,17 +196,20 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     request.looked = true;
   }
   if (info->dlpi_addr == request.own_base) return 0;
-  for (const ElfW(Addr) seen : seen_objects()) {
+  for (const ElfW(Addr) seen : g_seen) {
     if (seen == info->dlpi_addr) return 0;
   }
 
   const Imports imports = imports_of(*info);
   SlotsOfObject& slots = request.slots;
   slots.clear();
+  bool has_room = true;
   each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
-    each_patch(request, imports.object, name, [&](void* replacement) { slots.emplace_back(slot, replacement); });
+    each_patch(request, imports.object, name, [&](void* replacement) {
+      has_room = slots.add({slot, replacement}) && has_room;
+    });
   });
-  if (!slots.empty() && !is_complete(*info, slots)) {
+  if (!has_room || (!slots.empty() && !is_complete(*info, slots))) {
     if (g_looks < kMostLooks) {
       request.postponed = true;
       return 0;
@@ -214,7 +217,8 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     request.given_up = imports.object;
     slots.clear();
   }
-  seen_objects().push_back(info->dlpi_addr);
+  // One that finds no room is looked at again, which changes nothing.
+  static_cast<void>(g_seen.add(info->dlpi_addr));
   Mapping around;  // asked for once: the slots of an object lie together
   for (const auto& [slot, replacement] : slots) {
     if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) == replacement) continue;
@@ -235,6 +239,7 @@ Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noex
   const NotCancelled not_cancelled;
   Request request{groups, own_base(), 0, false, false, false, nullptr, {}};
   dl_iterate_phdr(patch_object, &request);
+  request.slots.release();
   if (request.looked) {
     g_postponed = request.postponed;
     g_next_look_ns = now_ns() + (kFirstPauseNs << g_looks);
@@ -282,7 +287,7 @@ bool patch_slot(void** table, std::size_t index, void* replacement) noexcept {
 }
 
 void look_at_all_again() noexcept {
-  seen_objects().clear();
+  g_seen.clear();
   g_loaded = 0;
 }
 

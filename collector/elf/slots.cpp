@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "collector/elf/page_vector.h"
+#include "collector/elf/page_list.h"
 
 namespace dcmt::elf {
 namespace {
@@ -17,23 +17,20 @@ struct Change {
   void* ours;
 };
 
-PageVector<Change>& ledger() {
-  static LastingPageVector<Change> changes;
-  return *changes;
-}
+constinit PageList<Change> g_ledger;
 
-/// Original before slot: who reads the slot and finds ours must find the original here.
-void enter(void** slot, void* value) {
+/// Original before slot: who reads the slot and finds ours must find the original here. False if there is no room.
+bool enter(void** slot, void* value) {
   void* const before = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   const auto known = std::ranges::find_if(
-      ledger(), [&](const Change& change) { return change.slot == slot && change.ours == before; });
-  if (known == ledger().end()) {
-    ledger().push_back({slot, before, value});
-  } else if (known->original == value) {
-    ledger().erase(known);
+      g_ledger, [&](const Change& change) { return change.slot == slot && change.ours == before; });
+  if (known == g_ledger.end()) return g_ledger.add({slot, before, value});
+  if (known->original == value) {
+    g_ledger.remove(known);
   } else {
     known->ours = value;
   }
+  return true;
 }
 
 /// Calls `write` while the page of `slot` can be written to. False if it cannot be made so.
@@ -116,16 +113,18 @@ Mapping mapping_of(std::uintptr_t address) {
 bool write_slot(void** slot, void* value, Mapping& around) {
   if (!is_within(around, slot)) around = mapping_of(reinterpret_cast<std::uintptr_t>(slot));
   if (around.protection == 0) return false;
-  return with_open_page(slot, around, [&] {
-    enter(slot, value);
-    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+  bool is_entered = false;
+  const bool is_open = with_open_page(slot, around, [&] {
+    is_entered = enter(slot, value);
+    if (is_entered) __atomic_store_n(slot, value, __ATOMIC_RELEASE);
   });
+  return is_open && is_entered;
 }
 
 std::size_t undo_slots(void* replacement) {
   std::size_t undone = 0;
   Mapping around;
-  for (const Change& change : ledger()) {
+  for (const Change& change : g_ledger) {
     if (replacement != nullptr && change.ours != replacement) continue;
     // The object may be unloaded since.
     if (!is_within(around, change.slot)) around = mapping_of(reinterpret_cast<std::uintptr_t>(change.slot));
@@ -138,7 +137,13 @@ std::size_t undo_slots(void* replacement) {
               : 0;
     });
   }
-  std::erase_if(ledger(), [&](const Change& change) { return replacement == nullptr || change.ours == replacement; });
+  for (Change* change = g_ledger.begin(); change != g_ledger.end();) {
+    if (replacement == nullptr || change->ours == replacement) {
+      g_ledger.remove(change);
+    } else {
+      ++change;
+    }
+  }
   return undone;
 }
 

@@ -20,7 +20,7 @@ Mapping mapping_of(std::uintptr_t address);
 
 /// Enters the slot, what it has and `value` into the ledger, then stores `value`; a page that is not writable is made
 /// so for as long as that takes. `around` is what is known of the place, and is kept up to date. False if the page
-/// cannot be written: then nothing is changed. Not thread-safe.
+/// cannot be written, or the ledger has no room: then nothing is changed. Not thread-safe.
 bool write_slot(void** slot, void* value, Mapping& around);
 
 /// See undo() in elf_patch.h.

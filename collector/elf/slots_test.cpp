@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace dcmt::elf {
@@ -81,6 +82,22 @@ TEST_F(SlotsTest, MemoryThatIsGoneIsLeftAlone) {
   munmap(table_, bytes_);
   EXPECT_EQ(undo_slots(nullptr), 0u);
   EXPECT_FALSE(write(0, &ours_[0]));
+}
+
+TEST_F(SlotsTest, WithoutMemoryForTheLedgerASlotStaysAsItIs) {
+  const auto slots = static_cast<int>(bytes_ / sizeof(void*));
+  mprotect(table_, bytes_, PROT_READ | PROT_WRITE);
+  for (int i = 0; i < slots; ++i) table_[i] = &original_[0];
+  const auto without_memory = [&] {
+    const rlimit nothing_more{1, 1};
+    setrlimit(RLIMIT_AS, &nothing_more);
+    int written = 0;
+    while (written < slots && write(written, &ours_[0])) ++written;
+    bool rest_is_as_it_was = written < slots;
+    for (int i = written; i < slots; ++i) rest_is_as_it_was = rest_is_as_it_was && table_[i] == &original_[0];
+    _exit(rest_is_as_it_was && undo_slots(nullptr) == static_cast<std::size_t>(written) ? 0 : 1);
+  };
+  EXPECT_EXIT(without_memory(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
