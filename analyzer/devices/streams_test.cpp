@@ -5,6 +5,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/testing/test_trace.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/testing/test_trace.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {

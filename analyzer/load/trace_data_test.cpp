@@ -6,6 +6,7 @@
 #include "analyzer/storages/stacks.h"
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/timeline.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "analyzer/model/range.h"
 #include "analyzer/testing/test_trace.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::model {
 namespace {

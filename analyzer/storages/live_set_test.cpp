@@ -6,6 +6,7 @@
 
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/curve.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {

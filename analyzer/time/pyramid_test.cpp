@@ -12,6 +12,8 @@
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/curve.h"
 #include "analyzer/time/curve_overview.h"
+#include "trace/sql/meta_keys.h"
+#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
