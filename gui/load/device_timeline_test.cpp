@@ -12,6 +12,7 @@
 #include "analyzer/storages/live_set.h"
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/curve.h"
+#include "gui/load/block_addresses.h"
 #include "gui/load/session.h"
 
 namespace dcmt::gui::load {
@@ -152,6 +153,30 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
     }
   }
   EXPECT_GT(findings, 20U) << "the programs have nothing to find";
+}
+
+TEST(DeviceTimeline, EachLifetimeHasTheAddressOfItsRow) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    TestTrace trace;
+    random_program(trace, random);
+    // Ids follow the order of births, but for some.
+    const TraceData data = trace.load("UPDATE block SET id = 1000000 - id WHERE id % 5 = 2");
+    const std::string file = (trace.folder() / "rank0.dcmt").string();
+    std::map<std::int64_t, scene::Address> addresses;
+    const Status read = read_addresses(
+        file, [&](BlockId block, std::uint64_t address) { addresses[block.value] = address; }, analyzer::Watch());
+    ASSERT_TRUE(read.ok());
+    const Analysis analysis = analyzer::analyze(data);
+    for (const std::unique_ptr<DeviceTimeline>& timeline : timelines_of(analysis)) {
+      const auto by_address =
+          timeline->by_address([&](const TakeAddress& take) { return read_addresses(file, take, analyzer::Watch()); });
+      ASSERT_TRUE(by_address.ok());
+      for (scene::LifetimeId id = 0; id < timeline->recording().lifetimes().size(); ++id) {
+        ASSERT_EQ((*by_address)->addresses[id], addresses.at(timeline->block_of(id).id.value)) << "seed " << seed;
+      }
+    }
+  }
 }
 
 // For the thread sanitizer: a window stacks the area anew while a thread looks what would be without a finding.
