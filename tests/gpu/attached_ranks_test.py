@@ -1,4 +1,5 @@
-"""Attaching to both ranks of a training over NCCL, with a GPU each: it trains as if nobody had come."""
+"""Attaching to both ranks of a training over NCCL, with a GPU each, with --kernels and without: what is seen, and that it
+trains as if nobody had come."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import sys
 import pytest
 import recorded
 from attached import NOTES, hooks_in
+from attached_kernels_test import readers, whole
 from attached_test import CYCLES, ENVIRONMENT
 from proc import until
 
@@ -35,11 +37,16 @@ def test_two_ranks_train_as_if_nobody_had_come(tmp_path):
         for number in range(CYCLES):
             trace = tmp_path / f"trace{number}"
             detail = ("full", "lifetimes")[number % 2]
-            attached = recorded.tool("attach", pids[0], "--all-ranks", "-q", "--steps", 2, "-o", trace, "--detail", detail)
+            kernels = number // 2 % 2 == 1
+            flags = ["--all-ranks", "-q", "--steps", 3, "--detail", detail, *(["--kernels"] if kernels else [])]
+            attached = recorded.tool("attach", pids[0], *flags, "-o", trace)
             assert attached.returncode == 0, attached.stderr
             assert [each.name for each in recorded.traces(trace)] == ["rank0.dcmt", "rank1.dcmt"]
             for rank, each in enumerate(recorded.traces(trace)):
                 assert hooks_in(pids[rank]) == []
+                names = {name for release in whole(each) for name in readers(release)}
+                # The program finds the agent a second after the first attach.
+                assert number == 0 or ("late_read" in names) == kernels, (number, names)
                 meta = recorded.meta(each)
                 assert (meta["state"], meta["lost_deaths"], int(meta["pid"])) == ("finished", 0, pids[rank])
                 assert "blocks of GPUs" in str(recorded.query(each, NOTES))

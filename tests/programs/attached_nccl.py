@@ -1,7 +1,8 @@
 """A training on two GPUs over NCCL, for torchrun, to attach to: attached_nccl.py FOLDER [STEPS]
 
-Trains until there is FOLDER/end, or STEPS steps. FOLDER/pidN has the process id of rank N once it trains. Rank 0 prints the
-losses and a digest of the parameters.
+Trains until there is FOLDER/end, or STEPS steps. In each step a kernel of the program's own reads a tensor after its release.
+FOLDER/pidN has the process id of rank N once it trains. Rank 0 prints the losses, a digest of the parameters, and what the
+kernel has summed.
 """
 
 import hashlib
@@ -12,7 +13,13 @@ import sys
 
 import torch
 import torch.distributed as dist
+from late_uses import ELEMENTS, SOURCE
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+import dc_memtrace  # noqa: E402
+
+KEY = 7
 folder = pathlib.Path(sys.argv[1])
 most = int(sys.argv[2]) if len(sys.argv) > 2 else 1 << 60
 rank = int(os.environ["RANK"])
@@ -25,6 +32,8 @@ dist.init_process_group("nccl")
 net = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).to(device)
 model = torch.nn.parallel.DistributedDataParallel(net)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+late_read = torch.cuda._compile_kernel(SOURCE, "late_read")
+total = torch.zeros(1, device=device)
 losses = []
 while True:
     # The ranks end in the same step.
@@ -33,8 +42,14 @@ while True:
     if not goes_on.item():
         break
     generator = torch.Generator().manual_seed(2 * len(losses) + rank)
-    loss = model(torch.randn(64, 1024, generator=generator).to(device)).square().mean()
+    weight = torch.full((ELEMENTS,), len(losses) % 8 + 1.0, device=device)
+    dc_memtrace.gather(KEY, weight)
+    loss = model(torch.randn(64, 1024, generator=generator).to(device)).square().mean() + weight.mean()
     loss.backward()
+    with dc_memtrace.release(KEY):
+        pass
+    late_read(grid=(1, 1, 1), block=(32, 1, 1), args=[weight, total, ELEMENTS])
+    weight = None
     optimizer.step()
     optimizer.zero_grad()
     losses.append(loss.item())
@@ -43,5 +58,5 @@ digest = hashlib.sha256()
 for parameter in net.parameters():
     digest.update(parameter.detach().cpu().numpy().tobytes())
 if rank == 0:
-    print(json.dumps({"losses": losses, "parameters": digest.hexdigest()}), flush=True)
+    print(json.dumps({"losses": losses, "parameters": digest.hexdigest(), "total": total.item()}), flush=True)
 dist.destroy_process_group()
