@@ -223,10 +223,44 @@ void on_trace_free_completed(std::size_t device, std::uint64_t address) noexcept
   agent::commit_record(record);
 }
 
-void on_trace_segment(std::size_t device, std::int64_t bytes) noexcept {
-  if (!agent::recording() || device >= kDevices) return;
+void write_segment(wire::SegmentEvent event, const Segment& segment) noexcept {
+  auto* record = static_cast<wire::SegmentRecord*>(
+      agent::begin_record(wire::RecordType::kSegment, sizeof(wire::SegmentRecord),
+                          wire::cuda_device(static_cast<std::uint32_t>(segment.device))));
+  if (record == nullptr) return;
+  record->address = segment.address;
+  record->bytes = segment.bytes;
+  record->stream = segment.stream;
+  record->event = event;
+  record->expandable = segment.expandable ? 1 : 0;
+  agent::commit_record(record);
+}
+
+/// @param change  of the device's reserved bytes
+void on_trace_segment(wire::SegmentEvent event, const Segment& segment, std::uint64_t change) noexcept {
+  if (!agent::recording() || segment.device >= kDevices) return;
   agent::Inside inside;
-  write_reserved(device, g_reserved[device].bytes.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(bytes));
+  write_segment(event, segment);
+  // Before the device's first report it is not known what the bytes are added to; the report has their sum.
+  const Reserved& told = g_reserved[segment.device];
+  if (told.counting.load(std::memory_order_relaxed) != Counting::kAsTorch) return;
+  write_reserved(segment.device, told.bytes.load(std::memory_order_relaxed) + change);
+}
+
+void on_trace_segment_begins(const Segment& segment) noexcept {
+  on_trace_segment(wire::SegmentEvent::kBegins, segment, segment.bytes);
+}
+
+void on_trace_segment_ends(const Segment& segment) noexcept {
+  on_trace_segment(wire::SegmentEvent::kEnds, segment, -segment.bytes);
+}
+
+/// Once every change is observed: what was there before.
+void write_segments(void* c10_cuda) noexcept {
+  const auto listed = [](const Segment& segment) noexcept { write_segment(wire::SegmentEvent::kListed, segment); };
+  const char* why = for_each_cuda_segment(c10_cuda, listed);
+  if (why == nullptr) return write_segment(wire::SegmentEvent::kListEnds, {});
+  agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
 }
 
 void write_owner(std::uint32_t device, std::uint64_t address, const char* owner) noexcept {
@@ -382,7 +416,8 @@ bool find_allocators(void* c10) noexcept {
 }
 
 void follow_cuda_allocator() noexcept {
-  constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed, on_trace_segment};
+  constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed,
+                                    on_trace_segment_begins, on_trace_segment_ends};
   Following following = g_following.load(std::memory_order_relaxed);
   if (following != Following::kNot && following != Following::kDue) return;
   void* cuda = loaded_library("libc10_cuda.so");
@@ -393,7 +428,10 @@ void follow_cuda_allocator() noexcept {
   if (why == nullptr && following == Following::kDue &&
       g_following.compare_exchange_strong(following, Following::kAttaching)) {
     why = attach_allocator_trace(cuda, kEvents);
-    if (why == nullptr) g_following.store(Following::kTraced);
+    if (why == nullptr) {
+      g_following.store(Following::kTraced);
+      write_segments(cuda);
+    }
   }
   if (why == nullptr || g_following.exchange(Following::kNever) == Following::kNever) return;
   agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
@@ -422,6 +460,8 @@ void write_gpu_blocks(bool recording) noexcept {
   const char* why = unknown_allocator(cuda);
   if (why == nullptr) why = for_each_cuda_block(cuda, found, recording);
   if (why != nullptr && !recording) agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
+  // Of an earlier recording the allocator's trace is attached still.
+  if (recording && agent::full_detail() && is_traced()) write_segments(cuda);
 }
 
 std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }

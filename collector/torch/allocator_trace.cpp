@@ -24,7 +24,9 @@ Allocator* allocator_in_use(void* c10_cuda) {
 
 void tell(const AllocatorEvents& events, const Entry& entry) {
   const auto device = static_cast<std::size_t>(entry.device_);
-  const auto bytes = static_cast<std::int64_t>(entry.size_);
+  const auto segment = [&](bool expandable) {
+    return Segment{device, entry.addr_, entry.size_, reinterpret_cast<std::uint64_t>(entry.stream_), expandable};
+  };
   switch (entry.action_) {
     case Entry::ALLOC:
       return events.allocated(entry.addr_, reinterpret_cast<std::uint64_t>(entry.stream_));
@@ -33,11 +35,13 @@ void tell(const AllocatorEvents& events, const Entry& entry) {
     case Entry::FREE_COMPLETED:
       return events.free_completed(device, entry.addr_);
     case Entry::SEGMENT_ALLOC:
+      return events.segment_begins(segment(false));
     case Entry::SEGMENT_MAP:
-      return events.segment(device, bytes);
+      return events.segment_begins(segment(true));
     case Entry::SEGMENT_FREE:
+      return events.segment_ends(segment(false));
     case Entry::SEGMENT_UNMAP:
-      return events.segment(device, -bytes);
+      return events.segment_ends(segment(true));
     default:
       return;
   }
@@ -71,6 +75,21 @@ class Stack {
 
 char g_why[256];
 
+/// Calls `visit` for each segment of torch's list, with its blocks.
+/// @param what  is not listed, if it fails
+template <class Visit>
+const char* for_each_listed(void* c10_cuda, const char* what, Visit&& visit) noexcept {
+  try {
+    Allocator* allocator = allocator_in_use(c10_cuda);
+    if (allocator == nullptr) return nullptr;  // no GPU was used yet
+    for (const auto& segment : allocator->snapshot({0, 0}, /*include_traces=*/false).segments) visit(segment);
+    return nullptr;
+  } catch (const std::exception& error) {
+    snprintf(g_why, sizeof g_why, "the CUDA allocator does not list its %s: %s", what, error.what());
+    return g_why;
+  }
+}
+
 }  // namespace
 
 const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events) noexcept {
@@ -87,25 +106,24 @@ const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events
 
 const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept {
-  try {
-    Allocator* allocator = allocator_in_use(c10_cuda);
-    if (allocator == nullptr) return nullptr;  // no GPU was used yet
-    for (const auto& segment : allocator->snapshot({0, 0}, /*include_traces=*/false).segments) {
-      std::uint64_t address = segment.address;
-      for (const auto& block : segment.blocks) {
-        if (block.allocated) {
-          const Stack stack(block.context_when_allocated.get());
-          found({static_cast<std::size_t>(segment.device), address, block.size, stack.places(), stack.goes_on(),
-                 recording});
-        }
-        address += block.size;
+  return for_each_listed(c10_cuda, "blocks", [&](const auto& segment) {
+    std::uint64_t address = segment.address;
+    for (const auto& block : segment.blocks) {
+      if (block.allocated) {
+        const Stack stack(block.context_when_allocated.get());
+        found({static_cast<std::size_t>(segment.device), address, block.size, stack.places(), stack.goes_on(),
+               recording});
       }
+      address += block.size;
     }
-    return nullptr;
-  } catch (const std::exception& error) {
-    snprintf(g_why, sizeof g_why, "the CUDA allocator does not list its blocks: %s", error.what());
-    return g_why;
-  }
+  });
+}
+
+const char* for_each_cuda_segment(void* c10_cuda, void (*found)(const Segment& segment) noexcept) noexcept {
+  return for_each_listed(c10_cuda, "segments", [&](const auto& segment) {
+    found({static_cast<std::size_t>(segment.device), segment.address, segment.total_size,
+           reinterpret_cast<std::uint64_t>(segment.stream), segment.is_expandable});
+  });
 }
 
 const char* unknown_allocator(void* c10_cuda) noexcept {

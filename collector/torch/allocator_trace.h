@@ -11,12 +11,22 @@
 
 namespace dcmt::torch_provider {
 
+/// Addresses that the allocator has reserved of its device.
+struct Segment {
+  std::size_t device;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t stream;  ///< CUDA's handle
+  bool expandable;       ///< a part of an expandable segment
+};
+
 /// Called while the allocator's lock is held, for as long as the process lives: there is no way to detach.
 struct AllocatorEvents {
   void (*allocated)(std::uint64_t address, std::uint64_t stream) noexcept;
   void (*free_requested)(std::uint64_t address) noexcept;
   void (*free_completed)(std::size_t device, std::uint64_t address) noexcept;
-  void (*segment)(std::size_t device, std::int64_t bytes) noexcept;  ///< of the device, given back if negative
+  void (*segment_begins)(const Segment& segment) noexcept;
+  void (*segment_ends)(const Segment& segment) noexcept;
 };
 
 /// Attaches to the allocators of all devices; CUDA must be initialised. Allocates, and takes their locks.
@@ -40,6 +50,9 @@ struct FoundBlock {
 /// @param c10_cuda  handle of the library  @return why they cannot be listed, nullptr if done
 const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept;
+
+/// Calls `found` for each segment that is there, of all devices, in the way of for_each_cuda_block().
+const char* for_each_cuda_segment(void* c10_cuda, void (*found)(const Segment& segment) noexcept) noexcept;
 
 /// Says so if the allocator in use tells nothing; nullptr if it does, or there is none yet.
 const char* unknown_allocator(void* c10_cuda) noexcept;

@@ -11,6 +11,8 @@ const char* for_each_cuda_block(void*, void (*)(const FoundBlock&) noexcept, boo
   return "built without CUDA's headers: blocks of GPUs that were there before are not in this trace";
 }
 
+const char* for_each_cuda_segment(void*, void (*)(const Segment&) noexcept) noexcept { return nullptr; }
+
 const char* unknown_allocator(void*) noexcept { return nullptr; }
 
 }  // namespace dcmt::torch_provider

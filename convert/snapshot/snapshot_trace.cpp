@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "convert/snapshot/lifetimes.h"
-#include "convert/snapshot/segment_lives.h"
 #include "trace/base/detail.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/segment_history.h"
 #include "trace/sql/trace_file.h"
 #include "trace/sql/trace_writer.h"
 
@@ -63,7 +63,7 @@ class Writer {
  private:
   struct Device {
     DeviceLives lives;
-    SegmentLives segments;
+    SegmentHistory segments;
     std::vector<Moment> births_before, frees_before;  ///< of the blocks from before the history, in their order
     std::vector<Moment> entries;                      ///< of its history
   };
@@ -80,7 +80,6 @@ class Writer {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       Device& device = devices_[i];
       device.lives = lives_of(snapshot_.devices[i]);
-      device.segments = segment_lives_of(snapshot_.devices[i]);
       for (const BlockLife& block : device.lives.blocks) {
         if (block.born != kBefore) break;
         device.births_before.push_back(next(0));
@@ -188,22 +187,43 @@ class Writer {
     return say_of(number);
   }
 
-  Status write_segments(std::size_t number) {
-    const Device& device = devices_[number];
-    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // sequences and bytes
-    for (const SegmentLife& life : device.segments.segments) {
+  /// What the history and the end say of the device's segments.
+  void read_segments(std::size_t number) {
+    const SnapshotDevice& said = snapshot_.devices[number];
+    Device& device = devices_[number];
+    const auto row_of = [&](const auto& of, std::int64_t bytes, bool expandable) {
       SegmentRow row;
-      row.id = ++segments_;
       row.gpu = static_cast<std::int64_t>(number);
-      row.address = life.address;
-      row.bytes = life.bytes;
-      row.stream = stream_of(life.stream);
-      row.expandable = life.expandable;
-      row.span.from = life.born == kBefore ? Moment{0, begin_.ns} : moment(device, life.born);
-      if (life.freed != kNever) row.span.to = moment(device, life.freed);
+      row.address = of.address;
+      row.bytes = bytes;
+      row.stream = stream_of(of.stream);
+      row.expandable = expandable;
+      return row;
+    };
+    for (std::size_t i = 0; i < said.history.size(); ++i) {
+      const Entry& entry = said.history[i];
+      const bool maps = entry.action == Action::kSegmentMap;
+      const bool unmaps = entry.action == Action::kSegmentUnmap;
+      if (maps || entry.action == Action::kSegmentAlloc) {
+        device.segments.begins(row_of(entry, entry.size, maps), device.entries[i]);
+      } else if (unmaps || entry.action == Action::kSegmentFree) {
+        device.segments.ends(row_of(entry, entry.size, unmaps), device.entries[i]);
+      }
+    }
+    std::vector<SegmentRow> there;
+    for (const SnapshotSegment& each : said.segments) there.push_back(row_of(each, each.bytes, each.expandable));
+    device.segments.end_with(there, end_);
+  }
+
+  Status write_segments(std::size_t number) {
+    read_segments(number);
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // sequences and bytes
+    for (SegmentRow row : devices_[number].segments.rows()) {
+      row.id = ++segments_;
+      if (!row.span.from.set()) row.span.from = {0, begin_.ns};
       DCMT_RETURN_IF_ERROR(trace_.write(row));
-      changes.emplace_back(row.span.from.seq, life.bytes);
-      if (row.span.to.set()) changes.emplace_back(row.span.to.seq, -life.bytes);
+      changes.emplace_back(row.span.from.seq, row.bytes);
+      if (row.span.to.set()) changes.emplace_back(row.span.to.seq, -row.bytes);
     }
     std::ranges::sort(changes);  // of one sequence, what goes comes first
     Level& level = reserved_.emplace_back();
@@ -264,8 +284,8 @@ class Writer {
                                " allocated already: peaks before it are not known. A larger max_entries, or "
                                "recording from the start, has more"));
     }
-    for (const auto& [what, times] :
-         {std::pair("blocks", lives.contradictions), std::pair("segments", devices_[number].segments.contradictions)}) {
+    for (const auto& [what, times] : {std::pair("blocks", lives.contradictions),
+                                      std::pair("segments", devices_[number].segments.contradictions())}) {
       if (times == 0) continue;
       DCMT_RETURN_IF_ERROR(say(name + grouped(times) + (times == 1 ? " time" : " times") + " the history and the " +
                                what + " do not agree, as where actions were skipped: bytes may be wrong"));

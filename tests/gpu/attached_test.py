@@ -92,6 +92,9 @@ def test_what_was_there_before_is_in_the_trace(tmp_path, detail):
     followed = 1 if detail == "full" else 1 << 16
     listed = {(address, size) for address, size, _ in alive if size >= followed}
     assert listed == {(address, size) for address, size in there["blocks"] if size >= followed}
+    segments = recorded.query(trace, "SELECT address, bytes, from_seq FROM segment WHERE to_seq IS NULL")
+    assert {each[:2] for each in segments} == ({tuple(each) for each in there["segments"]} if detail == "full" else set())
+    assert detail != "full" or {seq for _, _, seq in segments} >= {0}, "most was there before"
     # Storages from before lie on them, and their holder is found by reading.
     live = recorded.tool("show", "live", "--at", "end", "--json", trace)
     assert live.returncode == 0 and "kept" in live.stdout, live.stdout[:4000]

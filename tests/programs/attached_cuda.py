@@ -2,8 +2,8 @@
 
 Trains until there is FOLDER/end, or STEPS steps, with a second stream and a graph that is replayed. With FOLDER/grow it
 keeps 32 MiB more of each step. After each step FOLDER/stats has the allocator's own figures. With FOLDER/pause it waits
-between two steps until that is gone, and FOLDER/blocks has what the allocator has handed out. Prints losses and a digest of
-the parameters.
+between two steps until that is gone, and FOLDER/blocks has what the allocator has handed out and what it has reserved.
+Prints losses and a digest of the parameters.
 """
 
 import hashlib
@@ -55,8 +55,10 @@ while len(losses) < most and not (folder / "end").exists():
             for place, block in enumerate(segment["blocks"])
             if block["state"] == "active_allocated"
         ]
+        segments = [[segment["address"], segment["total_size"]] for segment in torch.cuda.memory_snapshot()]
+        there = {"blocks": blocks, "allocated": torch.cuda.memory_allocated(), "segments": segments}
         written = folder / "blocks.new"
-        written.write_text(json.dumps({"blocks": blocks, "allocated": torch.cuda.memory_allocated()}))
+        written.write_text(json.dumps(there))
         written.rename(folder / "blocks")
         while (folder / "pause").exists():
             time.sleep(0.01)

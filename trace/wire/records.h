@@ -61,6 +61,7 @@ enum class RecordType : std::uint16_t {
   kSmallBlocks,     ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks matters
   kBlockAllocInNode,  ///< BlockInNodeRecord, as kBlockAlloc
   kBlockFound,        ///< FoundBlockRecord: a block of a GPU that an attached program had already
+  kSegment,           ///< SegmentRecord, in `full`: right before the kReserved that it changes
 };
 
 /// How many sequences a record takes, from its own on: one for each that it stands for.
@@ -205,6 +206,24 @@ struct ReservedRecord {
                            ///< device's next alloc or free
 };
 static_assert(sizeof(ReservedRecord) == 40);
+
+enum class SegmentEvent : std::uint32_t {
+  kBegins,
+  kEnds,
+  kListed,    ///< it was there when the allocators were asked, which is after every change has begun to be observed
+  kListEnds,  ///< of all devices; nothing else of the record counts
+};
+
+/// Addresses that a CUDA allocator has reserved: a segment, or a part of an expandable one that is mapped at once.
+struct SegmentRecord {
+  RecordHeader header;  ///< aux: device as in BlockRecord
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t stream;  ///< CUDA's handle
+  SegmentEvent event;
+  std::uint32_t expandable;  ///< 1: a part of an expandable segment
+};
+static_assert(sizeof(SegmentRecord) == 56);
 
 struct BlockStreamRecord {
   RecordHeader header;

@@ -17,6 +17,7 @@
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/assemble/segment_book.h"
 #include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
 #include "collector/recorder/console/human_text.h"
@@ -78,7 +79,7 @@ class Assembler::Impl {
         operators_(journal_, dictionary_, phases_),
         censuses_(journal_, dictionary_, census_context()),
         owners_(journal_),
-        lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, growth_),
+        lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
         out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
@@ -87,7 +88,8 @@ class Assembler::Impl {
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
   Status begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
                     std::int64_t smallest, std::int64_t ns, std::int64_t room);
-  Status past_is_unknown(std::string_view why) {
+  Status past_is_unknown(std::string_view why, std::int64_t ns) {
+    segments_.began_late(ns);
     return journal_.diagnose("note",
                              "the program was attached to; what it had before is not known: " + std::string(why));
   }
@@ -184,6 +186,7 @@ class Assembler::Impl {
     visit("clock.changes", clock_changes_);
     phases_.visit(visit);
     lifetimes_.visit(visit);
+    segments_.visit(visit);
     censuses_.visit(visit);
     out_of_memory_.visit(visit);
   }
@@ -202,6 +205,8 @@ class Assembler::Impl {
   StepEnds step_ends_;
   std::int64_t rounds_ = 0;  ///< steps that growth_ has seen end
   SmallBlocksThen small_blocks_;
+  StreamNumbers streams_{journal_};
+  SegmentBook segments_{journal_, streams_};
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
@@ -251,6 +256,8 @@ Status Assembler::Impl::resume() {
   DCMT_RETURN_IF_ERROR(operators_.resume());
   DCMT_RETURN_IF_ERROR(phases_.start());
   phases_.resume();
+  DCMT_RETURN_IF_ERROR(streams_.resume());
+  DCMT_RETURN_IF_ERROR(segments_.resume());
   DCMT_RETURN_IF_ERROR(lifetimes_.resume());
   DCMT_RETURN_IF_ERROR(marks_.resume());
   return censuses_.resume();
@@ -300,6 +307,7 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
   std::int64_t bytes = 0;
   std::int64_t left_out = 0;
   journal_.now = {0, ns};
+  segments_.began_late(ns);
   const auto next = [&] {
     ++journal_.now.seq;
     if (!std::exchange(has_past_, true)) journal_.rows.start(journal_.now);
@@ -457,8 +465,12 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kDiagnostic:
       return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
     case RecordType::kReserved:
-      return with<wire::ReservedRecord>(bytes, "an allocator's reserve",
-                                        [&](const auto& r) { return lifetimes_.reserved(r); });
+      return with<wire::ReservedRecord>(bytes, "an allocator's reserve", [&](const auto& r) -> Status {
+        DCMT_RETURN_IF_ERROR(lifetimes_.reserved(r));
+        return segments_.reserved(r);
+      });
+    case RecordType::kSegment:
+      return with<wire::SegmentRecord>(bytes, "a segment", [&](const auto& r) { return segments_.segment(r); });
     case RecordType::kBlockStream:
       return with<wire::BlockStreamRecord>(bytes, "a block's stream",
                                            [&](const auto& r) { return lifetimes_.block_stream(r); });
@@ -622,6 +634,7 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(operators_.commit());
   DCMT_RETURN_IF_ERROR(phases_.commit());
   DCMT_RETURN_IF_ERROR(lifetimes_.commit());
+  DCMT_RETURN_IF_ERROR(segments_.commit());
   DCMT_RETURN_IF_ERROR(marks_.commit());
   DCMT_RETURN_IF_ERROR(censuses_.commit());
   DCMT_RETURN_IF_ERROR(dictionary_.commit());
@@ -695,7 +708,7 @@ Status Assembler::begin_past(const std::vector<PastStorage>& past, const std::ve
   return impl_->begin_past(past, gpu_blocks, smallest, ns, room);
 }
 
-Status Assembler::past_is_unknown(std::string_view why) { return impl_->past_is_unknown(why); }
+Status Assembler::past_is_unknown(std::string_view why, std::int64_t ns) { return impl_->past_is_unknown(why, ns); }
 
 Status Assembler::note(std::string_view text) { return impl_->note(text); }
 

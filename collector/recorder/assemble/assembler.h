@@ -78,7 +78,7 @@ class Assembler {
                     std::int64_t smallest, std::int64_t ns, std::int64_t room);
 
   /// The same where it could not be found out.
-  Status past_is_unknown(std::string_view why);
+  Status past_is_unknown(std::string_view why, std::int64_t ns);
 
   /// What the recorder has to say of the recording itself, in one line.
   Status note(std::string_view text);

@@ -25,7 +25,9 @@ Place place_of(const Statement& row, int column) {
 }  // namespace
 
 Status Lifetimes::resume() {
-  DCMT_RETURN_IF_ERROR(resume_streams());
+  for (const IntervalCurveRow& curve : journal_.rows.sums().curves) {
+    if (curve.active_end) traced_.insert(curve.device);
+  }
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(
       each_row(database,
@@ -92,15 +94,6 @@ Status Lifetimes::resume() {
           block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
         }
       });
-}
-
-Status Lifetimes::resume_streams() {
-  for (const IntervalCurveRow& curve : journal_.rows.sums().curves) {
-    if (curve.active_end) traced_.insert(curve.device);
-  }
-  return journal_.state.each_id([this](WireIdKind kind, std::uint64_t wire, RowId number) {
-    if (kind == WireIdKind::kStream) streams_[wire] = number;
-  });
 }
 
 Expected<Place> Lifetimes::place(std::uint64_t stack) {
@@ -538,9 +531,8 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
 Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
   auto* live = blocks_.find(record.address);
   if (live == nullptr) return {};
-  const auto [stream, is_new] = streams_.try_emplace(record.stream, std::ssize(streams_) + 1);
-  if (is_new) DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kStream, record.stream, stream->second));
-  live->row.stream = stream->second;
+  DCMT_ASSIGN_OR_RETURN(const std::int64_t stream, streams_.of(record.stream));
+  live->row.stream = stream;
   blocks_.touch(record.address, *live);
   return {};
 }

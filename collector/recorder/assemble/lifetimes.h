@@ -15,6 +15,7 @@
 #include "collector/recorder/assemble/live_table.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/owner_book.h"
+#include "collector/recorder/assemble/stream_numbers.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/device.h"
 #include "collector/recorder/keep/journal.h"
@@ -28,12 +29,13 @@ namespace dcmt::recorder {
 class Lifetimes {
  public:
   Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses, OwnerBook& owners,
-            GrowthWatch& growth)
+            StreamNumbers& streams, GrowthWatch& growth)
       : journal_(journal),
         dictionary_(dictionary),
         operators_(operators),
         censuses_(censuses),
         owners_(owners),
+        streams_(streams),
         growth_(growth) {}
 
   Status resume();
@@ -133,7 +135,6 @@ class Lifetimes {
   void unlink_block(RowId storage);
   Status end_block(std::uint64_t address, const Place& place, bool waits = false);
   Status end_waiting(std::uint64_t address);
-  Status resume_streams();
   Status unseen_change(const char* what, std::uint64_t address);
   Status write_resize(RowId storage, std::uint64_t bytes, const Place& where);
   [[nodiscard]] std::int64_t bytes_now(const StorageRow& storage) const;
@@ -144,6 +145,7 @@ class Lifetimes {
   Operators& operators_;
   CensusBook& censuses_;
   OwnerBook& owners_;
+  StreamNumbers& streams_;
   GrowthWatch& growth_;
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
@@ -154,8 +156,7 @@ class Lifetimes {
   /// Freed blocks that streams still use: their rows stay open. At most one an address, since none is handed out again
   /// before its wait is over.
   LiveTable<BlockRow> waiting_;
-  std::unordered_set<std::string_view> traced_;              ///< devices whose allocator tells of streams
-  std::unordered_map<std::uint64_t, std::int64_t> streams_;  ///< numbers of CUDA's handles, from 1
+  std::unordered_set<std::string_view> traced_;          ///< devices whose allocator tells of streams
   std::unordered_map<RowId, std::int64_t> resized_;      ///< live storages that have other bytes than at their birth
   std::unordered_set<std::uint64_t> released_tensors_;   ///< ended, but their address is not free yet
   std::unordered_set<std::uint64_t> released_storages_;  ///< the same

@@ -153,6 +153,9 @@ TestStream everything(const std::string& file) {
   s.resize(0xB0, 4096, 64, 0xD1);
   s.free(0xD0);
   s.reserved(8192, false);
+  s.segment(wire::SegmentEvent::kListed, 0x4000, 4096);
+  s.segment(wire::SegmentEvent::kListed, 0x6000, 4096, 0x55550000);
+  s.segment(wire::SegmentEvent::kListEnds, 0, 0);
   s.reserved(8192, true);
   for (const std::uint64_t address : {0x10, 0x20, 0x30}) {
     s.cuda_alloc(address, 512);
@@ -164,7 +167,12 @@ TestStream everything(const std::string& file) {
   s.cuda_alloc(0x10, 256);
   s.block_stream(0x10, 0x55550000);
   s.out_of_memory(wire::cuda_device(0), 4096, 768, 8192, 1, 8192);
-  s.reserved(4096, true);
+  s.segment(wire::SegmentEvent::kEnds, 0x4000, 2048);
+  s.reserved(6144, true);
+  s.segment(wire::SegmentEvent::kBegins, 0x8000, 2048);
+  s.reserved(8192, true);
+  s.segment(wire::SegmentEvent::kEnds, 0x4800, 2048);
+  s.reserved(6144, true);
   more_of_everything(s);
   held_by_a_line_of_the_model(s, file);
   return s;

@@ -179,7 +179,7 @@ Status ProcessRecorder::apply_held() {
 
 Status ProcessRecorder::give_up_past(const std::string& why) {
   counts_all_ = false;
-  DCMT_RETURN_IF_ERROR(assembler_->past_is_unknown(why));
+  DCMT_RETURN_IF_ERROR(assembler_->past_is_unknown(why, static_cast<std::int64_t>(reader_.facts().start_monotonic_ns)));
   return apply_held();
 }
 

@@ -132,7 +132,7 @@ inline std::string dump(Database& database) {
   for (const char* table :
        {"string",   "thread",         "frame",   "stack", "operator", "block",       "storage",    "tensor",
         "mark",     "launches",       "sample",  "edge",  "source",   "source_line", "diagnostic", "loss",
-        "interval", "interval_curve", "key_sum", "meta",  "oom",      "parameter"}) {
+        "interval", "interval_curve", "key_sum", "meta",  "oom",      "parameter",   "segment"}) {
     text += std::string(table) + "\n";
     for (const std::string& row : rows(database, std::string("SELECT * FROM ") + table + " ORDER BY 1, 2")) {
       text += row + "\n";

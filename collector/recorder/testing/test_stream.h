@@ -212,6 +212,15 @@ class TestStream {
     record.traced = traced ? 1 : 0;
     return add(wire::RecordType::kReserved, device, record);
   }
+  std::uint64_t segment(wire::SegmentEvent event, std::uint64_t address, std::uint64_t bytes, std::uint64_t stream = 0,
+                        std::uint32_t device = wire::cuda_device(0)) {
+    wire::SegmentRecord record{};
+    record.address = address;
+    record.bytes = bytes;
+    record.stream = stream;
+    record.event = event;
+    return add(wire::RecordType::kSegment, device, record);
+  }
   std::uint64_t out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated = 0,
                               std::uint64_t reserved = 0, std::uint64_t free = 0, std::uint64_t total = 0,
                               std::uint64_t stack = 0) {

@@ -1,0 +1,94 @@
+#include "collector/recorder/assemble/segment_book.h"
+
+#include <limits>
+#include <string>
+
+namespace dcmt::recorder {
+namespace {
+
+/// A trace has no more of one device. A program that never stops to give memory back and to reserve it again must not
+/// fill the disk.
+constexpr std::size_t kMostRows = 100'000;
+
+}  // namespace
+
+Status SegmentBook::resume() {
+  Database& database = journal_.writer.database();
+  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT max(id) FROM segment",
+                                [this](const Statement& row) { next_id_ = row.integer(0) + 1; }));
+  return each_row(database,
+                  "SELECT id, gpu, address, bytes, stream, expandable, from_seq, from_ns FROM segment"
+                  " WHERE to_seq IS NULL",
+                  [this](const Statement& row) {
+                    SegmentRow segment;
+                    segment.id = row.integer(0);
+                    segment.gpu = row.integer(1);
+                    segment.address = row.integer(2);
+                    segment.bytes = row.integer(3);
+                    segment.stream = row.integer(4);
+                    segment.expandable = row.integer(5) != 0;
+                    segment.span.from = {row.integer(6), row.integer(7)};
+                    devices_[segment.gpu].history.resume(segment);
+                  });
+}
+
+Status SegmentBook::segment(const wire::SegmentRecord& record) {
+  if (record.event == wire::SegmentEvent::kListEnds) {
+    is_listed_ = true;
+    return {};
+  }
+  const std::optional<Device> place = Device::from_wire(record.header.aux);
+  const bool is_known = record.event <= wire::SegmentEvent::kListEnds;
+  const bool has_room = record.address <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!place || !place->gpu() || record.bytes == 0 || record.bytes > kMostDeviceBytes || !has_room || !is_known)
+    return journal_.bad_record("a segment");
+  OfDevice& device = devices_[*place->gpu()];
+  if (device.is_given_up) return {};
+  SegmentRow row;
+  row.gpu = *place->gpu();
+  row.address = static_cast<std::int64_t>(record.address);
+  row.bytes = static_cast<std::int64_t>(record.bytes);
+  DCMT_ASSIGN_OR_RETURN(row.stream, streams_.of(record.stream));
+  row.expandable = record.expandable == 1;
+  if (record.event == wire::SegmentEvent::kBegins) device.history.begins(row, journal_.now);
+  if (record.event == wire::SegmentEvent::kEnds) device.history.ends(row, journal_.now);
+  if (record.event == wire::SegmentEvent::kListed) device.history.is_there(row);
+  return device.history.rows().size() > kMostRows ? give_up(row.gpu, device, "there are too many") : Status{};
+}
+
+Status SegmentBook::reserved(const wire::ReservedRecord& record) {
+  const std::optional<Device> place = Device::from_wire(record.header.aux);
+  if (!place || !place->gpu()) return {};  // said to be bad elsewhere
+  OfDevice& device = devices_[*place->gpu()];
+  if (!first_.set()) first_ = journal_.now;
+  if (!is_listed_ || device.is_given_up || static_cast<std::uint64_t>(device.history.bytes()) == record.reserved)
+    return {};
+  return give_up(*place->gpu(), device,
+                 "their bytes are not what the allocator has reserved, as where records are lost");
+}
+
+Status SegmentBook::give_up(std::int64_t gpu, OfDevice& device, std::string_view why) {
+  device.is_given_up = true;
+  device.history = {};
+  const std::string number = std::to_string(gpu);
+  DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM segment WHERE gpu = " + number));
+  return journal_.diagnose("note", "the segments of cuda:" + number + " are left out: " + std::string(why));
+}
+
+Status SegmentBook::commit() {
+  Status status;
+  // Of what was there when the allocators were asked. A recording that began with the program knows since when one of
+  // them had anything.
+  const Moment begin = before_ns_ != 0 ? Moment{0, before_ns_} : first_;
+  for (auto& [gpu, device] : devices_) {
+    device.history.each_changed([&](SegmentRow& row) {
+      if (!status.ok()) return;
+      if (row.id == 0) row.id = next_id_++;
+      if (!row.span.from.set()) row.span.from = begin;
+      status = journal_.writer.write(row);
+    });
+  }
+  return status;
+}
+
+}  // namespace dcmt::recorder
