@@ -32,7 +32,7 @@ def block(mib: float) -> torch.Tensor:
 def main() -> None:
     first = block(0.25)
     mark("the first")
-    large = [block(mib) for mib in (3, 30, 100, 7)]
+    large = [block(mib) for mib in (3, 50, 100, 7)]
     small = [block(0.1) for _ in range(50)]
     mark("more")
     del large[1]
