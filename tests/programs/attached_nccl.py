@@ -1,6 +1,6 @@
 """A training on two GPUs over NCCL, for torchrun, to attach to: attached_nccl.py FOLDER [STEPS]
 
-Trains until there is FOLDER/end, or STEPS steps. In each step a kernel of the program's own reads a tensor after its release.
+Trains until there is FOLDER/end, with a pause after each step, or STEPS steps without. In each step a kernel of the program's own reads a tensor after its release.
 FOLDER/pidN has the process id of rank N once it trains. Rank 0 prints the losses, a digest of the parameters, and what the
 kernel has summed.
 """
@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -54,6 +55,8 @@ while True:
     optimizer.zero_grad()
     losses.append(loss.item())
     (folder / f"pid{rank}").write_text(str(os.getpid()))
+    if len(sys.argv) == 2:
+        time.sleep(0.02)
 digest = hashlib.sha256()
 for parameter in net.parameters():
     digest.update(parameter.detach().cpu().numpy().tobytes())
