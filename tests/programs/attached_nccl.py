@@ -1,8 +1,8 @@
 """A training on two GPUs over NCCL, for torchrun, to attach to: attached_nccl.py FOLDER [STEPS]
 
-Trains until there is FOLDER/end, with a pause after each step, or STEPS steps without. In each step a kernel of the program's own reads a tensor after its release.
-FOLDER/pidN has the process id of rank N once it trains. Rank 0 prints the losses, a digest of the parameters, and what the
-kernel has summed.
+Trains until there is FOLDER/end, with a pause after each step, or STEPS steps without. In each step a kernel of the program's
+own reads a tensor after its release. FOLDER/pidN has the process id of rank N once it trains. Rank 0 prints the losses, a
+digest of the parameters, and what the kernel has summed.
 """
 
 import hashlib

@@ -118,7 +118,10 @@ def test_ledger(memory_ledger):
     assert backward.survivors[0].bytes == 100 * KIB
     assert abs(backward.net) < 64
     assert (end.allocated, end.net) == (0, -100 * KIB - 4)
-    assert (end.survivors, forward.survivors[0].holder) == ((), None)
+    assert end.survivors == ()
+    # A reading of the memory names the holder if it falls into the phases: one that comes later finds nothing.
+    holder = forward.survivors[0].holder
+    assert holder is None or holder.endswith("ExpBackward0._saved_result")
     with pytest.raises(KeyError):
         memory_ledger["other"]
     with pytest.raises(dc_memtrace.MemtraceError, match="has been read"):
