@@ -240,7 +240,8 @@ void write_segment(wire::SegmentEvent event, const Segment& segment) noexcept {
 void on_trace_segment(wire::SegmentEvent event, const Segment& segment, std::uint64_t change) noexcept {
   if (!agent::recording() || segment.device >= kDevices) return;
   agent::Inside inside;
-  write_segment(event, segment);
+  // In `lifetimes` the trace may be attached still, of an earlier recording; nothing is listed there.
+  if (agent::full_detail()) write_segment(event, segment);
   // Before the device's first report it is not known what the bytes are added to; the report has their sum.
   const Reserved& told = g_reserved[segment.device];
   if (told.counting.load(std::memory_order_relaxed) != Counting::kAsTorch) return;

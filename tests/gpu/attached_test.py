@@ -129,8 +129,13 @@ def test_it_is_as_if_nobody_had_come(tmp_path):
     with training(folder) as process:
         for number in range(CYCLES):
             detail = ("full", "lifetimes")[number % 2]
-            attach(process, "--steps", 2, "-o", tmp_path / f"trace{number}", "--detail", detail, *(["--no-owners"] if number % 4 else []))
+            trace = tmp_path / f"trace{number}"
+            attach(process, "--steps", 2, "-o", trace, "--detail", detail, *(["--no-owners"] if number % 4 else []))
             assert hooks_in(process.pid) == []
+            (each,) = recorded.traces(trace)
+            # The allocator's trace stays attached after the first `full`; `lifetimes` has no segments all the same.
+            segments = recorded.query(each, "SELECT count(*) FROM segment")[0][0]
+            assert (segments > 0) == (detail == "full")
         result = end(folder, process)
     plain = tmp_path / "plain"
     plain.mkdir()

@@ -674,6 +674,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(censuses_.finish());
   DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
+  DCMT_RETURN_IF_ERROR(segments_.finish());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held());
   DCMT_RETURN_IF_ERROR(note_left_out());

@@ -91,4 +91,9 @@ Status SegmentBook::commit() {
   return status;
 }
 
+Status SegmentBook::finish() {
+  DCMT_RETURN_IF_ERROR(commit());
+  return is_listed_ ? Status{} : journal_.writer.database().execute("DELETE FROM segment");
+}
+
 }  // namespace dcmt::recorder

@@ -32,6 +32,8 @@ class SegmentBook {
   Status reserved(const wire::ReservedRecord& record);
   /// Brings the rows up to date.
   Status commit();
+  /// The same at the end of the recording. Without a list some segments would be missing: then there are none.
+  Status finish();
 
   template <class Visit>
   void visit(Visit&& visit) {

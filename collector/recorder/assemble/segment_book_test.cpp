@@ -76,6 +76,16 @@ TEST_F(SegmentBookTest, AreLeftOutWhereTheyAreNotWhatIsReserved) {
                  "records are lost"});
 }
 
+TEST_F(SegmentBookTest, WithoutTheListThereAreNone) {
+  TestStream s;
+  s.segment(SegmentEvent::kListed, 0x10000, 1000);
+  s.segment(SegmentEvent::kBegins, 0x20000, 1000);
+  s.reserved(2000, true);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM segment"), Rows{"0"});
+  EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic"), Rows{"0"});
+}
+
 TEST_F(SegmentBookTest, NonsenseIsSkipped) {
   TestStream s;
   s.segment(SegmentEvent::kBegins, 0x10000, 0);
