@@ -1,4 +1,4 @@
-// The build id of an ELF object: what its linker made of its content, different for each build.
+// The build id of an ELF object: a hash that its linker computes from its content. It differs between builds.
 #pragma once
 
 #include <elf.h>
@@ -11,9 +11,9 @@
 
 namespace dcmt {
 
-inline constexpr std::size_t kMaxBuildIdText = 129;  ///< with the final zero; an id has 20 bytes, as a rule
+inline constexpr std::size_t kMaxBuildIdText = 129;  ///< with the final zero; an id usually has 20 bytes
 
-/// Writes the build id that is in the notes of an object, in hexadecimal; nothing where they have none.
+/// Writes the build id that the notes of an object contain, in hexadecimal; writes an empty text if there is none.
 /// `notes`: `bytes` bytes of one PT_NOTE segment. Allocates nothing.
 inline void build_id_in(const char* notes, std::size_t bytes, char (&text)[kMaxBuildIdText]) noexcept {
   text[0] = '\0';
@@ -35,7 +35,7 @@ inline void build_id_in(const char* notes, std::size_t bytes, char (&text)[kMaxB
   }
 }
 
-/// The build id of a file, in hexadecimal; empty if it has none or is no ELF file of 64 bits.
+/// The build id of a file, in hexadecimal; empty if the file has none or is not a 64-bit ELF file.
 [[nodiscard]] std::string build_id_of(const std::string& path);
 
 }  // namespace dcmt

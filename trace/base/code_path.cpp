@@ -12,7 +12,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 bool is_library_file(std::string_view path) {
   if (path.starts_with("<ipython-input-") || path == "<stdin>") return false;  // what a person typed
   if (path.empty() || path.starts_with("<")) return true;
-  if (path.ends_with("/dc_memtrace/__init__.py")) return true;  // a mark is where the program makes it
+  if (path.ends_with("/dc_memtrace/__init__.py")) return true;  // the site of a mark is its caller
   if (is_package_file(path)) return contains(path, "-packages/torch/") || contains(path, "-packages/functorch/");
   return contains(path, "/lib/python3.");
 }

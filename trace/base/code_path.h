@@ -1,18 +1,18 @@
-// Paths of Python files: whose code it is, and how a person names the file.
+// Paths of Python files: to which package a file belongs, and how a user names it.
 #pragma once
 
 #include <string_view>
 
 namespace dcmt {
 
-/// True for files of torch itself, of Python's standard library, of our own marks and for code without a file: nobody's
-/// mistake is there.
+/// True for files of torch, of Python's standard library and of our own marks, and for code without a file: a user's
+/// mistake is not there.
 [[nodiscard]] bool is_library_file(std::string_view path);
 
-/// True for files of an installed package, torch's among them: a person's own program lies elsewhere.
+/// True for files of an installed package, torch included: the user's own program lies elsewhere.
 [[nodiscard]] bool is_package_file(std::string_view path);
 
-/// True for files where torch's compilers keep what they write.
+/// True for files in the folders where torch's compilers write generated code.
 [[nodiscard]] bool is_compiler_output(std::string_view path);
 
 /// The last `parts` components of a path: "model.py", "ab/cab.py".

@@ -1,4 +1,4 @@
-// C++ names as a person writes them.
+// Readable C++ names.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace dcmt {
 
-/// "std::vector<int>" of "St6vectorIiSaIiEE"; nullopt for what is no mangled name (Itanium C++ ABI).
+/// "std::vector<int>" for "St6vectorIiSaIiEE"; nullopt if the text is not a mangled name (Itanium C++ ABI).
 [[nodiscard]] std::optional<std::string> demangled(const std::string& name);
 
 }  // namespace dcmt

@@ -1,4 +1,4 @@
-// How much of a process is recorded: each level has all of the one before it.
+// How much of a process is recorded. Each level includes the level before it.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace dcmt {
 
 enum class Detail : std::uint32_t {
-  kLifetimes = 1,  ///< storages from kFollowedBytes on and all released ones
-  kFull = 2,       ///< all storages, tensors and blocks, with what the CUDA allocator tells of streams
+  kLifetimes = 1,  ///< storages of kFollowedBytes or more, and all released storages
+  kFull = 2,       ///< all storages, tensors and blocks, and the stream events of the CUDA allocator
   kOperators = 3,  ///< every operator by name
 };
 
-/// What stands for a detail where the trace was made of a memory snapshot of torch.
+/// Replaces the detail in a trace that was made from a memory snapshot of torch.
 inline constexpr char kSnapshotDetail[] = "snapshot";
 
 constexpr const char* text_of(Detail detail) {

@@ -6,22 +6,22 @@
 
 namespace dcmt {
 
-/// With detail `lifetimes`, storages below this size are not followed unless they belong to a key, and blocks below it
-/// count for the curve only.
+/// With detail `lifetimes`, storages below this size are not tracked unless they belong to a key. Blocks below this
+/// size count only in the curve.
 inline constexpr std::int64_t kFollowedBytes = 64 * 1024;
 
-/// Sizes below it of which a program keeps more and more are followed, too, from when that is seen (docs/adr/0034): by
-/// classes of so many bytes, the largest of class 0 has as many.
+/// Sizes below it are tracked, too, once the program keeps more and more blocks of them (docs/adr/0034). Sizes form
+/// classes of this width in bytes; the largest size of class 0 equals it.
 inline constexpr std::int64_t kSizeClassBytes = 64;
 inline constexpr std::size_t kSizeClasses = kFollowedBytes / kSizeClassBytes;
 
-/// Of 1 byte or more, and less than kFollowedBytes.
+/// `bytes` must be from 1 to kFollowedBytes - 1.
 constexpr std::size_t size_class_of(std::int64_t bytes) {
   return static_cast<std::size_t>((bytes - 1) / kSizeClassBytes);
 }
 
-/// What a device has in such blocks stands in a trace as one block of this owner, which ends whenever another one takes
-/// its place.
+/// A trace has the sum of these blocks of a device as one block with this owner. That block ends when the next sum
+/// replaces it.
 inline constexpr char kSmallBlocks[] = "under 64 KiB, not followed";
 
 }  // namespace dcmt

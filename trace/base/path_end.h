@@ -1,4 +1,5 @@
-// How a file's path ends, folder by folder: a table names files of packages that stand anywhere.
+// Compares the end of a file's path by whole folder names: a table names files of packages that can be installed
+// anywhere.
 #pragma once
 
 #include <string_view>

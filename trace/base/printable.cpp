@@ -9,7 +9,7 @@ namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-/// A character of UTF-8: its code point and how many bytes it takes; 0 bytes if none begins there.
+/// A character of UTF-8: its code point and its length in bytes; 0 bytes if none begins there.
 struct Character {
   std::uint32_t code = 0;
   std::size_t bytes = 0;

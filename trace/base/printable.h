@@ -1,4 +1,4 @@
-// Text that came from somewhere else (a trace, a spool, a file's name), made safe to print on one line.
+// Makes text from outside (a trace, a spool, a file's name) safe to print on one line.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace dcmt {
 
-/// `text` with `\xNN` in place of each byte that could do more than show a character: control characters (newlines and
-/// tabs too), bytes that are no UTF-8, and characters that reorder or hide what stands beside them. The result is valid
-/// UTF-8. Text without any of these is returned as it is.
+/// `text` with `\xNN` in place of each byte that does more than show a character: control characters (newlines and tabs
+/// too), bytes that are not UTF-8, and characters that reorder or hide their neighbours. The result is valid UTF-8.
+/// Text without such bytes is returned unchanged.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// The same for a text of several lines: newlines and tabs stay.

@@ -1,4 +1,4 @@
-// The whole content of a file, of /proc too.
+// Reads the whole content of a file, including files of /proc.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace dcmt {
 
-/// nullopt where the file cannot be opened or read, errno says why. A file of /proc can be opened while its process
-/// lives and be unreadable a little later: streams of the standard library throw then.
+/// nullopt if the file cannot be opened or read; errno has the reason. Streams of the standard library are not used:
+/// they throw if a file of /proc becomes unreadable after it was opened, because its process ended.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);
 
 }  // namespace dcmt

@@ -1,4 +1,4 @@
-// A folder for what is needed in files while a program runs.
+// A folder for files that a program needs only while it runs.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace dcmt {
 
-/// A new folder among the temporary ones, private to the user; it goes with this object.
+/// A new folder among the temporary ones, private to the user. The destructor removes it.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -21,7 +21,7 @@ class ScratchFolder {
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
-  /// Empty if none could be made.
+  /// Empty if the folder could not be made.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:

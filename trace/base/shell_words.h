@@ -1,4 +1,4 @@
-// Words as a person types them into a shell: those that a shell would read otherwise stand in quotes.
+// Quotes words for a shell where the shell would interpret them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dcmt {
 
-/// In single quotes of a shell.
+/// `word` in a shell's single quotes.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// `word`, in quotes where it needs them.

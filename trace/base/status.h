@@ -15,10 +15,10 @@ enum class ErrorCode {
   kCannotRecord,  ///< recording or attaching is impossible here
   kIo,            ///< the operating system refused a read or a write
   kNotComparable,
-  kStopped,  ///< whoever asked for it does not want it any more
+  kStopped,  ///< the caller cancelled the operation
 };
 
-/// An error with one line for a person: what happened and what to do next.
+/// An error with one line for the user: what happened and what to do next.
 struct Error {
   ErrorCode code;
   std::string message;
@@ -73,7 +73,7 @@ class [[nodiscard]] Expected {
   } while (false)
 
 /// Declares `target` with the value of the expression that follows it (an Expected), or returns its error from the
-/// calling function. Several statements, so not for the body of an `if` without braces.
+/// calling function. It expands to several statements, so it cannot be the body of an `if` without braces.
 #define DCMT_ASSIGN_OR_RETURN(target, ...) \
   DCMT_ASSIGN_OR_RETURN_NAMED(target, DCMT_JOIN_NAMES(dcmt_expected_, __LINE__), __VA_ARGS__)
 #define DCMT_ASSIGN_OR_RETURN_NAMED(target, expected, ...) \

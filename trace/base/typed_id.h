@@ -7,7 +7,7 @@
 
 namespace dcmt {
 
-/// A number with a meaning of its own. `Tag` only tells types apart.
+/// A number with a meaning of its own. `Tag` only makes the types different.
 template <class Tag, class Value = std::int64_t>
 struct TypedNumber {
   Value value = 0;
@@ -26,7 +26,7 @@ using MarkId = TypedNumber<struct MarkTag>;
 using EdgeId = TypedNumber<struct EdgeTag>;
 using OperatorId = TypedNumber<struct OperatorTag>;
 using SourceId = TypedNumber<struct SourceTag>;
-// Counted from 1 as they are first seen; 32 bits of them are more than a process can have.
+// Counted from 1 in the order of first sight. A process cannot have more than 32 bits can count.
 using StringId = TypedNumber<struct StringTag, std::int32_t>;
 using FrameId = TypedNumber<struct FrameTag, std::int32_t>;
 using StackId = TypedNumber<struct StackTag, std::int32_t>;

@@ -1,4 +1,4 @@
-// What torch's allocator of the CPU has, counted by the recorder for the process that it records. Freestanding.
+// The bytes of torch's CPU allocator, which the recorder counts for the recorded process. Freestanding.
 #pragma once
 
 #include <atomic>
@@ -6,15 +6,17 @@
 
 namespace dcmt::spool {
 
-/// In the spool's header; bytes. The recorder writes them at each of its looks.
+/// Part of the spool's header; sizes are in bytes. The recorder updates it each time it reads the spool.
 struct CpuMemory {
-  std::atomic<std::uint64_t> asked;      ///< by the process: every record before this sequence is to be counted
-  std::atomic<std::uint64_t> new_peaks;  ///< by the process, before it asks: one more for `highest` to begin anew
-  std::atomic<std::uint64_t> answered;   ///< the latest `asked` that was met
-  std::atomic<std::uint32_t> known;      ///< 1: with what there was before the recording; 2: without
+  std::atomic<std::uint64_t> asked;      ///< written by the process: the recorder must count every record before this
+                                         ///< sequence
+  std::atomic<std::uint64_t> new_peaks;  ///< written by the process before `asked`: an increment restarts `highest`
+  std::atomic<std::uint64_t> answered;   ///< the latest `asked` that the recorder has answered
+  std::atomic<std::uint32_t> known;      ///< 0: not yet; 1: includes the memory from before the recording; 2: excludes
+                                         ///< it
   std::atomic<std::uint64_t> allocated;
   std::atomic<std::uint64_t> peak;     ///< since the recording began
-  std::atomic<std::uint64_t> highest;  ///< since `new_peaks` has changed
+  std::atomic<std::uint64_t> highest;  ///< since `new_peaks` last changed
 };
 
 }  // namespace dcmt::spool

@@ -25,7 +25,8 @@ struct Range {
 constinit std::array<Range, GuardedMapping::kMost> g_ranges{};
 constinit struct sigaction g_before {};
 
-/// Puts memory of zeros where the file ends, and lets the read go on. Calls nothing that a signal handler must not.
+/// Maps zeros from the failing page to the end of the mapping, and lets the read continue. Uses only calls that are
+/// safe in a signal handler.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const int error = errno;
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
@@ -41,7 +42,8 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     errno = error;
     return;
   }
-  // Not ours: as it was before, and once more. A signal that was sent comes again by itself only if it is sent again.
+  // The fault is not ours: restore the earlier handler and let the fault happen again. A signal that another process
+  // sent does not repeat by itself, so raise it.
   sigaction(signal, &g_before, nullptr);
   if (info->si_code <= 0) raise(signal);
   errno = error;

@@ -1,5 +1,5 @@
-// A file in memory that somebody else can cut short meanwhile: what is gone reads as zeros, where an ordinary mapping
-// would end this process by SIGBUS.
+// A mapped file that another process can truncate at any time. Missing pages read as zeros; with an ordinary mapping,
+// the read would end this process by SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 namespace dcmt::spool {
 
 enum class Sharing {
-  kShared,   ///< what is written here is in the file
-  kPrivate,  ///< what is written here stays here; `fd` may be read-only
+  kShared,   ///< writes go to the file
+  kPrivate,  ///< writes stay private to the mapping; `fd` may be read-only
 };
 
-/// Installs a handler of SIGBUS with the first mapping, which passes on what is not about a mapping of this class.
-/// Thread-safety: mappings are made, used and unmade on any threads; one mapping by one thread at a time.
+/// The first mapping installs a handler of SIGBUS. The handler passes on signals that do not concern a mapping of this
+/// class. Thread-safety: any thread may make, use and unmap mappings; only one thread at a time may use one mapping.
 class GuardedMapping {
  public:
-  /// At most so many at a time.
+  /// Limit of mappings at one time.
   static constexpr std::size_t kMost = 4096;
 
   GuardedMapping() = default;
@@ -25,19 +25,19 @@ class GuardedMapping {
   GuardedMapping& operator=(const GuardedMapping&) = delete;
   ~GuardedMapping();
 
-  /// Maps the first `bytes` of a file, readable and writable. An empty mapping with errno set if that fails.
+  /// Maps the first `bytes` of a file, readable and writable. Returns an empty mapping, with errno set, if that fails.
   static GuardedMapping map(int fd, std::size_t bytes, Sharing sharing);
 
-  [[nodiscard]] char* base() const { return base_; }  ///< nullptr: empty
-  /// So many bytes at the begin are known to be those of the file still; less than what was mapped once a read behind
-  /// them met nothing.
+  [[nodiscard]] char* base() const { return base_; }  ///< nullptr for an empty mapping
+  /// So many bytes from the start still belong to the file. The value is less than the mapped size once a read has
+  /// found missing pages.
   [[nodiscard]] std::size_t intact_bytes() const;
 
  private:
   void unmap();
 
   char* base_ = nullptr;
-  std::size_t slot_ = 0;  ///< in the table that the handler reads
+  std::size_t slot_ = 0;  ///< index in the table that the signal handler reads
 };
 
 }  // namespace dcmt::spool

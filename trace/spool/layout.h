@@ -17,26 +17,27 @@ inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kDefaultChunks = 1024;
 inline constexpr std::uint32_t kMaxChunks = 65536;
 
-/// What the agent last said of itself.
+/// The agent's latest state.
 enum class AgentState : std::uint32_t {
   kStarting = 0,
   kRecording = 1,
-  kFinished = 2,  ///< the process is leaving in order (exit handler ran)
+  kFinished = 2,  ///< the process exits normally (its exit handler ran)
   kRefused = 3,   ///< the self-check failed; `message` says why
 };
 
-/// The process asks its recorder to read its memory, and waits for the answer. A futex: whoever changes it wakes the
-/// other. The process makes the first two from kNone or an answer, the recorder the others.
+/// The process asks its recorder to read its memory, and waits for the answer. The word is a futex: whoever changes it
+/// wakes the other side. The process sets the first two requests from kNone or after an answer; the recorder sets the
+/// other values.
 enum class AskedReading : std::uint32_t {
-  kNone = 0,       ///< nothing was asked yet
-  kEnded = 1,      ///< the program has ended: read if a reading would show more
-  kRequested = 2,  ///< the program wants a reading that begins after now
-  kUnderWay = 3,   ///< the recorder reads, or is about to
-  kDone = 4,       ///< it has read, or a last reading would show nothing more
-  kNotRead = 5,    ///< it cannot read what was requested
+  kNone = 0,       ///< no request yet
+  kEnded = 1,      ///< the program has ended: read its memory if another reading would add information
+  kRequested = 2,  ///< the program wants a reading that begins after this request
+  kUnderWay = 3,   ///< the recorder reads the memory, or is about to
+  kDone = 4,       ///< the recorder has read the memory, or a last reading would add nothing
+  kNotRead = 5,    ///< the recorder cannot read the memory
 };
 
-/// Sequences before the first one of an attached recording.
+/// Sequences reserved before the first record of an attached recording.
 inline constexpr std::uint64_t kRoomForPast = std::uint64_t{1} << 20;
 
 /// First page of the file.
@@ -58,15 +59,16 @@ struct Header {
   std::uint32_t detail;              ///< dcmt::Detail
   char torch_version[32];
   char python_version[32];
-  char message[512];  ///< one line for a person when state is kRefused
-  /// The first sequence that is handed out; 0: 1. Those before are for what the process had when a recorder attached.
+  char message[512];  ///< one line for the user when state is kRefused
+  /// The first sequence that the agent assigns; 0 means 1. Lower sequences describe what the process had when a
+  /// recorder attached.
   std::uint64_t first_seq;
-  alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to hand out; the first is 1
+  alignas(64) std::atomic<std::uint64_t> next_seq;  ///< the next sequence to assign; the first is 1
   alignas(64) std::atomic<std::uint32_t> chunk_hint;
-  std::atomic<std::uint32_t> threads;           ///< thread numbers handed out
-  std::atomic<std::uint32_t> given_back;        ///< by the recorder, after it has freed chunks: one more each time
-  alignas(64) std::atomic<std::uint64_t> lost;  ///< records that found no room
-  /// Forked children, and theirs, that allocated tensor memory: they are not recorded.
+  std::atomic<std::uint32_t> threads;           ///< thread numbers assigned
+  std::atomic<std::uint32_t> given_back;        ///< the recorder increments it after it has freed chunks
+  alignas(64) std::atomic<std::uint64_t> lost;  ///< records lost because no chunk was free
+  /// Forked children, and their children, that allocated tensor memory. They are not recorded.
   std::atomic<std::uint32_t> forked_children;
   std::atomic<std::uint32_t> taken_over;     ///< 1 once a recorder has opened the spool to drain it
   std::atomic<std::uint32_t> asked_reading;  ///< AskedReading

@@ -19,8 +19,9 @@
 namespace dcmt::spool {
 namespace {
 
-constexpr std::uint32_t kMostThreads = std::numeric_limits<std::int32_t>::max();  ///< as a row of a trace has them
-/// At a million records a second those of nine years: a larger one, or a larger gap, is damage.
+constexpr std::uint32_t kMostThreads = std::numeric_limits<std::int32_t>::max();  ///< in a trace, thread numbers are
+                                                                                  ///< limited to this
+/// The sequences of nine years at a million records a second. A larger sequence, or a larger gap, is damage.
 constexpr auto kMostSequence = static_cast<std::uint64_t>(kLargestCount) - 4;
 constexpr auto kMostNs = static_cast<std::uint64_t>(kLargest);  ///< more is damage
 
@@ -30,7 +31,7 @@ std::string text_of(const char* field, std::size_t capacity) {
       {field, end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - field) : capacity});
 }
 
-/// The agent of a process shows memory by its own descriptor. Nothing else is followed.
+/// The agent publishes memory as a link to one of its own descriptors. Other links are not followed.
 bool is_link_to_memory(const std::string& path) {
   std::array<char, 64> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
@@ -71,7 +72,7 @@ Expected<SpoolReader> SpoolReader::open_descriptor(const std::string& path, int 
     return bad(path, "is too short for a spool; what it held is gone");
   }
   SpoolReader reader;
-  // More than the largest spool is none of ours: the header says how much of it counts.
+  // A file larger than the largest spool is not a spool. How much of the file counts follows from its header.
   const auto bytes = std::min(static_cast<std::size_t>(status.st_size), file_bytes(kMaxChunks));
   reader.mapping_ = GuardedMapping::map(fd, bytes, purpose == Purpose::kDrain ? Sharing::kShared : Sharing::kPrivate);
   if (reader.mapping_.base() == nullptr) return bad(path, std::string("cannot be mapped: ") + std::strerror(errno));
@@ -87,7 +88,7 @@ Expected<SpoolReader> SpoolReader::open_descriptor(const std::string& path, int 
   if (declared == 0 || declared > kMaxChunks || header.chunk_bytes != kChunkBytes || bytes < chunks_offset(declared)) {
     return bad(path, "is cut short: its table of chunks is missing");
   }
-  // A file cut within its chunks still holds the whole ones before the cut.
+  // A truncated file still has the whole chunks before the cut.
   const std::size_t whole = (bytes - chunks_offset(declared)) / kChunkBytes;
   reader.chunk_count_ = static_cast<std::uint32_t>(std::min<std::size_t>(declared, whole));
   reader.declared_count_ = declared;
@@ -180,7 +181,7 @@ double SpoolReader::used() const {
 std::size_t SpoolReader::take() {
   std::size_t records = 0;
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
-    // A free chunk has nothing, unless its state is what was damaged.
+    // A free chunk has no records, unless the state itself is damaged.
     const bool free =
         descriptor(i).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ChunkState::kFree);
     if (!free || purpose_ == Purpose::kInspect) records += take_chunk(i);
@@ -194,7 +195,7 @@ void SpoolReader::note_damage(std::uint32_t chunk) {
   chunks_[chunk].damaged = true;
 }
 
-/// Chunks that the file no longer has: what was taken of them is all there will be.
+/// Counts chunks that the file no longer has as damaged. Only the records that were copied before remain of them.
 void SpoolReader::note_cut() {
   const std::size_t intact = mapping_.intact_bytes();
   while (chunk_count_ != 0 && chunks_offset(declared_count_) + std::size_t{chunk_count_} * kChunkBytes > intact) {
@@ -221,7 +222,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
   if (mapping_.intact_bytes() < offset + committed) return 0;  // note_cut() counts it
   chunk.taken = committed;
 
-  // Only what parses is kept: lengths that add up, and sequences that rise.
+  // Keep only records that parse: their lengths add up and their sequences rise.
   std::size_t records = 0;
   std::size_t position = 0;
   std::uint64_t last = 0;
@@ -239,7 +240,7 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
     note_damage(index);
     batch.words.resize(position);
   }
-  // A recorder before this one may have committed the first ones already.
+  // An earlier recorder may have committed the first records already.
   while (!batch.done() && batch.head().seq < next_sequence_) {
     batch.position += batch.head().words;
     --records;
@@ -266,7 +267,7 @@ SequencedRecord SpoolReader::next() {
   if (advance_) drop_front(threads_[current_thread_]);
   advance_ = false;
   const auto is_next = [&](std::deque<Batch>& queue) {
-    // Sequences that were given up, or that a damaged spool has twice, come too late.
+    // Drop records that come too late: their sequences were given up, or a damaged spool has them twice.
     while (!queue.empty() && queue.front().head().seq < next_sequence_) drop_front(queue);
     return !queue.empty() && queue.front().head().seq == next_sequence_;
   };
@@ -293,7 +294,8 @@ std::uint64_t SpoolReader::waiting() const {
 }
 
 std::uint64_t SpoolReader::missing_at_end() const {
-  constexpr std::uint64_t kMostOfAChunk = 3 * kChunkBytes / sizeof(wire::RecordHeader);  // a record takes three at most
+  constexpr std::uint64_t kMostOfAChunk = 3 * kChunkBytes / sizeof(wire::RecordHeader);  // a record has three sequences
+                                                                                         // at most
   const std::uint64_t last = last_taken_sequence();
   if (last < next_sequence_ || last - next_sequence_ >= damaged_ * kMostOfAChunk) return 0;
   return last - next_sequence_ + 1;
@@ -319,7 +321,7 @@ void SpoolReader::give_back() {
     freed = true;
   }
   if (freed) header().given_back.fetch_add(1, std::memory_order_release);
-  // Of threads that have ended nothing is kept. One that goes on comes back with its next batch.
+  // Forget threads that have ended. If a thread continues, its next batch adds it again.
   std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });
 }
 

@@ -1,7 +1,9 @@
-// The recorder's end of a spool: takes complete records out, in the order of their sequence, and gives chunks back.
+// The recorder's end of a spool. It copies complete records out of the spool, returns them in the order of their
+// sequence, and frees chunks.
 //
-// Trusts no byte: everything is copied out of the shared mapping before it is read, and checked afterwards. A file that
-// is cut short meanwhile, or lies on a disk that fails, is a damaged spool and no signal. Thread-safety: none.
+// It trusts no byte of the spool: it copies data out of the shared mapping before it parses and checks the copy. A file
+// that is truncated meanwhile, or that lies on a failing disk, is reported as a damaged spool; it causes no signal.
+// Thread-safety: none.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@
 
 namespace dcmt::spool {
 
-/// What the header says of the process; copied once, at open().
+/// The process as the header describes it; copied once, at open().
 struct ProcessFacts {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
@@ -31,7 +33,8 @@ struct ProcessFacts {
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t start_real_ns = 0;
   std::uint64_t first_seq = 1;      ///< of the first record
-  std::uint64_t process_start = 0;  ///< clock ticks since boot: tells the process from a later one with its pid
+  std::uint64_t process_start = 0;  ///< clock ticks since boot; distinguishes the process from a later one with the
+                                    ///< same pid
 };
 
 /// A record in sequence, valid until the next call of next().
@@ -41,90 +44,92 @@ struct SequencedRecord {
 };
 
 enum class Purpose {
-  kDrain,    ///< of a spool that an agent still writes on: chunks go back to it. One reader per spool
-  kInspect,  ///< the file stays as it is, and may be on read-only media. Any number of readers
+  kDrain,    ///< an agent still writes the spool: the reader frees chunks for it. One reader per spool
+  kInspect,  ///< the file stays unchanged, and may be on read-only media. Any number of readers
 };
 
 class SpoolReader {
  public:
-  /// Opens a spool's file, or the memory that an agent shows by a link to its own descriptor. kBadInput with one line
-  /// if that is missing, cut short, foreign, or of another version.
+  /// Opens a spool's file, or the memory that an agent publishes as a link to its own descriptor. Fails with kBadInput
+  /// and one line if the spool is missing, truncated, foreign, or of another version.
   static Expected<SpoolReader> open(const std::string& path, Purpose purpose = Purpose::kDrain);
-  /// The same of memory by a descriptor, which stays the caller's. `path` is for messages.
+  /// Opens a spool in memory by its descriptor. The caller keeps the descriptor. `path` is for messages.
   static Expected<SpoolReader> open_memory(const std::string& path, int fd, Purpose purpose);
 
   [[nodiscard]] const ProcessFacts& facts() const { return facts_; }
-  /// The descriptor of a spool that is memory without a file; -1 of a file.
+  /// The descriptor of a spool without a file; -1 if the spool is a file.
   [[nodiscard]] int memory() const { return memory_.get(); }
   [[nodiscard]] AgentState state() const;
   [[nodiscard]] std::string torch_version() const;
   [[nodiscard]] std::string python_version() const;
   /// Why the agent refused.
   [[nodiscard]] std::string message() const;
-  /// Records the agent found no room for, so far.
+  /// Records that the agent has lost so far because no chunk was free.
   [[nodiscard]] std::uint64_t lost() const;
   /// Forked children that allocated tensor memory, so far.
   [[nodiscard]] std::uint32_t forked_children() const;
-  /// What the process has asked for, or the answer that it has got. kNone for a word that is none.
+  /// What the process has asked for, or the answer that it got. kNone if the header has an invalid value.
   [[nodiscard]] AskedReading asked_reading() const;
-  /// Answers a process that waits, or will: kUnderWay, kDone or kNotRead.
+  /// Answers the process, whether it waits already or not: kUnderWay, kDone or kNotRead.
   void answer(AskedReading answer);
-  /// Where the process keeps the sizes of small blocks; its own addresses, 0 for none.
+  /// Addresses, in the process, of its tables of sizes of small blocks; 0: none.
   struct SmallBlockTables {
     std::uint64_t cpu_blocks = 0, gpu_regions = 0;
   };
   [[nodiscard]] SmallBlockTables small_block_tables() const;
-  /// Asks the process to follow a class of sizes from now on (trace/base/followed_bytes.h); below kSizeClasses.
+  /// Asks the process to track a class of sizes from now on (trace/base/followed_bytes.h). `size_class` is below
+  /// kSizeClasses.
   void follow_size_class(std::size_t size_class);
-  /// A question of what torch's allocator of the CPU has: the sequence before which every record is to be counted; 0
-  /// if none is open. And how often the process has wanted a peak begun anew.
+  /// The process's request for the bytes of torch's CPU allocator. `before`: count every record before this sequence;
+  /// 0: no request is open. `new_peaks`: how often the process has restarted its peak.
   struct CpuQuestion {
     std::uint64_t before = 0, new_peaks = 0;
   };
   [[nodiscard]] CpuQuestion cpu_question() const;
-  /// What it has. `answered`: the question that this is the answer to, 0 if it is none's.
+  /// Publishes the bytes. `answered`: the request that this answers; 0: none.
   void publish_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
                           std::uint64_t answered);
-  /// Sequences handed out so far.
+  /// Sequences that the agent has assigned so far.
   [[nodiscard]] std::uint64_t last_taken_sequence() const;
-  /// Threads of which something is kept: those with records that next() has not handed out, or not since give_back().
+  /// Threads with state in this reader: their records wait for next(), or next() returned the last ones after the
+  /// latest give_back().
   [[nodiscard]] std::size_t threads() const { return threads_.size(); }
   /// Share of chunks in use, 0 to 1.
   [[nodiscard]] double used() const;
-  /// Chunks met so far that could not be read, or not to their end.
+  /// Chunks so far that could not be read completely.
   [[nodiscard]] std::uint64_t damaged_chunks() const { return damaged_; }
   [[nodiscard]] std::uint32_t chunks() const { return declared_count_; }
-  /// Sequences taken by threads whose records did not come out, at the end of the spool: known only where chunks are
-  /// damaged. 0 where the header's count cannot be right.
+  /// Sequences that threads acquired at the end of the spool without a readable record. Counted only if chunks are
+  /// damaged; 0 if the header's count cannot be right.
   [[nodiscard]] std::uint64_t missing_at_end() const;
 
-  /// Records up to `seq` are known already (a recorder before this one committed them).
+  /// Skips records up to `seq`: an earlier recorder committed them.
   void skip_to(std::uint64_t seq) { next_sequence_ = seq + 1; }
 
-  /// Copies what has been published since the last call. Returns the number of new records.
+  /// Copies the records published since the last call. Returns their number.
   std::size_t take();
 
-  /// The next record in sequence, if it has been taken; header is nullptr otherwise.
+  /// The next record in sequence; header is nullptr if take() has not copied it yet.
   SequencedRecord next();
 
-  /// After next() had nothing: the lowest sequence that has been taken and waits behind a gap; 0 if there is none. The
+  /// After next() returned nothing: the lowest sequence that was copied and waits behind a gap; 0 if there is none. The
   /// gap is [next_sequence(), waiting()).
   [[nodiscard]] std::uint64_t waiting() const;
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
-  /// Gives up on the sequences before waiting().
+  /// Skips the missing sequences before waiting().
   void skip_gap();
 
-  /// Frees the chunks whose records have all been handed out by next(). Call after they are durable.
+  /// Frees the chunks whose records next() has all returned. Call it after the records are durable.
   void give_back();
 
  private:
-  /// What is known of a chunk: how much was taken, and whether all of it has been handed out.
+  /// A chunk: how many bytes were copied, and how many batches next() has not finished.
   struct Chunk {
     std::uint32_t taken = 0;    ///< bytes
-    std::uint32_t batches = 0;  ///< taken and not handed out completely
+    std::uint32_t batches = 0;  ///< copied, and not completely returned by next()
     bool damaged = false;
   };
-  /// Records taken from one chunk at one time: ascending sequences of one thread.
+  /// Records copied from a chunk by one take(): ascending sequences of one thread.
   struct Batch {
     std::vector<std::uint64_t> words;
     std::size_t position = 0;
@@ -145,13 +150,14 @@ class SpoolReader {
   GuardedMapping mapping_;
   Descriptor memory_;
   Purpose purpose_ = Purpose::kDrain;
-  std::uint32_t chunk_count_ = 0;     ///< whole chunks in the file
-  std::uint32_t declared_count_ = 0;  ///< as the header said at open(): places the chunks
+  std::uint32_t chunk_count_ = 0;     ///< whole chunks that the file has
+  std::uint32_t declared_count_ = 0;  ///< by the header at open(); the positions of the chunks follow from it
   ProcessFacts facts_;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, std::deque<Batch>> threads_;  ///< each in ascending sequence
-  std::uint32_t current_thread_ = 0;                    ///< whose record was handed out last: likely the next one's
-  bool advance_ = false;                                ///< the head of current_thread_ has been handed out
+  std::uint32_t current_thread_ = 0;                    ///< thread of the record that was returned last; the next
+                                                        ///< record is likely its, too
+  bool advance_ = false;                                ///< next() has returned the head of current_thread_
   std::uint64_t next_sequence_ = 1;
   std::uint64_t damaged_ = 0;
 };

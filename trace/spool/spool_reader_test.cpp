@@ -1,4 +1,4 @@
-// A spool as its reader must see it, made by hand: cut anywhere, damaged, out of order, with gaps.
+// Reads spools that the test writes: cut anywhere, damaged, out of order, with gaps.
 #include "trace/spool/spool_reader.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #ifdef __SANITIZE_ADDRESS__
-/// One test expects its process to die of SIGBUS. The sanitizer would catch the signal and exit.
+/// One test expects its process to die of SIGBUS. A sanitizer would catch the signal and exit.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() { return "handle_sigbus=0"; }
 #endif
 
@@ -84,7 +84,7 @@ TEST_F(SpoolReaderTest, MergesThreadsBySequence) {
   add(2, 0, 1);
   add(0, 1, 2);
   add(2, 0, 3);
-  add(1, 1, 4);  // thread 1 has gone on in another chunk
+  add(1, 1, 4);  // thread 1 has continued in another chunk
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 3, 4}));
@@ -110,7 +110,7 @@ TEST_F(SpoolReaderTest, ARecordThatStandsForThreeLeavesNoGap) {
   add(0, 0, 2, 3, kThree);
   add(1, 1, 5);
   add(0, 0, 6, 3, kThree);
-  add(0, 0, 8);  // one that it stands for: cannot be
+  add(0, 0, 8);  // a sequence that the record before stands for: impossible
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1, 2, 5, 6}));
@@ -215,9 +215,9 @@ TEST_F(SpoolReaderTest, AHeaderChangedAfterOpenMovesNoChunk) {
 
 TEST_F(SpoolReaderTest, DamagedLengthsEndAChunkOnly) {
   add(0, 0, 1);
-  add(0, 0, 2, 0);  // a length of nothing
+  add(0, 0, 2, 0);  // a length of zero
   add(1, 1, 3);
-  add(1, 1, 4, 60000);  // beyond the chunk
+  add(1, 1, 4, 60000);  // beyond the end of the chunk
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(drain(*reader), (std::vector<std::uint64_t>{1}));

@@ -12,18 +12,18 @@
 namespace dcmt {
 namespace {
 
-// A reader meets a writer's commit only for a moment (WAL), but a checkpoint can hold the file a little longer.
+// A writer's commit locks out a reader only briefly (WAL), but a checkpoint can lock the file for longer.
 constexpr int kBusyTimeoutMs = 5000;
 
-/// Steps of SQLite's machine between two calls of the handler that counts them.
+/// Steps of SQLite's virtual machine between two calls of the handler that counts them.
 constexpr int kStepsAtOnce = 100'000;
-/// What any file may take, and more to write on one, which grows by rows that are not in it yet; and per byte of the
-/// file many times what reading every row of it several times takes.
+/// A limit of work for a file of any size, and an amount per byte of the file. The amount is many times what several
+/// reads of every row cost. Writing to a file is allowed more, because the file grows.
 constexpr std::uint64_t kFewestSteps = 20'000'000;
 constexpr std::uint64_t kFewestStepsToWrite = 20'000'000'000;
 constexpr std::uint64_t kStepsPerByte = 32;
 
-/// Of a text or a blob, a row and an expression: more than any trace of ours has.
+/// Limits of a text or a blob, of a row, and of an expression. No trace comes near them.
 constexpr std::array kLimits = {
     std::pair{SQLITE_LIMIT_LENGTH, 64 << 20},  std::pair{SQLITE_LIMIT_COLUMN, 100},
     std::pair{SQLITE_LIMIT_EXPR_DEPTH, 100},   std::pair{SQLITE_LIMIT_COMPOUND_SELECT, 10},
@@ -35,7 +35,7 @@ constexpr std::array kLimits = {
 Error failure(sqlite3* connection, int code, const std::string& path) {
   const int primary = code & 0xff;
   const bool bad_file = primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_CANTOPEN;
-  // One line: of a damaged schema SQLite quotes the rest of the definition.
+  // Use one line: for a damaged schema, SQLite appends the rest of the definition.
   std::string why = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
   why.resize(std::min(why.size(), why.find('\n')));
   if (primary == SQLITE_INTERRUPT) {
@@ -44,9 +44,9 @@ Error failure(sqlite3* connection, int code, const std::string& path) {
   return Error{bad_file ? ErrorCode::kBadInput : ErrorCode::kIo, path + ": " + why + "."};
 }
 
-/// Sets what holds for every connection of the process. A connection belongs to one thread, so none needs a lock. The
-/// statistics of memory take a lock that all threads share, at each allocation, and nothing reads them. Where another
-/// part of the process has started SQLite before, its own settings stay, and all is right but slower.
+/// Sets options for all connections of the process. A connection belongs to one thread, so SQLite needs no locks. Its
+/// memory statistics lock a mutex that all threads share, at each allocation, and nothing reads them. If another part
+/// of the process has started SQLite before, its options stay; then the code works, but slower.
 void configure() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -62,12 +62,12 @@ std::string path_of(sqlite3_stmt* statement) {
 
 }  // namespace
 
-/// How much work the connection has done.
+/// Counts the work that the connection has done.
 struct Database::Work {
   std::string path;
   std::uint64_t fewest, steps = 0, most = fewest;
 
-  /// Asked for every kStepsAtOnce steps: true ends the statement.
+  /// SQLite calls it after each kStepsAtOnce steps; true ends the statement.
   bool is_too_much() {
     steps += kStepsAtOnce;
     if (steps <= most) return false;
@@ -104,7 +104,7 @@ void Statement::note(int code) {
 void Statement::bind(int index, std::int64_t value) { note(sqlite3_bind_int64(statement_.get(), index, value)); }
 
 void Statement::bind(int index, std::string_view text) {
-  // A null pointer would bind NULL; empty text is not nothing.
+  // A null pointer would bind NULL, but an empty text is not NULL.
   note(sqlite3_bind_text64(statement_.get(), index, text.data() != nullptr ? text.data() : "", text.size(),
                            SQLITE_TRANSIENT, SQLITE_UTF8));
 }
@@ -171,7 +171,7 @@ std::string_view Statement::blob(int column) const {
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
 std::optional<std::int64_t> Statement::optional_integer(int column) const {
-  // One access to the row for both questions. Such a value is good for them where the connection has no lock
+  // Reads the value once and uses it twice. A connection without a lock may use such a value in this way
   // (sqlite.org/c3ref/value.html).
   sqlite3_value* const value = sqlite3_column_value(statement_.get(), column);
   if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
@@ -203,7 +203,7 @@ Expected<Database> Database::open(const std::string& path, OpenMode mode) {
   }
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
-  Database database(connection, path);  // SQLite gives a handle even where it fails; it must be closed
+  Database database(connection, path);  // SQLite returns a handle even if opening fails; the handle must be closed
   if (code != SQLITE_OK) {
     Error error = failure(connection, code, path);
     error.code = ErrorCode::kBadInput;

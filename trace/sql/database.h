@@ -1,4 +1,4 @@
-// A thin, movable face of SQLite: one connection and its prepared statements. Failures come back as Status.
+// A thin, movable front end of SQLite: one connection and its prepared statements. Failures are returned as Status.
 //
 // Thread-safety: none. A Database and all of its Statements belong to one thread at a time. A Statement must be
 // destroyed before its Database is.
@@ -27,8 +27,8 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   ~Statement() = default;
 
-  /// Gives a parameter its value, kept until it is bound again. A failure (no such parameter, no memory) shows in the
-  /// next step().
+  /// Binds a value to a parameter; the value stays until the parameter is bound again. The next step() returns an error
+  /// of bind(): no such parameter, or no memory.
   void bind(int index, std::int64_t value);
   void bind(int index, std::string_view text);  ///< the text is copied
   void bind(int index, std::optional<std::int64_t> value);
@@ -38,11 +38,11 @@ class Statement {
 
   void bind_blob(int index, std::string_view bytes);  ///< copied
 
-  /// True: a row is there to read. False: done, and the statement is ready to be stepped anew.
+  /// True: the statement has a row. False: the statement is done and can run again.
   Expected<bool> step();
   /// Steps a statement that yields no rows.
   Status run();
-  /// Makes the statement ready to be stepped anew; bound values stay.
+  /// Prepares the statement to run again; bound values stay.
   void reset();
 
   /// The current row's columns. A NULL reads as 0 or as empty text; text is valid until the next step() or reset().
@@ -74,12 +74,12 @@ enum class OpenMode {
   kCreate,     ///< a new or an existing file
 };
 
-/// A connection to one SQLite file. Nothing in the file can make it run code, read another file, or work without end:
-/// functions in the file's schema are limited to harmless ones, and what reads an existing file may do no more work
-/// than the file's size explains.
+/// A connection to one SQLite file. Content of the file cannot run code, read another file, or run without end: the
+/// schema may use only harmless functions, and statements on an existing file have a limit of work that follows from
+/// the file's size.
 class Database {
  public:
-  /// Opens `path`. SQLite looks at the content only when it is first asked something. Fails with kBadInput.
+  /// Opens `path`. SQLite reads the file only at the first statement. Fails with kBadInput.
   static Expected<Database> open(const std::string& path, OpenMode mode);
 
   Database(Database&&) noexcept = default;
@@ -88,8 +88,8 @@ class Database {
   Database& operator=(const Database&) = delete;
   ~Database() = default;
 
-  /// Runs one or more statements and drops their rows. Fails with kBadInput if the file is damaged or foreign, with
-  /// kIo otherwise; the message carries the path.
+  /// Runs one or more statements and drops their rows. Fails with kBadInput if the file is damaged or foreign, else
+  /// with kIo. The message contains the path.
   Status execute(const std::string& sql);
   /// Compiles one statement.
   Expected<Statement> prepare(std::string_view sql);
@@ -109,12 +109,12 @@ class Database {
   void distrust();
 
   std::unique_ptr<Work, EndWork>
-      work_;  ///< done so far; none for a file that this process makes. Outlives the connection
+      work_;  ///< work done so far; absent for a file that this process makes. Outlives the connection
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
 };
 
-/// Runs a query and hands every row to `visit`.
+/// Runs a query and calls `visit` for every row.
 Status each_row(Database& database, std::string_view sql, const std::function<void(const Statement&)>& visit);
 
 }  // namespace dcmt

@@ -1,4 +1,4 @@
-// Why the rows of an interval are in the trace: the column interval.kept.
+// The column interval.kept: why the trace has the rows of an interval.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace dcmt {
 
-/// kNo: only its sums are.
+/// kNo: the trace has only the sums of the interval.
 enum class Kept : std::uint8_t { kNo, kAll, kSteps, kEvery, kPeak, kFinding, kLast };
 
 /// In the order of Kept; kNo is written as NULL.
 inline constexpr std::string_view kKeptTexts[] = {"", "all", "steps", "every", "peak", "finding", "last"};
 
-/// As in the column; empty for kNo.
+/// The text in the column; empty for kNo.
 [[nodiscard]] constexpr std::string_view text_of(Kept kept) { return kKeptTexts[static_cast<std::size_t>(kept)]; }
 
-/// kNo for a text that is none of ours.
+/// kNo for an invalid text.
 [[nodiscard]] constexpr Kept kept_of(std::string_view text) {
   const auto* const known = std::find(std::begin(kKeptTexts), std::end(kKeptTexts), text);
   return known != std::end(kKeptTexts) ? static_cast<Kept>(known - kKeptTexts) : Kept::kNo;

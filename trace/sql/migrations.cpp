@@ -19,7 +19,7 @@ Status apply_migrations(Database& database, std::span<const Migration> migration
     script += "\n;PRAGMA application_id = " + std::to_string(kApplicationId);
     script += ";\nPRAGMA user_version = " + std::to_string(migration.version) + ";\nCOMMIT;";
     if (Status status = database.execute(script); !status.ok()) {
-      // The failed script may have left its transaction open; there is nothing to do about a failing rollback.
+      // The failed script may have left its transaction open. A failing rollback is ignored: nothing else can be done.
       static_cast<void>(database.execute("ROLLBACK"));
       return status;
     }

@@ -1,4 +1,4 @@
-// How a trace gets from one schema version to the next: an ordered list of SQL texts, one per version.
+// Upgrades a trace from one schema version to the next: an ordered list of SQL texts, one per version.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 namespace dcmt {
 
 struct Migration {
-  int version;           ///< the user_version of the file after it
-  std::string_view sql;  ///< from version - 1 to version
+  int version;           ///< the file's user_version after this migration
+  std::string_view sql;  ///< upgrades from version - 1 to version
 };
 
-/// The schema's own list: trace/sql/0001.sql and later, ascending, without a gap.
+/// The migrations of the schema: trace/sql/0001.sql and later, ascending, without a gap.
 std::span<const Migration> embedded_migrations();
 
-/// Applies every migration beyond the file's user_version, each in its own transaction together with the new
-/// user_version and the application id, so that a kill leaves a whole version behind.
+/// Applies each migration that is newer than the file's user_version, in a transaction of its own that also sets the
+/// user_version and the application id. If the process is killed, the file has one complete version.
 Status apply_migrations(Database& database, std::span<const Migration> migrations);
 
 }  // namespace dcmt

@@ -22,8 +22,8 @@ Error damaged(Database& database, const char* table, std::int64_t id) {
           database.path() + ": damaged: row " + std::to_string(id) + " of " + table + " makes no sense."};
 }
 
-/// The rows of one device: those of level 0 are written as they fill up. The few of the other levels come after them,
-/// since they lie behind them in the table, whose pages are filled one after the other.
+/// The rows of one device. Rows of level 0 are written as they fill up. The few rows of the other levels are written at
+/// the end: they come last in the table's order, and SQLite fills pages in that order.
 class Levels {
  public:
   Levels(std::string device, Statement& insert) : device_(std::move(device)), insert_(&insert) {}
@@ -32,7 +32,8 @@ class Levels {
 
   Status finish() {
     if (levels_.empty()) return {};
-    // The level with a single row is the top; what began above it holds that row once more.
+    // The first level with a single row is the top. Levels begun above it contain only a copy of that row; they are not
+    // written.
     for (std::size_t level = 0;; ++level) {
       if (levels_[level].taken != 0) DCMT_RETURN_IF_ERROR(close(level));
       if (levels_[level].count == 1) break;
@@ -46,7 +47,7 @@ class Levels {
  private:
   struct Level {
     PyramidRow open;
-    int taken = 0;  ///< into the open row
+    int taken = 0;  ///< changes merged into the open row
     std::int64_t count = 0;
     std::vector<PyramidRow> closed;
   };
@@ -86,7 +87,7 @@ class Levels {
 
   std::string device_;
   Statement* insert_;
-  std::deque<Level> levels_;  ///< whose members stay where they are as it grows
+  std::deque<Level> levels_;  ///< its elements keep their addresses as it grows
 };
 
 /// One device's curve, change by change in the order of sequences.
@@ -96,14 +97,14 @@ class Curve {
 
   [[nodiscard]] const std::string& device() const { return device_; }
 
-  /// False: no curve of ours goes there.
+  /// False: the curve has an impossible value.
   [[nodiscard]] bool can_change(std::int64_t delta) const {
     return delta >= -kLargest && delta <= kLargest && bytes_ + delta >= -kLargest && bytes_ + delta <= kLargest;
   }
 
   Status change(const Moment& at, std::int64_t delta) {
     bytes_ += delta;
-    // A block whose end was lost ends where the next one at its address begins: that is one change.
+    // If the end of a block was lost, it ends where the next block at its address begins: that is one change.
     if (change_.from.seq != at.seq) {
       DCMT_RETURN_IF_ERROR(add_change());
       change_.from = change_.highest_at = at;
@@ -112,7 +113,7 @@ class Curve {
     return {};
   }
 
-  /// An interval without rows is one change that goes down to the lower of its ends and up to its peak.
+  /// An interval without rows is one change: down to the lower of its two ends, and up to its peak.
   Status pass_interval(const Moment& from, const Moment& peak_at, std::int64_t to_peak, std::int64_t to_end) {
     DCMT_RETURN_IF_ERROR(add_change());
     PyramidRow row;
@@ -140,10 +141,11 @@ class Curve {
   std::string device_;
   Levels levels_;
   std::int64_t bytes_ = 0;
-  PyramidRow change_;  ///< the latest; not set: there is none since the last interval without rows
+  PyramidRow change_;  ///< the latest change; not set: none since the last interval without rows
 };
 
-/// Merges births (the order of the table), deaths (those to come, of the blocks alive) and the intervals without rows.
+/// Merges three sources in the order of sequences: births (in table order), future deaths of live blocks, and the
+/// intervals without rows.
 class Merge {
  public:
   Merge(Database& database, Statement blocks, Statement intervals, Statement insert)
@@ -182,7 +184,7 @@ class Merge {
     Moment at;
     std::int64_t bytes;
     Curve* curve;
-    bool operator<(const Death& other) const { return at.seq > other.at.seq; }  // the next to come is the largest
+    bool operator<(const Death& other) const { return at.seq > other.at.seq; }  // a heap whose front is the next death
   };
 
   Status change(Curve& curve, const Moment& at, std::int64_t delta) {
@@ -192,7 +194,7 @@ class Merge {
     return curve.change(at, delta);
   }
 
-  /// Deaths of the same sequence come before a birth: a block that took the place of another.
+  /// At the same sequence, deaths come before a birth: the new block replaced the old one.
   Status end_blocks_until(std::int64_t seq) {
     while (!deaths_.empty() && deaths_.top().at.seq <= seq) {
       const Death death = deaths_.top();
@@ -208,7 +210,7 @@ class Merge {
     return {};
   }
 
-  /// Those that began before `seq`.
+  /// Applies the intervals that began before `seq`.
   Status pass_intervals_until(std::int64_t seq) {
     while (has_interval_ && intervals_.integer(1) < seq) {
       const std::int64_t id = intervals_.integer(0);
@@ -221,7 +223,7 @@ class Merge {
       passed_until_ = std::max(passed_until_, to_seq);
       Curve& curve = curve_of(intervals_.text(9));
       if (!curve.can_change(peak) || !curve.can_change(end - begin)) return damaged(database_, "interval_curve", id);
-      // It begins after from_seq; a peak that it began with was reached before.
+      // The change happens after from_seq. A peak that equals the begin was reached before that.
       const Moment from{from_seq + 1, from_ns};
       DCMT_RETURN_IF_ERROR(
           curve.pass_interval(from, peak_seq > from_seq ? Moment{peak_seq, peak_ns} : from, peak - begin, end - begin));
@@ -230,7 +232,7 @@ class Merge {
     return {};
   }
 
-  /// As a rule the same as of the block before.
+  /// usually the device of the block before
   Curve& curve_of(std::optional<std::int64_t> gpu) {
     if (latest_ == nullptr || latest_gpu_ != gpu) {
       latest_ = &curve_of(gpu ? "cuda:" + std::to_string(*gpu) : "cpu");
@@ -250,7 +252,7 @@ class Merge {
   bool has_interval_ = false;
   std::int64_t passed_from_ = 0, passed_until_ = 0;
   std::priority_queue<Death> deaths_;
-  std::deque<Curve> curves_;  ///< which stay where they are
+  std::deque<Curve> curves_;  ///< its elements keep their addresses
   Curve* latest_ = nullptr;
   std::optional<std::int64_t> latest_gpu_;
 };

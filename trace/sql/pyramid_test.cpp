@@ -82,7 +82,7 @@ TEST_F(PyramidTable, TheTopIsTheFirstLevelWithOneRow) {
   births(64);
   build();
   EXPECT_EQ(read("level, highest FROM pyramid"), (Rows{{0, 64}}));
-  // Once more, with one more: nothing is left of the one before.
+  // Build again after one more change: nothing of the earlier pyramid is left.
   block(100, 0, 5);
   build();
   EXPECT_EQ(read("level, from_seq, highest FROM pyramid"), (Rows{{0, 1, 64}, {0, 100, 69}, {1, 1, 69}}));
@@ -112,7 +112,7 @@ TEST_F(PyramidTable, ABlockInThePlaceOfOneWhoseEndWasLostIsOneChange) {
 
 TEST_F(PyramidTable, AnIntervalWithoutRowsIsOneChange) {
   block(1, 0, 100);
-  block(12, 25, 1);  // born and ended where only sums are
+  block(12, 25, 1);  // born and ended in an interval without rows
   const auto interval = [&](RowId id, Kept kept, std::int64_t from, std::int64_t to) {
     IntervalRow row;
     row.id = id;
@@ -126,7 +126,7 @@ TEST_F(PyramidTable, AnIntervalWithoutRowsIsOneChange) {
   interval(3, Kept::kNo, 20, 26);
   interval(4, Kept::kLast, 26, 30);
   ASSERT_TRUE(writer_->write(IntervalCurveRow{2, "cpu", 100, 700, {15, 150}, 60, 0, 0, 0, 0}).ok());
-  // Never above its begin, which was reached before it.
+  // The curve is never above its begin, which it had reached before.
   ASSERT_TRUE(writer_->write(IntervalCurveRow{3, "cpu", 60, 60, {20, 200}, 55, 0, 0, 0, 0}).ok());
   build();
   EXPECT_EQ(read("last, lowest, highest, highest_seq, highest_ns, sums_only FROM pyramid"),

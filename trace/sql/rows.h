@@ -1,6 +1,6 @@
 // The rows of a trace, as a writer sees them. Columns and their meaning: 0001.sql and docs/schema.md.
 //
-// In fields of type RowId, 0 is written as NULL. A row whose `to` was never set is a lifetime that still lasts.
+// In fields of type RowId, 0 is written as NULL. A row whose `to` was never set is a lifetime that has not ended.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace dcmt {
 
 using RowId = std::int64_t;
 
-/// Bytes of a row of table string; a writer cuts what is longer. No record of the wire has more text.
+/// Limit of a text in table string, in bytes; a writer truncates longer text. Records of the wire have no longer text.
 inline constexpr std::size_t kLongestText = 16 * 1024;
 
-/// A point in the process's order of events and on its monotonic clock. seq 0: not yet.
+/// A point in the process's order of events and on its monotonic clock. seq 0: not set.
 struct Moment {
   std::int64_t seq = 0;
   std::int64_t ns = 0;
@@ -30,7 +30,7 @@ struct Span {
   Moment to;
 };
 
-/// Where something happened. The thread number may be 0, so it is optional.
+/// Where an event happened. The thread number may be 0, so it is optional.
 struct Place {
   std::optional<std::int64_t> thread;
   RowId operator_id = 0;
@@ -58,15 +58,15 @@ struct BlockRow {
   RowId id = 0;
   std::int64_t address = 0;
   std::int64_t bytes = 0;
-  std::optional<std::int64_t> gpu;  ///< nullopt: the CPU's
+  std::optional<std::int64_t> gpu;  ///< nullopt: a block of the CPU
   RowId storage = 0;
   Place birth;
   Place free;
   Span span;
-  std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default one
+  std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default stream
   RowId owner = 0;
   bool waits = false;  ///< freed while other streams still used it
-  Moment done = {};    ///< when they were through with it; not set if they never were
+  Moment done = {};    ///< when those streams had finished with it; not set if they never did
 };
 
 struct StorageRow {
@@ -76,7 +76,7 @@ struct StorageRow {
   bool first_seen = false;
   Place birth;
   Place end;
-  RowId end_ordinal = 0;  ///< operators begun on the thread by the end
+  RowId end_ordinal = 0;  ///< number of operators that the thread had begun at the end
   Span span;
 };
 
@@ -111,7 +111,7 @@ struct MarkRow {
   Span span;
 };
 
-/// Calls that gave the GPU work while a released storage was alive, so far.
+/// Counts of calls that gave the GPU work while a released storage was alive, so far.
 struct LaunchesRow {
   RowId id = 0;  ///< sequence
   std::int64_t ns = 0;
@@ -182,14 +182,14 @@ struct KeySumRow {
   std::int64_t kernel_reads = 0;
 };
 
-/// Of a key that a Python function gathers.
+/// A key that a Python function gathers.
 struct ParameterRow {
   std::int64_t graph = 0, key = 0;
   RowId name = 0;
   RowId mechanism = 0;
 };
 
-/// One call of an operator, which showed other aliases than the one before; its id is its sequence.
+/// A call of an operator whose observed aliases differ from those of the call before. Its id is its sequence.
 struct OperatorAliasRow {
   RowId id = 0;
   RowId name = 0, schema = 0;
@@ -205,7 +205,7 @@ struct ScanRow {
   bool collecting = false;
 };
 
-/// What one storage was found to be held by.
+/// A holder that was found for one storage.
 struct OwnerRow {
   RowId id = 0;
   RowId storage = 0;
@@ -215,7 +215,7 @@ struct OwnerRow {
   bool confirmed = false;
 };
 
-/// What the latest scan that found a storage says of it.
+/// The result for one storage in the latest scan that found it.
 struct HeldRow {
   RowId storage = 0;
   RowId scan = 0;
@@ -236,7 +236,7 @@ struct HeldInRow {
   RowId storage = 0, container = 0, scan = 0;
 };
 
-/// What the kernel counts of the process's memory at one time; bytes.
+/// The kernel's figures of the process's memory at one time; bytes.
 struct ResidentRow {
   RowId id = 0;
   Moment at;
@@ -245,7 +245,7 @@ struct ResidentRow {
   std::optional<std::int64_t> cgroup = {};
 };
 
-/// The same by what pages are mapped for.
+/// The same figures, by the purpose of the mappings.
 struct MappedRow {
   RowId sample = 0;
   std::string_view class_name;  ///< static text
@@ -254,7 +254,7 @@ struct MappedRow {
   RowId name = 0;
 };
 
-/// Of one reading: who held arrays of numpy.
+/// The holders of numpy arrays in one reading.
 struct ArrayHolderRow {
   RowId scan = 0;
   std::int64_t position = 0;
@@ -262,7 +262,7 @@ struct ArrayHolderRow {
   std::int64_t arrays = 0, bytes = 0;
 };
 
-/// Addresses that CUDA's caching allocator had reserved together. A begin of sequence 0: before the first record.
+/// Addresses that CUDA's caching allocator reserved together. A begin with sequence 0: before the first record.
 struct SegmentRow {
   RowId id = 0;
   std::int64_t gpu = 0;
@@ -289,10 +289,10 @@ struct DiagnosticRow {
   RowId text = 0;
 };
 
-/// A request that an allocator gave up; its id is its sequence.
+/// A request that an allocator could not satisfy. Its id is its sequence.
 struct OutOfMemoryRow {
   RowId id = 0;
-  std::optional<std::int64_t> gpu;  ///< nullopt: the CPU's
+  std::optional<std::int64_t> gpu;  ///< nullopt: a request for the CPU
   std::int64_t requested = 0;
   std::optional<std::int64_t> allocated, reserved, free, total;
   Place where;

@@ -72,7 +72,7 @@ void SegmentHistory::resume(const SegmentRow& row) {
   bytes_ += row.bytes;
 }
 
-/// A row as `row`, at these addresses.
+/// Adds a row like `row` for these addresses.
 std::size_t SegmentHistory::add(SegmentRow row, const Range& range) {
   row.id = 0;
   row.address = static_cast<std::int64_t>(range.from);
@@ -97,7 +97,7 @@ void SegmentHistory::change(std::size_t row) {
   changed_.push_back(row);
 }
 
-/// No piece goes on across that address; what is there goes on as two rows.
+/// Splits the piece that contains this address. Its row is split into two rows.
 void SegmentHistory::cut(Address at) {
   auto piece = pieces_.upper_bound(at);
   if (piece == pieces_.begin()) return;
@@ -116,7 +116,7 @@ void SegmentHistory::cut(Address at) {
   pieces_.emplace(at, after);
 }
 
-/// Those of the range, which lie wholly in it.
+/// The pieces of the range. Pieces that cross its ends are split first.
 std::ranges::subrange<SegmentHistory::Pieces::iterator> SegmentHistory::pieces_in(const Range& range) {
   cut(range.from);
   cut(range.to);
@@ -134,7 +134,7 @@ std::vector<SegmentHistory::Range> SegmentHistory::holes_in(const Range& range) 
   return holes;
 }
 
-/// In place of what was said of these addresses.
+/// Replaces the pieces of these addresses.
 void SegmentHistory::put(const Range& range, const Piece& piece) {
   const auto old = pieces_in(range);
   pieces_.erase(old.begin(), old.end());

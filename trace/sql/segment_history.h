@@ -1,5 +1,5 @@
-// Which addresses CUDA's caching allocator had reserved, and from when to when: rows of the table `segment`, from what
-// the allocator says of its segments as it goes on.
+// Which addresses CUDA's caching allocator had reserved, and when. Events of the allocator become rows of the table
+// `segment`.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,27 @@
 
 namespace dcmt {
 
-/// Of one device. Of a segment that is given, its address, bytes, stream and whether it is expandable count. Of an
-/// expandable segment each row is a part that was mapped at once; one that is unmapped in part becomes several rows.
+/// The history of one device. Of a segment in an argument, only address, bytes, stream and `expandable` are used. For
+/// an expandable segment, each row is a part that was mapped at once. If such a part is unmapped only partly, it
+/// becomes several rows.
 ///
 /// Thread-safety: none.
 class SegmentHistory {
  public:
   void begins(const SegmentRow& segment, Moment at);
-  /// What nothing was said of before has been there since before the history: its row begins at sequence 0.
+  /// Addresses without an earlier event were reserved since before the history: their row begins at sequence 0.
   void ends(const SegmentRow& segment, Moment at);
-  /// It is there, but since when is not said. What was said of its addresses before counts.
+  /// The segment is reserved now; its begin is unknown. Earlier events of its addresses have priority.
   void is_there(const SegmentRow& segment);
-  /// The history is over, and these are there. What it says otherwise changes at `at`.
+  /// Ends the history: exactly these segments are reserved now. Addresses that disagree change at `at`.
   void end_with(std::span<const SegmentRow> segments, Moment at);
-  /// A row of an earlier part of the history that lasts.
+  /// Adds a row that an earlier part of the history left open.
   void resume(const SegmentRow& row);
 
-  /// In the order in which they became known. At no point do two of them share an address.
+  /// In the order in which they were added. At no time do two of them share an address.
   [[nodiscard]] const std::vector<SegmentRow>& rows() const { return rows_; }
-  /// Calls `visit(row)` for each row that is new or has changed since the last call. It may set the id and the begin.
+  /// Calls `visit(row)` for each row that is new or has changed since the last call. `visit` may set the id and the
+  /// begin.
   template <class Visit>
   void each_changed(Visit&& visit) {
     for (const std::size_t at : changed_) {
@@ -41,9 +43,9 @@ class SegmentHistory {
     }
     changed_.clear();
   }
-  /// Bytes of the rows that last.
+  /// Sum of the bytes of the open rows.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  /// How often one said what cannot be after what was said before.
+  /// How many events contradicted earlier events.
   [[nodiscard]] std::int64_t contradictions() const { return contradictions_; }
 
  private:
@@ -52,11 +54,11 @@ class SegmentHistory {
   struct Range {
     Address from = 0, to = 0;
   };
-  /// Addresses of which something was said; of addresses in none, nothing was yet.
+  /// Addresses with at least one event. Addresses in no piece have none yet.
   struct Piece {
     Address to = 0;
-    std::optional<std::size_t> row;  ///< of the segment that is there; nothing: there is none
-    bool is_confirmed = false;       ///< it is there at the end
+    std::optional<std::size_t> row;  ///< row of the segment that is reserved here; not set: not reserved
+    bool is_confirmed = false;       ///< end_with() has confirmed it
   };
   using Pieces = std::map<Address, Piece>;
 
@@ -71,7 +73,7 @@ class SegmentHistory {
   void confirm(const SegmentRow& segment, Moment at);
 
   std::vector<SegmentRow> rows_;
-  std::vector<bool> is_changed_;  ///< by row
+  std::vector<bool> is_changed_;  ///< by index of the row
   std::vector<std::size_t> changed_;
   Pieces pieces_;
   std::int64_t bytes_ = 0;

@@ -46,7 +46,7 @@ bool has(const SegmentRow& segment, std::int64_t page) {
   return segment.address <= at && at < segment.address + segment.bytes;
 }
 
-/// What one page was, by itself: from the events, which have the sequences 1, 2, ...
+/// The history of a single page, computed from the events alone; they have the sequences 1, 2, ...
 struct Page {
   std::multiset<Stay> stays;
   std::int64_t since = kBefore;
@@ -123,7 +123,7 @@ TEST(SegmentHistory, GoesOnWithTheRowsThatLast) {
     SegmentHistory whole, first, second;
     for (std::int64_t at = 1; at <= 40; ++at) {
       const Event event = random_event(random, 2);
-      // Of what has ended before, the second part has not heard: an end would be of what was there before.
+      // The second part has no events of what ended before: an end in it concerns what was there before.
       if (event.said == Said::kEnds && at > 20) continue;
       apply(whole, event, at);
       apply(at <= 20 ? first : second, event, at);
@@ -190,7 +190,7 @@ TEST(SegmentHistory, ThatAgreesWithTheEndHasNoContradictions) {
 
   history.ends(segment_of(10, 3), {6, 6});  // a second time
   EXPECT_EQ(history.contradictions(), 1);
-  history.begins(segment_of(20, 1), {7, 7});  // which is there
+  history.begins(segment_of(20, 1), {7, 7});  // an existing segment
   EXPECT_EQ(history.contradictions(), 2);
 }
 

@@ -29,22 +29,22 @@ Status check_file(const std::string& path) {
   return {};
 }
 
-/// The single integer that a pragma or a query yields.
+/// The single integer that a pragma or a query returns.
 Expected<std::int64_t> integer_of(Database& database, const char* sql) {
   DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
   DCMT_ASSIGN_OR_RETURN(bool row, statement.step());
   return row ? statement.integer(0) : 0;
 }
 
-/// Damage of any kind, named as what it means for the person who has the file.
+/// Reports any kind of damage as what it means for the user of the file.
 Error unreadable(const std::string& path, const Error& cause) {
   return bad_input(path, "not a dc-memtrace trace, or a damaged one (" + cause.message + ")");
 }
 
-/// What must be a table is one, and nothing else runs when it is read or written to: a recorder makes plain tables,
-/// indexes and three views that no reader here uses.
+/// Checks that the schema has only tables, indexes and the three views of a recorder, so that reading or writing the
+/// file runs nothing else. No reader here uses the views.
 Status check_schema(Database& database) {
-  // SQLite goes by the text of a definition alone, so each text must be of the type that the row says.
+  // SQLite interprets only the text of a definition, so each text must match the type in its row.
   Expected<Statement> foreign = database.prepare(
       "SELECT type, name FROM main.sqlite_schema WHERE NOT ifnull(CASE type"
       " WHEN 'table' THEN sql LIKE 'CREATE TABLE%'"
@@ -71,7 +71,7 @@ Status check_identity(Database& database) {
                                std::to_string(kSchemaVersion) + ". Install a newer dc-memtrace.");
   }
   if (*version < 1) return bad_input(path, "damaged: it has no schema version.");
-  // SQLite notices a file that lacks whole pages, but rounds the last one up.
+  // SQLite detects whole missing pages, but rounds the size of the last page up.
   Expected<std::int64_t> page = integer_of(database, "PRAGMA page_size");
   if (!page.ok()) return unreadable(path, page.error());
   struct stat info {};
@@ -80,7 +80,7 @@ Status check_identity(Database& database) {
     return bad_input(path, "damaged: it was cut short.");
   }
   DCMT_RETURN_IF_ERROR(check_schema(database));
-  // A first real query: the header alone says nothing about the tables behind it.
+  // Run a first query on a table: opening checks only the header.
   Expected<std::int64_t> meta = integer_of(database, "SELECT count(*) FROM meta");
   if (!meta.ok()) return unreadable(path, meta.error());
   return {};
@@ -101,22 +101,22 @@ Status prepare_for_writing(Database& database) {
   return apply_migrations(database, embedded_migrations());
 }
 
-/// A new file with the tables of a trace, in place of one that an earlier process did not complete.
+/// Makes a new file with the tables of a trace. Replaces a file that an earlier process did not complete.
 Status make_empty_trace(const std::string& path) {
   ::unlink(path.c_str());
-  // SQLite would open whatever is there; only the kernel can promise that the file is new.
+  // SQLite would open any file with that name. Only the kernel can guarantee that the file is new.
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return {ErrorCode::kIo, path + ": cannot create: " + std::strerror(errno) + "."};
   ::close(fd);
   DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kCreate));
   DCMT_RETURN_IF_ERROR(database.execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
   DCMT_RETURN_IF_ERROR(apply_migrations(database, embedded_migrations()));
-  // The change of mode is a transaction that leaves a journal, so it is over before the file has its name.
+  // The change of mode is a transaction with a journal, so it must be finished before the file gets its name.
   return database.execute("PRAGMA journal_mode=WAL");
 }
 
-/// A writer that was killed within a transaction has left a journal that must be rolled back, which needs writing.
-/// Where that is not possible, SQLite says so to the reader that comes next.
+/// A writer that was killed in a transaction has left a journal, which must be rolled back; that needs write access.
+/// Without write access, SQLite reports the error to the next reader.
 void roll_back_what_was_killed(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path + "-journal", error)) return;
@@ -125,11 +125,11 @@ void roll_back_what_was_killed(const std::string& path) {
   }
 }
 
-/// Never over a file that is there. Returns errno, 0 if it is done.
+/// Never replaces an existing file. Returns errno; 0 on success.
 int rename_to_new(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL) return errno;
-  // A file system that does not know the flag.
+  // The file system does not support the flag.
   struct stat there {};
   if (::lstat(to.c_str(), &there) == 0) return EEXIST;
   return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
@@ -143,7 +143,7 @@ Expected<Database> open_trace(const std::string& path) {
 }
 
 Expected<Database> create_trace(const std::string& path) {
-  // Under a name of this process's own until it is a trace: who is killed meanwhile leaves no file that is none.
+  // The file has a name of this process until it is a complete trace: a killed process leaves no incomplete trace.
   const std::filesystem::path shown(path);
   const std::string name = "." + shown.filename().string() + "." + std::to_string(getpid()) + ".new";
   const std::string hidden = (shown.parent_path() / name).string();
@@ -170,7 +170,7 @@ Expected<Database> reopen_trace(const std::string& path) {
 }
 
 Status finish_trace(Database& database) {
-  // Rows of a garbled job may make no sense. Whoever reads them says so; they are not lost for lack of a pyramid.
+  // Rows of a damaged job may be contradictory, so there may be no pyramid. The reader reports that; the rows are kept.
   if (Status built = build_pyramid(database, "main"); !built.ok() && built.error().code != ErrorCode::kBadInput) {
     return built;
   }
@@ -181,7 +181,7 @@ Status finish_trace(Database& database) {
                        "CREATE INDEX IF NOT EXISTS sample_census ON sample(census);"
                        "ANALYZE;"));
   DCMT_RETURN_IF_ERROR(database.execute("PRAGMA wal_checkpoint(TRUNCATE)"));
-  // A reader that has the file open keeps it in WAL mode; its content is complete all the same.
+  // A reader that has the file open keeps it in WAL mode; its content is complete nevertheless.
   static_cast<void>(database.execute("PRAGMA journal_mode=DELETE"));
   return {};
 }

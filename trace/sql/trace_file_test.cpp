@@ -27,7 +27,7 @@ class TraceFile : public ::testing::Test {
 
   std::string path(const char* name = "t.dcmt") const { return (folder_ / name).string(); }
 
-  /// The one line of a trace that cannot be opened.
+  /// The one-line error for a trace that cannot be opened.
   static std::string refusal(const std::string& path) {
     Expected<Database> database = open_trace(path);
     EXPECT_FALSE(database.ok());
@@ -58,7 +58,7 @@ TEST_F(TraceFile, WhatAKilledWriterLeftHalfDoneIsUndone) {
   const pid_t child = fork();
   if (child == 0) {
     Expected<Database> writer = Database::open(path(), OpenMode::kReadWrite);
-    // More than the cache has room for, so that pages of the file are overwritten before the end.
+    // More data than the cache holds, so that pages of the file are overwritten before the end.
     const bool written =
         writer.ok() && writer
                            ->execute(

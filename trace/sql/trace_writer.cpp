@@ -6,7 +6,7 @@
 namespace dcmt {
 namespace {
 
-/// Binds one value after the other, by what a column means.
+/// Binds values one after the other, each by the meaning of its column.
 class Binder {
  public:
   explicit Binder(Statement& statement) : statement_(statement) {}
@@ -27,7 +27,7 @@ class Binder {
     }
     return *this;
   }
-  /// Text that outlives the next step.
+  /// The text must outlive the next step. Empty text is NULL.
   Binder& text(std::string_view text) {
     if (text.empty()) {
       statement_.bind_null(index_++);
@@ -36,12 +36,12 @@ class Binder {
     }
     return *this;
   }
-  /// Text that may be empty without being nothing.
+  /// Empty text stays a text; it is not NULL.
   Binder& string(std::string_view text) {
     statement_.bind_static(index_++, text);
     return *this;
   }
-  /// How far before the row's id another one lies.
+  /// The distance from the row's id back to another id.
   Binder& back(RowId row, RowId other) { return other != 0 ? value(row - other) : reference(0); }
   Binder& place(RowId row, const Place& place) {
     return value(place.thread).back(row, place.operator_id).reference(place.stack);

@@ -16,7 +16,7 @@ namespace dcmt {
 
 class TraceWriter {
  public:
-  /// Takes a trace from create_trace() or reopen_trace(). What the trace already interned is known afterwards.
+  /// Uses a trace from create_trace() or reopen_trace(), and continues with what it has interned.
   static Expected<TraceWriter> create(Database database);
 
   TraceWriter(TraceWriter&&) noexcept = default;
@@ -27,7 +27,7 @@ class TraceWriter {
   Status begin();
   Status commit();
 
-  /// Writes a row under its id, in place of an earlier state of the same row.
+  /// Writes a row under its id; replaces an earlier state of the same row.
   Status write(const ThreadRow& row);
   Status write(const OperatorRow& row);
   Status write(const BlockRow& row);
@@ -56,7 +56,7 @@ class TraceWriter {
   Status write(const ArrayHolderRow& row);
   Status write(const SegmentRow& row);
 
-  /// Removes what was written under the id of this row; nothing happens if there is none.
+  /// Removes the row with this id; does nothing if there is none.
   Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
   Status erase(const BlockRow& row) { return erase(kEraseBlock, row.id); }
   Status erase(const StorageRow& row) { return erase(kEraseStorage, row.id); }
@@ -65,7 +65,7 @@ class TraceWriter {
   Status erase(const LaunchesRow& row) { return erase(kEraseLaunches, row.id); }
   Status erase(const SampleRow& row) { return erase(kEraseSample, row.id); }
   Status erase(const EdgeRow& row) { return erase(kEraseEdge, row.id); }
-  /// With its curves.
+  /// Removes the curves of the interval, too.
   Status erase(const IntervalRow& row);
 
   /// Whether the row of a lifetime is in the trace.
@@ -74,10 +74,10 @@ class TraceWriter {
   Expected<bool> has(const StorageRow& row);
   Expected<bool> has(const TensorRow& row);
 
-  /// Removes every mark of a step, and the steps' numbers from the intervals.
+  /// Removes all marks of steps, and the step numbers of the intervals.
   Status forget_steps();
 
-  /// Bytes of the file that hold something, with what is still to be moved into it.
+  /// Bytes of the file's used pages, including the pages that still wait in the write-ahead log.
   Expected<std::int64_t> used_bytes();
 
   /// Copies a file's text into the trace.
@@ -86,12 +86,13 @@ class TraceWriter {
   Status set_meta(std::string_view key, std::string_view value);
   Status set_meta(std::string_view key, std::int64_t value);
 
-  /// The id of a text, frame or stack; written at first sight.
+  /// The id of a text, frame or stack. The first call for a content writes it.
   Expected<RowId> intern(std::string_view text);
   Expected<RowId> frame(RowId file, RowId function, std::int64_t line);
   Expected<RowId> stack(RowId parent, RowId frame);
 
-  /// An id whose content comes later (a record may name what another thread has yet to define), and its content.
+  /// Reserves an id whose content is defined later: a record may name a content that another thread has not published
+  /// yet.
   RowId reserve_string() { return next_string_++; }
   RowId reserve_stack() { return next_stack_++; }
   RowId reserve_frame() { return next_frame_++; }

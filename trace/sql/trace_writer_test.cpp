@@ -122,7 +122,7 @@ TEST_F(TraceWriterTest, TextsThatAreTooLongAreCut) {
   EXPECT_EQ(integer(w.database(), "SELECT max(length(text)) FROM string"), kLongestText);
 }
 
-/// A trace with a little of everything: one defect release with its census, one step.
+/// A trace with rows in most tables: one defect release with its census, one step.
 void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.begin().ok());
   ASSERT_TRUE(w.set_meta(meta::kState, "finished").ok());

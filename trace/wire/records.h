@@ -14,73 +14,73 @@ namespace dcmt::wire {
 inline constexpr std::uint32_t kWireVersion = 1;
 
 enum class RecordType : std::uint16_t {
-  kClock = 1,       ///< ClockRecord
-  kString,          ///< StringRecord + text
-  kCode,            ///< CodeRecord: a Python code object, once per generation
-  kStack,           ///< StackRecord + StackFrame[count]: a Python stack, once
-  kThread,          ///< ThreadRecord: first record of a thread
-  kTensorBirth,     ///< TensorRecord, stamped after the constructor
-  kTensorRelease,   ///< TensorRecord, stamped before: references ended, the address stays (a weak reference exists)
-  kTensorDeath,     ///< TensorRecord, stamped before the destructor
-  kTensorRepoint,   ///< RepointRecord: a tensor changed its storage (set_data)
-  kStorageRelease,  ///< StorageRecord, as kTensorRelease
-  kStorageDeath,    ///< StorageRecord, stamped before the destructor
-  kStorageResize,   ///< ResizeRecord, stamped after
-  kBlockAlloc,      ///< BlockRecord, stamped after the allocation
-  kBlockFree,       ///< BlockRecord, stamped before the free
-  kOpBegin,         ///< OpRecord
-  kOpEnd,           ///< OpRecord
-  kMarkBegin,       ///< MarkRecord
-  kMarkEnd,         ///< MarkRecord
-  kMarkPoint,       ///< MarkRecord
-  kGather,          ///< KeyRecord, after the operator, role gather
-  kWait,            ///< KeyRecord, after the operator
-  kPersist,         ///< KeyRecord: the key is persistent from here on
-  kReleaseBegin,    ///< KeyRecord, before the release operator's kernel
-  kRelease,         ///< KeyRecord, after the release operator's kernel
-  kReleaseSettled,  ///< KeyRecord, at the thread's next operator: bytes as they are then
-  kRead,            ///< ReadRecord: an operator or a kernel got a released storage or tensor that it reads
-  kCensusBegin,     ///< CensusRecord
-  kCensusTensor,    ///< CensusTensorRecord, one per tensor of the sharing set
-  kCensusLocal,     ///< CensusLocalRecord, one per Python local that names a tensor of the set
-  kCensusEnd,       ///< CensusRecord
-  kCodeBody,        ///< CodeBodyRecord + bytes: what reaching definitions need of a code object
-  kSourceLine,      ///< SourceLineRecord: a line of a generated file and the model's stack text for it
-  kLost,            ///< LostRecord: records that found no room
-  kDiagnostic,      ///< DiagnosticRecord
-  kStorageBirth,    ///< StorageRecord, stamped after: only of storages that live before any tensor of theirs
-  kLaunches,        ///< LaunchesRecord: calls that gave the GPU work, so far
-  kLastTouch,       ///< LastTouchRecord, in `full`, right before a final kRelease
-  kOutOfMemory,     ///< OutOfMemoryRecord, stamped before the error is raised
-  kReserved,        ///< ReservedRecord: what a CUDA allocator has of its device has changed
-  kBlockStream,     ///< BlockStreamRecord, after the kBlockAlloc of a block that is not the default stream's
-  kBlockFreeDone,   ///< BlockFreeDoneRecord: the streams that a freed block waited for are through with it
-  kBlockOwner,      ///< BlockOwnerRecord, after the kBlockAlloc of a block that is no tensor's
-  kParameter,       ///< ParameterRecord, before the first kGather of a key that a Python function gathers
-  kOperatorAlias,   ///< OperatorAliasRecord, when a call of a wrapped operator shows other aliases than the one before
-  kSmallBlocks,     ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks matters
+  kClock = 1,         ///< ClockRecord
+  kString,            ///< StringRecord + text
+  kCode,              ///< CodeRecord: a Python code object, once per generation
+  kStack,             ///< StackRecord + StackFrame[count]: a Python stack, once
+  kThread,            ///< ThreadRecord: first record of a thread
+  kTensorBirth,       ///< TensorRecord, stamped after the constructor
+  kTensorRelease,     ///< TensorRecord, stamped before: no references are left, a weak one keeps the address
+  kTensorDeath,       ///< TensorRecord, stamped before the destructor
+  kTensorRepoint,     ///< RepointRecord: a tensor changed its storage (set_data)
+  kStorageRelease,    ///< StorageRecord, as kTensorRelease
+  kStorageDeath,      ///< StorageRecord, stamped before the destructor
+  kStorageResize,     ///< ResizeRecord, stamped after
+  kBlockAlloc,        ///< BlockRecord, stamped after the allocation
+  kBlockFree,         ///< BlockRecord, stamped before the free
+  kOpBegin,           ///< OpRecord
+  kOpEnd,             ///< OpRecord
+  kMarkBegin,         ///< MarkRecord
+  kMarkEnd,           ///< MarkRecord
+  kMarkPoint,         ///< MarkRecord
+  kGather,            ///< KeyRecord, after the operator, role gather
+  kWait,              ///< KeyRecord, after the operator
+  kPersist,           ///< KeyRecord: the key is persistent from here on
+  kReleaseBegin,      ///< KeyRecord, before the release operator's kernel
+  kRelease,           ///< KeyRecord, after the release operator's kernel
+  kReleaseSettled,    ///< KeyRecord, at the thread's next operator: bytes as they are then
+  kRead,              ///< ReadRecord: an operator or a kernel that reads a released storage or tensor has got it
+  kCensusBegin,       ///< CensusRecord
+  kCensusTensor,      ///< CensusTensorRecord, one per tensor of the sharing set
+  kCensusLocal,       ///< CensusLocalRecord, one per Python local that names a tensor of the set
+  kCensusEnd,         ///< CensusRecord
+  kCodeBody,          ///< CodeBodyRecord + bytes: the parts of a code object that reaching definitions need
+  kSourceLine,        ///< SourceLineRecord: a line of a generated file and the model's stack text for it
+  kLost,              ///< LostRecord: records for which the spool had no space
+  kDiagnostic,        ///< DiagnosticRecord
+  kStorageBirth,      ///< StorageRecord, stamped after: only for storages that exist before their first tensor
+  kLaunches,          ///< LaunchesRecord: counts of calls that gave the GPU work, so far
+  kLastTouch,         ///< LastTouchRecord, in `full`, right before a final kRelease
+  kOutOfMemory,       ///< OutOfMemoryRecord, stamped before the error is raised
+  kReserved,          ///< ReservedRecord: the bytes that a CUDA allocator has reserved have changed
+  kBlockStream,       ///< BlockStreamRecord, after the kBlockAlloc of a block of a stream other than the default one
+  kBlockFreeDone,     ///< BlockFreeDoneRecord: the streams that a freed block waited for have finished with it
+  kBlockOwner,        ///< BlockOwnerRecord, after the kBlockAlloc of a block that belongs to no tensor
+  kParameter,         ///< ParameterRecord, before the first kGather of a key that a Python function gathers
+  kOperatorAlias,     ///< OperatorAliasRecord, when a call of a wrapped operator has other aliases than the call before
+  kSmallBlocks,       ///< SmallBlocksRecord: in `lifetimes`, before the sum of small blocks is needed
   kBlockAllocInNode,  ///< BlockInNodeRecord, as kBlockAlloc
-  kBlockFound,        ///< FoundBlockRecord: a block of a GPU that an attached program had already
+  kBlockFound,        ///< FoundBlockRecord: a block of a GPU that existed before the process was attached
   kSegment,           ///< SegmentRecord, in `full`: right before the kReserved that it changes
 };
 
-/// How many sequences a record takes, from its own on: one for each that it stands for.
+/// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
 constexpr std::uint64_t sequences_of(RecordType type) { return type == RecordType::kBlockAllocInNode ? 3 : 1; }
 
-/// No record's own is higher, so that those it takes are rows of a trace.
+/// The limit of a record's sequence. With it, all sequences that the record uses fit into rows of a trace.
 inline constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << 63) - 4;
 
-/// 24 bytes before every record's own fields.
+/// The 24 bytes that begin every record.
 struct RecordHeader {
   RecordType type;
   std::uint16_t words;  ///< length of the whole record in units of 8 bytes, header included
   std::uint32_t aux;    ///< small field whose meaning depends on the type; 0 if unused
-  std::uint64_t seq;    ///< position in the process's total order; starts at 1, dense but for sequences_of()
+  std::uint64_t seq;    ///< position in the process's total order; starts at 1, dense except for sequences_of()
   std::uint64_t tsc;    ///< cycle counter
 };
 static_assert(sizeof(RecordHeader) == 24);
 
-/// A triple taken at one moment; the recorder fits tsc → monotonic nanoseconds through them.
+/// Three clocks, read at one time. From these triples the recorder fits tsc → monotonic nanoseconds.
 struct ClockRecord {
   RecordHeader header;  ///< header.tsc is the cycle counter of the triple
   std::uint64_t monotonic_ns;
@@ -120,7 +120,7 @@ struct StackRecord {
 };
 static_assert(sizeof(StackRecord) == 40);
 
-/// First record of a thread. The chunk header says which thread a record belongs to.
+/// The first record of a thread. The chunk header has the number of the thread that a record belongs to.
 struct ThreadRecord {
   RecordHeader header;  ///< aux: the agent's thread number
   std::uint64_t tid;
@@ -181,8 +181,8 @@ struct BlockRecord {
 };
 static_assert(sizeof(BlockRecord) == 48);
 
-/// A block that is allocated while one of autograd's nodes runs: stands for the node's kOpBegin, the kBlockAlloc and
-/// the kOpEnd, of which there can be hundreds in a step.
+/// A block that is allocated while one of autograd's nodes runs. The record stands for the node's kOpBegin, the
+/// kBlockAlloc and the kOpEnd, because a step can have hundreds of them.
 struct BlockInNodeRecord {
   RecordHeader header;  ///< aux: device as above
   // As in the BlockRecord:
@@ -195,23 +195,23 @@ struct BlockInNodeRecord {
 };
 static_assert(sizeof(BlockInNodeRecord) == 64);
 
-/// In a kBlockFree: other streams still use the block, it cannot be handed out again before a kBlockFreeDone.
+/// In a kBlockFree: other streams still use the block. The allocator cannot reuse it before a kBlockFreeDone.
 inline constexpr std::uint64_t kFreeAwaitsStream = 1;
 
-/// Bytes of all segments of a CUDA allocator, mapped ones only.
+/// Bytes of all segments of a CUDA allocator. Only mapped segments count.
 struct ReservedRecord {
   RecordHeader header;     ///< aux: device as in BlockRecord
   std::uint64_t reserved;  ///< from here on
-  std::uint64_t traced;    ///< 1: every change is told when it happens, with streams and frees that wait; 0: at the
-                           ///< device's next alloc or free
+  std::uint64_t traced;    ///< 1: every change is recorded when it happens, with streams and waiting frees; 0: changes
+                           ///< are recorded at the device's next alloc or free
 };
 static_assert(sizeof(ReservedRecord) == 40);
 
 enum class SegmentEvent : std::uint32_t {
   kBegins,
   kEnds,
-  kListed,    ///< it was there when the allocators were asked, which is after every change has begun to be observed
-  kListEnds,  ///< of all devices; nothing else of the record counts
+  kListed,    ///< reserved when the allocators were asked; by then all changes are observed
+  kListEnds,  ///< ends the lists of all devices; no other field of the record counts
 };
 
 /// Addresses that a CUDA allocator has reserved: a segment, or a part of an expandable one that is mapped at once.
@@ -232,8 +232,8 @@ struct BlockStreamRecord {
 };
 static_assert(sizeof(BlockStreamRecord) == 40);
 
-/// What the device has in blocks below kFollowedBytes, but for those that have a kBlockAlloc of their own, at some
-/// moment since the last record of a block of this device.
+/// The sum of a device's blocks below kFollowedBytes, without those that have a kBlockAlloc of their own. It was
+/// correct at some time since the last record of a block of this device.
 struct SmallBlocksRecord {
   RecordHeader header;  ///< aux: device as in BlockRecord
   std::uint64_t bytes;
@@ -247,14 +247,14 @@ struct BlockOwnerRecord {
 };
 static_assert(sizeof(BlockOwnerRecord) == 40);
 
-/// The allocator is asked for its blocks twice: when the hooks are in place, and when they record. The second answer
-/// has what the first one missed, the first one has the size of what ended in between.
+/// The agent asks the allocator for its blocks twice: when the hooks are in place, and when they record. The second
+/// answer has the blocks that the first one missed. The first one has the size of blocks that ended in between.
 struct FoundBlockRecord {
   RecordHeader header;  ///< aux: device as in BlockRecord, not the CPU
   std::uint64_t address;
   std::uint64_t bytes;      ///< of the allocator's block
-  std::uint64_t recording;  ///< 1: of the second answer
-  std::uint64_t stack;      ///< of the allocation, from the allocator's own history; 0: it has none
+  std::uint64_t recording;  ///< 1: from the second answer
+  std::uint64_t stack;      ///< stack of the allocation, from the allocator's own history; 0: the history has none
 };
 static_assert(sizeof(FoundBlockRecord) == 56);
 
@@ -264,23 +264,24 @@ struct BlockFreeDoneRecord {
 };
 static_assert(sizeof(BlockFreeDoneRecord) == 32);
 
-/// A request that an allocator of torch's gave up. The program may catch the error and go on.
+/// A request that an allocator of torch could not satisfy. The program may catch the error and continue.
 struct OutOfMemoryRecord {
   RecordHeader header;      ///< aux: device as in BlockRecord
   std::uint64_t requested;  ///< CUDA: rounded as the allocator does
-  std::uint64_t allocated;  ///< by torch's own count at this moment; 0 for the CPU, where it has none
-  std::uint64_t reserved;   ///< the same
-  std::uint64_t free;       ///< bytes of the device that nobody has, by CUDA; 0 if it did not say
-  std::uint64_t total;      ///< bytes of the device, by CUDA; 0 if it did not say
+  std::uint64_t allocated;  ///< torch's own count at this time; 0 for the CPU, where torch has no count
+  std::uint64_t reserved;   ///< like `allocated`
+  std::uint64_t free;       ///< free bytes of the device, by CUDA; 0 if CUDA returned no figure
+  std::uint64_t total;      ///< bytes of the device, by CUDA; 0 if CUDA returned no figure
   std::uint64_t stack;
 };
 static_assert(sizeof(OutOfMemoryRecord) == 72);
 
 enum class OpScope : std::uint32_t { kFunction = 0, kBackward = 1, kUser = 2 };
 
-/// An operator's begin or end on its thread. Begins may be written late, but before the first record made inside, and
-/// those that make no record may be left out but with detail `operators`; `ordinal` counts all that are observed: below
-/// that detail only autograd's nodes, its engine and the scopes of users, until something has been gathered.
+/// An operator's begin or end on its thread. A begin may be written late, but before the first record made inside the
+/// operator. Below detail `operators`, operators that make no record may be left out. `ordinal` counts all observed
+/// operators. Below that detail, only autograd's nodes, its engine and the scopes of users are observed until the first
+/// gather.
 struct OpRecord {
   RecordHeader header;    ///< aux: OpScope
   std::uint64_t name;     ///< string id; in an end 0
@@ -290,7 +291,7 @@ static_assert(sizeof(OpRecord) == 40);
 
 enum class MarkKind : std::uint32_t { kUser = 0, kStep = 1, kPhase = 2 };
 
-/// A named moment or span. A begin and its end carry the same `id`.
+/// A named point or span. A begin and its end carry the same `id`.
 struct MarkRecord {
   RecordHeader header;  ///< aux: MarkKind
   std::uint64_t name;   ///< string id
@@ -302,18 +303,18 @@ static_assert(sizeof(MarkRecord) == 56);
 
 /// Flags of a KeyRecord.
 inline constexpr std::uint32_t kKeyFinal = 1u << 0;        ///< this release brought the use count to zero
-inline constexpr std::uint32_t kKeyPersistent = 1u << 1;   ///< the key is persistent: releases only count
-inline constexpr std::uint32_t kKeyMismatch = 1u << 2;     ///< declared count differs from the first one of the cycle
+inline constexpr std::uint32_t kKeyPersistent = 1u << 1;   ///< the key is persistent: its releases are only counted
+inline constexpr std::uint32_t kKeyMismatch = 1u << 2;     ///< not the first declared count of the cycle
 inline constexpr std::uint32_t kKeyNoGather = 1u << 3;     ///< a release without a gather in this cycle
-inline constexpr std::uint32_t kKeyExplicit = 1u << 4;     ///< from an explicit mark, not a wrapped operator
+inline constexpr std::uint32_t kKeyExplicit = 1u << 4;     ///< from an explicit mark, not from a wrapped operator
 inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had died when this was written
 inline constexpr std::uint32_t kKeyUnwound = 1u << 6;      ///< the operator threw
 inline constexpr std::uint32_t kKeyFunction = 1u << 7;     ///< by a Python function, not an operator
-inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: another key's gather still uses the storage
-inline constexpr std::uint32_t kKeyNotSettled = 1u << 9;   ///< final, and there was no room to look at it again
-inline constexpr std::uint32_t kKeyUntracked = 1u
-                                               << 10;  ///< the storage is not followed: nothing is known of its bytes
-/// Gather, wait: the bits from here on are 1 + the number of c10::ScalarType of the tensor's elements; 0: not known.
+inline constexpr std::uint32_t kKeyShared = 1u << 8;       ///< settled: the gather of another key uses the storage
+inline constexpr std::uint32_t kKeyNotSettled = 1u << 9;   ///< final, but the storage could not be checked again: the
+                                                           ///< table of such checks was full
+inline constexpr std::uint32_t kKeyUntracked = 1u << 10;   ///< the storage is not tracked: its bytes are unknown
+/// Gather, wait: the bits from here on are 1 + the number of c10::ScalarType of the tensor's elements; 0: unknown.
 inline constexpr unsigned kKeyDtypeShift = 24;
 
 /// A gather, wait, persist or release of one key = (graph, parameter).
@@ -325,7 +326,7 @@ struct KeyRecord {
   std::uint64_t tensor;   ///< gather, wait: the output; release: 0
   std::uint64_t storage;  ///< the key's storage
   std::uint64_t data;
-  std::uint64_t bytes;     ///< bytes of that storage at this moment
+  std::uint64_t bytes;     ///< bytes of that storage at this time
   std::int32_t declared;   ///< release: the declared count of uses
   std::int32_t remaining;  ///< release: uses left after this one
   std::uint64_t cycle;     ///< gather cycles of this key so far, starts at 1
@@ -334,30 +335,31 @@ struct KeyRecord {
 };
 static_assert(sizeof(KeyRecord) == 112);
 
-/// What is known of a key that a Python function gathers.
+/// The name and mechanism of a key that a Python function gathers.
 struct ParameterRecord {
   RecordHeader header;
   std::int64_t graph;
   std::int64_t key;
-  std::uint64_t name;       ///< string id of the parameter's name, 0 if it is not known
+  std::uint64_t name;       ///< string id of the parameter's name, 0 if it is unknown
   std::uint64_t mechanism;  ///< string id
 };
 static_assert(sizeof(ParameterRecord) == 56);
 
-/// Which outputs of an operator are which of its arguments. Bit 8 * output + argument, of the first eight of each.
+/// Which outputs of an operator alias which arguments. Bit 8 * output + argument; only the first eight of each count.
 struct OperatorAliasRecord {
   RecordHeader header;
   std::uint64_t name;      ///< string id, with the overload
   std::uint64_t schema;    ///< string id
-  std::uint64_t declared;  ///< by the schema
-  std::uint64_t observed;  ///< the output was on the argument's storage
+  std::uint64_t declared;  ///< aliases that the schema declares
+  std::uint64_t observed;  ///< the output used the argument's storage
 };
 static_assert(sizeof(OperatorAliasRecord) == 56);
 
-/// Flag of a ReadRecord: a kernel (or a copy) got an address in the storage; `op` is its name as the compiler made it,
-/// `tensor` is 0.
+/// Flag of a ReadRecord: a kernel or a copy got an address in the storage. `op` is the kernel's mangled name, `tensor`
+/// is 0.
 inline constexpr std::uint32_t kReadByKernel = 1u << 0;
-/// The operator only writes the tensor: no read, but from here on the storage has other data than was released.
+/// The operator only writes the tensor. That is not a read, but from here on the storage no longer has the released
+/// data.
 inline constexpr std::uint32_t kReadOverwrites = 1u << 1;
 
 struct ReadRecord {
@@ -373,12 +375,12 @@ struct ReadRecord {
 };
 static_assert(sizeof(ReadRecord) == 88);
 
-/// Calls that gave the GPU work while a released storage was alive, so far in this process: the difference between two
-/// of these records is what was seen in between.
+/// Counts of calls that gave the GPU work while a released storage was alive, so far in this process. The difference of
+/// two of these records is what was observed in between.
 struct LaunchesRecord {
-  RecordHeader header;    ///< aux: 1 if such calls are looked at from here on, 0 if they are not
+  RecordHeader header;    ///< aux: 1 if such calls are observed from here on, 0 if they are not
   std::uint64_t calls;    ///< kernels, copies, fills, graphs
-  std::uint64_t graphs;   ///< of them: a graph's kernels are not seen
+  std::uint64_t graphs;   ///< graph launches among the calls; a graph's kernels are not observed
   std::uint64_t nccl;     ///< NCCL's kernels find their buffers through a queue of their own
   std::uint64_t unknown;  ///< kernels whose parameters could not be read
   std::uint64_t copies;   ///< copies in two or three dimensions, or of many at once
@@ -391,8 +393,8 @@ struct LastTouchRecord {
   std::int64_t graph;
   std::int64_t key;
   std::uint64_t storage;
-  std::uint64_t op;       ///< string id of its name, as the compiler made it
-  std::uint64_t touches;  ///< launches since the gather that got one, this one included
+  std::uint64_t op;       ///< string id of its mangled name
+  std::uint64_t touches;  ///< launches since the gather that got an address in the storage, this one included
   std::uint64_t tsc;      ///< of the launch
 };
 static_assert(sizeof(LastTouchRecord) == 72);
@@ -400,8 +402,8 @@ static_assert(sizeof(LastTouchRecord) == 72);
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kOutOfMemory = 2, kCall = 3 };
 
 /// Flags of a census record.
-inline constexpr std::uint32_t kCensusUnstable = 1u << 0;      ///< counts changed while looking
-inline constexpr std::uint32_t kCensusOtherThreads = 1u << 1;  ///< frames of other Python threads were not seen
+inline constexpr std::uint32_t kCensusUnstable = 1u << 0;      ///< counts changed during the census
+inline constexpr std::uint32_t kCensusOtherThreads = 1u << 1;  ///< frames of other Python threads were not inspected
 inline constexpr std::uint32_t kCensusSharingLossy = 1u << 2;  ///< the sharing set may be incomplete
 
 /// Begin and end of a census of one storage. The begin's `census` value names it in all its records.
@@ -420,7 +422,7 @@ struct CensusRecord {
 static_assert(sizeof(CensusRecord) == 96);
 
 struct CensusTensorRecord {
-  RecordHeader header;  ///< aux: 1 if this is not the storage's own data start (a view with an offset)
+  RecordHeader header;  ///< aux: 1 if the tensor does not begin at the storage's data (a view with an offset)
   std::uint64_t census;
   std::uint64_t tensor;
   std::uint64_t count;          ///< strong count of the tensor
@@ -428,7 +430,7 @@ struct CensusTensorRecord {
   std::uint64_t python_count;   ///< reference count of that object
   std::uint64_t elements;
   std::uint64_t offset;  ///< storage offset in elements
-  std::uint64_t base;    ///< the tensor that this one, as a differentiable view of it, keeps; 0 if none
+  std::uint64_t base;    ///< the tensor that this one keeps as a differentiable view of it; 0 if none
 };
 static_assert(sizeof(CensusTensorRecord) == 88);
 
@@ -438,7 +440,7 @@ enum class LocalKind : std::uint32_t { kLocal = 1, kCell = 2, kFree = 3, kEvalSt
 struct CensusLocalRecord {
   RecordHeader header;  ///< aux: LocalKind
   std::uint64_t census;
-  std::uint64_t object;  ///< the Python object that is named
+  std::uint64_t object;  ///< the Python object that the local refers to
   std::uint64_t code;    ///< CodeRecord id of the frame
   std::int32_t offset;   ///< byte offset of the frame's current instruction
   std::int32_t line;     ///< its line
@@ -450,7 +452,7 @@ struct CensusLocalRecord {
 static_assert(sizeof(CensusLocalRecord) == 80);
 
 enum class CodeBodyPart : std::uint32_t {
-  kInstructions = 1,    ///< co_code with specialised instructions turned back
+  kInstructions = 1,    ///< co_code with specialised instructions replaced by their originals
   kLineTable = 2,       ///< co_linetable
   kExceptionTable = 3,  ///< co_exceptiontable
   kLocalNames = 4,      ///< localsplus names, each ended by a zero byte
@@ -467,7 +469,7 @@ struct CodeBodyRecord {
 };
 static_assert(sizeof(CodeBodyRecord) == 48);
 
-/// From `line` of a generated file on, the model's source is what `text` (a traceback excerpt) says.
+/// Begins at `line` of a generated file: the model's source is `text` (a traceback excerpt).
 struct SourceLineRecord {
   RecordHeader header;  ///< aux: line
   std::uint64_t file;   ///< string id of the generated file's path
@@ -485,7 +487,7 @@ struct LostRecord {
 static_assert(sizeof(LostRecord) == 40);
 
 enum class DiagnosticCode : std::uint32_t {
-  kProviderOff = 1,  ///< a source of facts was switched off (text says which and why)
+  kProviderOff = 1,  ///< a provider was switched off (the text has its name and the reason)
   kKeyTableFull = 5,
   kNote = 6,
 };
@@ -496,7 +498,7 @@ struct DiagnosticRecord {
 };
 static_assert(sizeof(DiagnosticRecord) == 32);
 
-/// The longest record: one chunk less its header would be possible; this keeps pieces small.
+/// Limit of a record's size. A chunk less its header would be possible; the limit keeps pieces small.
 inline constexpr std::size_t kMaxRecordBytes = 16 * 1024;
 
 }  // namespace dcmt::wire
