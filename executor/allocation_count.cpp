@@ -11,7 +11,7 @@ namespace {
 
 namespace profiler = torch::profiler::impl;
 
-/// What torch takes for a thread's profiler: its own code casts whatever it finds in that place to this base.
+/// Torch expects this class as a thread's profiler: its code casts the registered object to this base without a check.
 class Counter final : public profiler::ProfilerStateBase {
  public:
   Counter() : ProfilerStateBase(profiler::ProfilerConfig(profiler::ProfilerState::Disabled, false, true)) {}

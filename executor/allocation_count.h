@@ -1,11 +1,11 @@
-// What a thread allocates and frees on the CPU, as torch tells its profilers: bytes asked for, without rounding.
+// Counts what a thread allocates and frees on the CPU, as torch reports it to profilers: requested bytes, not rounded.
 #pragma once
 
 #include <cstdint>
 
 namespace dcmt::zero3 {
 
-/// For the calling thread, from zero, until it is turned off.
+/// Turns counting on or off for the calling thread; counting starts from zero.
 void count_allocations(bool on);
 
 struct Allocated {
@@ -13,7 +13,7 @@ struct Allocated {
   std::int64_t most = 0;  ///< since the last call
 };
 
-/// Zeros if the calling thread does not count.
+/// Returns zeros if the calling thread does not count.
 Allocated take_allocated();
 
 }  // namespace dcmt::zero3

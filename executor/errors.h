@@ -1,4 +1,4 @@
-// Errors that say where: the operator, and the graph and the parameter it was called with.
+// Errors that name the operator and its arguments: the graph and the parameter.
 #pragma once
 
 #include <cstdint>

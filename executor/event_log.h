@@ -1,4 +1,4 @@
-// What the executor itself noticed about releases: its side of what a profiler finds from outside.
+// Problems that the executor itself noticed at releases, to compare with what a profiler finds from outside.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -12,7 +12,7 @@ namespace dcmt::zero3 {
 enum class EventKind : std::int64_t {
   kResidual = 0,  ///< a final release left bytes that were still alive at the rank's next operator; value: bytes
   kMismatch = 1,  ///< a release declared another count than the first one of its cycle; value: the declared count
-  kLost = 2,      ///< a pass ended with uses still to come; value: how many
+  kLost = 2,      ///< a pass ended before all uses were released; value: how many were left
 };
 
 struct Event {
@@ -26,7 +26,7 @@ class EventLog {
  public:
   void add(Event event) { events_.push_back(event); }
 
-  /// A final release left this storage to whoever else refers to it; settle() says whether anyone does.
+  /// A final release left this storage to other references. settle() checks whether any exist.
   void watch(std::int64_t graph, std::int64_t id, const c10::Storage& storage) {
     watched_.push_back({graph, id, storage.getWeakStorageImpl()});
   }

@@ -13,7 +13,7 @@
 
 namespace at::native {
 
-/// Of libtorch_cuda, which a torch for the CPU lacks.
+/// A function of libtorch_cuda; a torch for the CPU does not have it.
 [[gnu::weak, gnu::visibility("default")]] void resize_bytes_cuda(c10::StorageImpl* storage, std::size_t bytes);
 
 }  // namespace at::native
@@ -25,8 +25,8 @@ Parameter& Executor::parameter(std::int64_t id, const Place& place) {
   return registry_.at(id, place);
 }
 
-/// One group of all-gathers, each into the registered buffer of its dtype, or into a new one. They come after all that
-/// the current stream has been given: shards are written there, and buffers read, registered ones and those given back.
+/// One group of all-gathers, each into the registered buffer of its dtype, or into a new one. They run after all
+/// earlier work of the current stream: that work writes shards, and it reads registered buffers and freed ones.
 void Executor::launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& wanted, const Place& place) {
   if (wanted.empty()) return;
   streams_.after(Line::kGather, Line::kCurrent);
@@ -47,7 +47,7 @@ void Executor::launch(const std::vector<std::pair<Parameter*, at::ScalarType>>& 
   }
 }
 
-/// On the gather stream: what is converted may not be there yet.
+/// Runs on the gather stream: the source may not be there yet.
 at::Tensor Executor::converted(Parameter& parameter, const at::Tensor& flat, at::ScalarType dtype) {
   streams_.after(Line::kGather, Line::kCurrent);
   const On on(streams_, Line::kGather);
@@ -101,10 +101,10 @@ void Executor::release(std::int64_t id, std::int64_t users, const Place& place) 
   } else if (users != uses.declared) {
     log_.add({EventKind::kMismatch, graph_, id, users});
   }
-  // Whatever is written next into these buffers, or into their memory, is written on the gather stream.
+  // Later writes to these buffers, or to their memory, run on the gather stream, so it waits for the current stream.
   streams_.after(Line::kGather, Line::kCurrent);
   if (--uses.left > 0) return;
-  // A persistent parameter keeps its own buffer; copies in other dtypes are given back all the same.
+  // A persistent parameter keeps the buffer of its own dtype; copies in other dtypes are freed.
   std::erase_if(one.gathered, [&](const GatheredBuffer& buffer) {
     if (one.persistent && buffer.flat.scalar_type() == one.dtype()) return false;
     give_back(id, buffer.flat, place);
@@ -125,7 +125,7 @@ void Executor::give_back(std::int64_t id, const at::Tensor& registered, const Pl
   } else {
     at::native::resize_bytes_nocuda(storage, 0);
   }
-  // Who reads it all the same gets an error instead of a null pointer. The next gather takes another storage.
+  // A later read raises an error instead of using a null pointer. The next gather uses another storage.
   storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
       "dcmt_z3: parameter " + std::to_string(id) + " of graph " + std::to_string(graph_) +
       " was given back by its final " + place.op);
@@ -175,7 +175,7 @@ at::Tensor Executor::offload(const at::Tensor& tensor, std::int64_t id, const Pl
   streams_.wait(Line::kOffload, one.reload_done);
   const On on(streams_, Line::kOffload);
   one.host.copy_(tensor, /*non_blocking=*/true);
-  streams_.mark_used(tensor, Line::kOffload);  // the program may drop it at once
+  streams_.mark_used(tensor, Line::kOffload);  // the program may drop the tensor at once
   streams_.set(one.offload_done, Line::kOffload);
   return one.host;
 }
@@ -207,7 +207,8 @@ at::Tensor Executor::reloaded(std::int64_t id) {
   if (found == activations_.end() || !found->second.reloaded.defined()) return {};
   Activation& one = found->second;
   streams_.wait(Line::kCurrent, one.reload_done);
-  // The program drops it when it likes; a wait for its reads would hold back the reloads that run ahead.
+  // The program may drop the tensor at any time. If its reads were waited for, prefetched reloads would have to wait,
+  // too.
   streams_.mark_used(one.reloaded, Line::kCurrent);
   return switches().reload_map_held_to_end_of_backward ? one.reloaded : std::exchange(one.reloaded, {});
 }

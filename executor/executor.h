@@ -1,5 +1,5 @@
-// One graph's side of the cycle: gathers, releases with their counts, offloaded activations. Forward and backward of a
-// graph use the same executor. On the CPU everything is done when a call returns; on a GPU it has its place in a
+// One graph's part of the cycle: gathers, releases with their counts, offloaded activations. Forward and backward of a
+// graph use the same executor. On the CPU, work is done when a call returns; on a GPU, the call has put it into a
 // stream.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace dcmt::zero3 {
 
-using Dtype = std::optional<at::ScalarType>;  ///< none: the parameter's own
+using Dtype = std::optional<at::ScalarType>;  ///< not set: the parameter's own dtype
 
 class Executor {
  public:
@@ -36,32 +36,32 @@ class Executor {
 
   const std::set<std::int64_t>& ids() const { return ids_; }
 
-  /// The full parameter, as an alias of the registered buffer.
+  /// Gathers the full parameter. Returns an alias of the registered buffer.
   at::Tensor gather(std::int64_t id, Dtype dtype, const Place& place);
-  /// The current stream waits until the parameter is there. Throws unless it is gathered.
+  /// The current stream waits for the gather. Throws if the parameter is not gathered.
   void wait(std::int64_t id, const Place& place);
-  /// One use of `users` is over, with what the current stream has been given. After the last one a parameter that is
-  /// not persistent gives its bytes back.
+  /// One use of `users` ends after the current stream's work so far. After the last use, the bytes are freed unless the
+  /// parameter is persistent.
   void release(std::int64_t id, std::int64_t users, const Place& place);
-  /// One group for all that are not valid yet. `dtypes` is empty or has one for each id.
+  /// Gathers all parameters that are not valid yet, in one group. `dtypes` is empty or has one element for each id.
   void prefetch(const std::vector<std::int64_t>& ids, const std::vector<at::ScalarType>& dtypes, const Place& place);
 
-  /// A pass begins or is given up: uses that were never released are reported and forgotten.
+  /// A pass begins or is given up: reports uses that were never released, and forgets them.
   void forget_uses();
   void forget_uses(std::int64_t id);
-  /// The weights will change: what is gathered is stale.
+  /// The weights will change: gathered buffers become stale.
   void invalidate();
 
-  /// Of the defect that caches converted weights: its cache ends with a pass.
+  /// For the defect that caches converted weights: its cache ends with a pass.
   void drop_casts() { casts_.clear(); }
 
-  /// Activations. Ids are the caller's own and have nothing to do with parameters. The host buffer stays, pinned if the
-  /// rank is on a GPU.
+  /// Offload and reload of activations. The caller chooses the ids; they are independent of parameters. The host buffer
+  /// is kept for the next use of the id. It is pinned if the rank is on a GPU.
   at::Tensor offload(const at::Tensor& tensor, std::int64_t id, const Place& place);
-  /// The host buffer; the current stream waits until it is filled.
+  /// Returns the host buffer; the current stream waits until it is filled.
   at::Tensor offloaded(std::int64_t id, const Place& place);
   at::Tensor reload(std::int64_t id, const Place& place);
-  /// The current stream waits until it is there. Undefined if nothing was reloaded.
+  /// The current stream waits for the reload. Returns an undefined tensor if nothing was reloaded.
   at::Tensor reloaded(std::int64_t id);
   void drop_reloaded();
   std::size_t reloaded_count() const;

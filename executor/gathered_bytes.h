@@ -1,4 +1,4 @@
-// How many bytes of gathered weights are alive, whoever refers to them.
+// How many bytes of gathered weights are alive, no matter which references keep them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,17 +13,17 @@ namespace dcmt::zero3 {
 
 class GatheredBytes {
  public:
-  /// A weight, or a copy of one in another dtype, has just been allocated.
+  /// Call it after a weight, or its copy in another dtype, was allocated.
   void add(const at::Tensor& flat) {
     storages_.push_back(flat.storage().getWeakStorageImpl());
     most_ = std::max(most_, now());
   }
 
-  /// The most at one time since the last call.
+  /// The highest sum since the last call.
   std::int64_t take_most() { return std::exchange(most_, now()); }
 
  private:
-  /// Bytes only grow where a storage is added: whatever was given back by then counts no more.
+  /// The sum only rises in add(), so freed storages can be dropped here.
   std::int64_t now() {
     std::int64_t bytes = 0;
     std::erase_if(storages_, [&](const auto& one) {

@@ -14,7 +14,7 @@ bool find(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-/// Empty, or what is missing.
+/// Returns an empty text, or what is missing.
 std::string load(Functions& all) {
   const char* named = std::getenv("DCMT_NCCL_LIBRARY");
   all.is_torchs = named == nullptr;

@@ -1,5 +1,6 @@
-// What the executor calls of NCCL, found at run time: in the library that torch has loaded, so that one build serves a
-// torch with CUDA and one without. Types and values are those of nccl.h, which keeps them from release to release.
+// The NCCL functions that the executor calls. They are resolved at run time in the library that torch has loaded, so
+// that one build serves a torch with CUDA and one without. Types and values are those of nccl.h, which are stable
+// between releases.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +19,7 @@ struct UniqueId {
   char bytes[128];
 };
 
-enum class Result : int { kSuccess = 0, kInvalidArgument = 4, kInvalidUsage = 5 };  // others exist
+enum class Result : int { kSuccess = 0, kInvalidArgument = 4, kInvalidUsage = 5 };  // NCCL has further values
 enum class Operation : int { kSum = 0, kMean = 4 };
 enum class Dtype : int { kInt8 = 0, kInt32 = 2, kInt64 = 4, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBFloat16 = 9 };
 
@@ -35,10 +36,10 @@ struct Functions {
   Result (*reduce_scatter)(const void* from, void* into, std::size_t each, Dtype, Operation, Communicator*, Stream);
   const char* (*error_string)(Result);
   const char* (*last_error)(Communicator*);
-  bool is_torchs;  ///< another one may work on the CPU, as that of the tests does
+  bool is_torchs;  ///< true: torch's library. Another one may work on the CPU, like the one of the tests
 };
 
-/// Throws if there is no NCCL. DCMT_NCCL_LIBRARY names another one than torch's.
+/// Throws if there is no NCCL. DCMT_NCCL_LIBRARY replaces torch's library.
 const Functions& functions(const Place& place);
 
 }  // namespace dcmt::zero3::nccl

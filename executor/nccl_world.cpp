@@ -28,7 +28,7 @@ class NcclWorld final : public World {
   NcclWorld(const NcclWorld&) = delete;
   NcclWorld& operator=(const NcclWorld&) = delete;
 
-  /// All-gathers go through windows of symmetric memory from here on. Every rank comes.
+  /// Uses windows of symmetric memory for all-gathers from here on. Every rank must call it.
   void use_windows(const std::string& group, const Place& place) {
     through_windows(place, [&] { window_.emplace(group, device_); });
   }
@@ -75,7 +75,7 @@ class NcclWorld final : public World {
         tasks.size());
   }
 
-  /// What NCCL takes on trust. `part` is one rank's, `whole` that of all.
+  /// Checks arguments that NCCL does not check. `part` belongs to one rank, `whole` to all ranks.
   void check(const at::Tensor& part, const at::Tensor& whole, const Place& place) const {
     for (const at::Tensor* one : {&part, &whole}) {
       if (one->device() != device_) fail(place, "a tensor is on " + one->device().str() + ", not on " + device_.str());
@@ -148,7 +148,7 @@ class NcclWorld final : public World {
   const int size_;
   const c10::Device device_;
   std::optional<SymmetricWindow> window_;
-  std::string end_;  ///< why there are no collectives any more; empty: there are
+  std::string end_;  ///< why collectives are impossible from now on; empty: they are possible
 };
 
 void check(Result result, const char* what, const nccl::Functions& nccl, const Place& place) {

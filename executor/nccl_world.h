@@ -1,4 +1,4 @@
-// The ranks are processes with a GPU each, over a communicator of NCCL that is the executor's own.
+// Ranks that are processes with a GPU each. They use an NCCL communicator that belongs to the executor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,17 +12,18 @@
 
 namespace dcmt::zero3 {
 
-/// Bytes that one rank makes and all ranks join with; how they get there is the program's affair.
+/// One rank makes these bytes, and all ranks join with them. The program sends them to the other ranks.
 at::Tensor nccl_unique_id(const Place& place);
 
-/// Waits until all ranks have come. Collectives run on the current stream of `device`. Lengths and dtypes are compared
-/// when parameters are registered; a collective that some rank does not call never ends, which no rank can know.
+/// Waits until all ranks have joined. Collectives run on the current stream of `device`. Lengths and dtypes are
+/// compared when parameters are registered. If a rank does not call a collective, it never ends on the others; no rank
+/// can detect that.
 ///
-/// An error leaves no group open. What was wrong with the arguments harms nothing; any other error ends the
-/// communicator, and collectives say so from there on.
+/// An error leaves no group open. Wrong arguments do no harm; any other error ends the communicator, and later
+/// collectives report that.
 ///
-/// With `symmetric_group`, a process group of the same ranks, all-gathers go through symmetric memory; where the
-/// platform has none, this throws.
+/// `symmetric_group` is a process group of the same ranks. With it, all-gathers use symmetric memory; this function
+/// throws if the platform has none.
 std::shared_ptr<World> join_nccl_world(const at::Tensor& unique_id, int rank, int size, c10::Device device,
                                        const std::optional<std::string>& symmetric_group, const Place& place);
 

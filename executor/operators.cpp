@@ -1,6 +1,6 @@
-// The operators of the library `dcmt_z3` and its host functions, as torch sees them.
+// The operators of the library `dcmt_z3` and its host functions, as they are registered in torch.
 //
-// Operators run below autograd: they hand out plain aliases, and a view made in grad mode would keep its base alive.
+// Operators run below autograd: they return plain aliases. A view made in grad mode would keep its base alive.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -20,7 +20,7 @@
 namespace dcmt::zero3 {
 namespace {
 
-/// What every operator begins with.
+/// Every operator begins with this: it finds the rank.
 struct Entered {
   explicit Entered(Place where)
       : place(where), rank(where.graph ? rank_of_graph(*where.graph, where) : this_rank(where)) {
@@ -215,7 +215,7 @@ void clear_all() { Entered({"clear_all"}).rank.clear_all(); }
 void reset() { Entered({"reset"}).rank.reset(); }
 void cleanup() { leave_rank(); }
 
-// --- what a program may ask -----------------------------------------------------------------------------------------
+// --- queries of a program -------------------------------------------------------------------------------------------
 
 std::int64_t rank() { return Entered({"rank"}).rank.world().rank(); }
 std::int64_t world_size() { return Entered({"world_size"}).rank.world().size(); }
@@ -236,7 +236,7 @@ at::Tensor gather_across(const at::Tensor& tensor) {
   return all;
 }
 
-/// Takes a parameter's bytes; its shape stays, for who traces a program. Reading it is an error, not a null pointer.
+/// Frees a parameter's bytes and keeps its shape, which tracers of the program need. Reading it raises an error.
 void take_bytes(const at::Tensor& parameter, std::int64_t id) {
   const at::Tensor hollow = at::empty({0}, parameter.options());
   hollow.storage().unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
@@ -245,7 +245,7 @@ void take_bytes(const at::Tensor& parameter, std::int64_t id) {
   parameter.set_data(hollow);
 }
 
-/// Of this thread's rank, else of the one that has the graph.
+/// Uses this thread's rank, or else the rank that has the graph.
 std::vector<at::Tensor> gathered_buffers(std::int64_t id, std::optional<std::int64_t> graph) {
   const Entered op({"gathered_buffers", graph, id});
   std::vector<at::Tensor> buffers;
@@ -303,7 +303,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("allgather_param(Tensor shard, int graph_id, int id, ScalarType? dtype=None) -> Tensor");
   m.def("wait_allgather(Tensor(a) t, int graph_id, int id) -> Tensor(a)");
   m.def("release_param(Tensor(a) t, int graph_id, int id, int n_users) -> Tensor(a)");
-  // The same two with schemas that are wrong: see the switch undeclared_alias.
+  // Wait and release once more, with wrong schemas: see the switch undeclared_alias.
   m.def("wait_allgather.undeclared(Tensor t, int graph_id, int id) -> Tensor");
   m.def("release_param.undeclared(Tensor t, int graph_id, int id, int n_users) -> Tensor");
   m.def("prefetch_params_fused(int graph_id, Tensor[] shards, int[] ids, ScalarType[]? dtypes=None) -> ()");
@@ -365,7 +365,7 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("switches_on() -> str[]", switches_on);
 }
 
-/// The same on every device; what differs is the streams.
+/// The implementation is the same on every device; only the streams differ.
 void implement(torch::Library& m) {
   m.impl("allgather_param", allgather_param);
   m.impl("wait_allgather", wait_allgather);
@@ -387,7 +387,7 @@ void implement(torch::Library& m) {
 TORCH_LIBRARY_IMPL(dcmt_z3, CPU, m) { implement(m); }
 TORCH_LIBRARY_IMPL(dcmt_z3, CUDA, m) { implement(m); }
 
-// Nothing here is differentiable: programs say themselves what the gradients are.
+// Nothing here is differentiable: programs compute the gradients themselves.
 TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {
   for (const char* name :
        {"allgather_param", "wait_allgather", "wait_allgather.undeclared", "release_param", "release_param.undeclared",
@@ -397,7 +397,7 @@ TORCH_LIBRARY_IMPL(dcmt_z3, Autograd, m) {
   }
 }
 
-// Without a tensor among the arguments there is no backend to go by.
+// Calls without a tensor argument have no backend, so they are dispatched to Undefined.
 TORCH_LIBRARY_IMPL(dcmt_z3, Undefined, m) {
   m.impl("prefetch_params_fused", prefetch_params_fused);
   m.impl("end_backward", end_backward);

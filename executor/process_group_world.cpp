@@ -6,14 +6,14 @@
 
 #include <exception>
 
-// Torch 2.13 gave two of the collectives other names. Those of before are there in all versions that are supported.
+// Torch 2.13 renamed two of the collectives. All supported versions still have the old names.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace dcmt::zero3 {
 namespace {
 
-/// Bytes know no dtype that a backend might lack.
+/// Transfers tensors as bytes, because a backend may not support every dtype.
 at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
 
 class ProcessGroupWorld final : public World {

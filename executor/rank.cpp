@@ -23,8 +23,8 @@ Graphs& graphs() {
   return *all;
 }
 
-/// A thread that ends without cleanup leaves the world, so that the others do not wait for it. Its tensors are left
-/// alone: Python may be gone.
+/// A thread that ends without cleanup leaves the world, so that the other ranks do not wait for it. Its tensors are not
+/// destroyed: Python may have ended already.
 struct ThisThread {
   ~ThisThread() {
     if (rank != nullptr) rank->world().leave();
@@ -34,10 +34,11 @@ struct ThisThread {
 
 thread_local ThisThread t_this;
 
-/// Of what was launched and not waited for, at the end of a rank.
+/// Time limit, at the end of a rank, for launched work that nobody has waited for.
 constexpr std::chrono::seconds kLongestDrain{60};
 
-/// Releases of a persistent parameter keep its bytes on purpose; no operator's arguments say so.
+/// Tells a recorder that releases of a persistent parameter keep its bytes on purpose. The operators' arguments do not
+/// contain that.
 void mark_persistent(std::int64_t graph, std::int64_t id) {
   if (const dcmt_marks* marks = dcmt_get_marks_table()) marks->persist(graph, id);
 }
@@ -106,7 +107,7 @@ void Rank::start_backward(bool updates) {
 void Rank::end_backward(Executor& executor, bool release_buckets, const Place& place) {
   reducer_.flush(place);
   streams_.synchronize(Line::kReduce);
-  streams_.after(Line::kCurrent, Line::kGather);  // of gathers that nobody waited for: they read the shards
+  streams_.after(Line::kCurrent, Line::kGather);  // gathers that nobody has waited for may still read the shards
   if (updates_) executor.invalidate();
   executor.drop_reloaded();
   executor.drop_casts();

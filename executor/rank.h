@@ -1,5 +1,5 @@
-// All that one rank has: its place in the world, registry, buckets and executors. A thread belongs to one rank; an
-// operator finds its rank by the graph, so that it may run on any thread.
+// All objects of one rank: its world, registry, buckets and executors. A thread belongs to one rank. An operator finds
+// its rank by the graph, so it may run on any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace dcmt::zero3 {
 
 struct RankOptions {
   ReducerOptions reducer;
-  c10::Device device = at::kCPU;          ///< of gathered buffers, gradients and their partitions
-  std::int64_t free_threshold_bytes = 0;  ///< free_tensors leaves smaller ones alone
+  c10::Device device = at::kCPU;          ///< for gathered buffers, gradients and their partitions
+  std::int64_t free_threshold_bytes = 0;  ///< free_tensors does not free smaller tensors
 };
 
 class Rank {
@@ -38,14 +38,15 @@ class Rank {
   GatheredBytes& gathered() { return gathered_; }
   const RankOptions& options() const { return options_; }
 
-  /// A graph's number belongs to one rank of the process.
+  /// A graph's number is unique among the ranks of the process.
   void register_graph(std::int64_t graph, const std::vector<std::int64_t>& ids, const Place& place);
   Executor& executor(std::int64_t graph, const Place& place);
 
   bool profiling() const { return profiling_; }
-  /// The end of profiling leaves nothing gathered but what is persistent.
+  /// When profiling ends, only persistent parameters stay gathered.
   void set_profiling(bool on);
-  /// Gathers it now if a graph knows it, so that the long-lived buffer lies outside of forward and backward.
+  /// Gathers the parameter now if a graph has it, so that the long-lived buffer is allocated outside of forward and
+  /// backward.
   void set_persistent(std::int64_t id, const Place& place);
 
   void start_forward();
@@ -54,7 +55,7 @@ class Rank {
   void start_backward(bool updates);
   void end_backward(Executor& executor, bool release_buckets, const Place& place);
 
-  /// Forgets what is gathered of a parameter that is not persistent.
+  /// Drops the gathered buffers of a parameter that is not persistent.
   void invalidate(std::int64_t id, const Place& place);
   void clear_all();
   /// Drops all executors.
@@ -73,13 +74,13 @@ class Rank {
   bool updates_ = false;
 };
 
-/// Makes the calling thread a rank of the world that `join` joins. Throws if it is one.
+/// Makes the calling thread a rank of the world that `join` joins. Throws if the thread is a rank already.
 void enter_rank(const std::function<std::shared_ptr<World>()>& join, RankOptions options, const Place& place);
-/// Ends the calling thread's rank, with all that it holds. Harmless if it is none.
+/// Ends the calling thread's rank and frees its objects. Does nothing if the thread is no rank.
 void leave_rank();
-/// The calling thread's rank; throws if it is none.
+/// The calling thread's rank. Throws if the thread is no rank.
 Rank& this_rank(const Place& place);
-/// The rank that registered `graph`; throws if none did.
+/// The rank that registered `graph`. Throws if none did.
 Rank& rank_of_graph(std::int64_t graph, const Place& place);
 
 }  // namespace dcmt::zero3

@@ -18,7 +18,7 @@ void Reducer::add(const at::Tensor& gradient, Parameter& parameter, const Place&
   const at::Tensor source =
       gradient.to(parameter.gradient_dtype.value_or(gradient.scalar_type())).contiguous().view({-1});
   Lane& lane = lanes_[source.scalar_type()];
-  // Two gradients of one parameter in a group would both be the first.
+  // A group must not have two gradients of one parameter: each would be treated as the first one.
   if (lane.queued.contains(&parameter)) flush(lane, place);
   at::Tensor slice = slice_for(lane, parameter, source, place);
   fill(slice, source);
@@ -26,7 +26,7 @@ void Reducer::add(const at::Tensor& gradient, Parameter& parameter, const Place&
   lane.queued.insert(&parameter);
 }
 
-/// What is behind the gradient is set to zero, unless the next one's slice begins there.
+/// Sets the elements after the gradient to zero, unless the next slice begins there.
 void Reducer::fill(const at::Tensor& slice, const at::Tensor& source) const {
   streams_.after(Line::kCopy, Line::kCurrent);
   const On on(streams_, Line::kCopy);
@@ -58,7 +58,8 @@ BucketFacts Reducer::facts(at::ScalarType dtype) const {
 
 Reducer::Bucket Reducer::make_bucket(std::int64_t elements, const at::Tensor& like) const {
   const On on(streams_, Line::kReduce);
-  // The defect reads up to W-1 elements behind the last slice: they are ours here, and have one value.
+  // The defect reads up to W-1 elements beyond the last slice. The bucket has them, filled with zeros, so that the
+  // result is reproducible.
   const std::int64_t behind = switches().padded_reduce_reads_past_its_slice ? world_.size() - 1 : 0;
   Bucket bucket{at::empty({elements + behind}, like.options()), elements, 0, {}};
   if (behind > 0) bucket.flat.narrow(0, elements, behind).zero_();
@@ -85,7 +86,7 @@ at::Tensor Reducer::slice_for(Lane& lane, const Parameter& parameter, const at::
 
 void Reducer::flush(Lane& lane, const Place& place) {
   if (lane.queue.empty()) return;
-  // Empty before anything can fail: an error leaves a state in which the next step can begin.
+  // Empty the queue before anything can fail, so that the next step can begin after an error.
   const std::vector<Pending> queue = std::exchange(lane.queue, {});
   lane.queued.clear();
   lane.filling.used = 0;

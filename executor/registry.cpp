@@ -18,7 +18,7 @@ void check_dtype(at::ScalarType dtype, const char* what, const Place& place) {
   }
 }
 
-/// What each rank says of a parameter.
+/// The facts of a parameter that ranks compare.
 enum Fact : std::int64_t { kElements, kShardElements, kPartitionElements, kShardDtype, kPartitionDtype, kFacts };
 constexpr std::int64_t kNone = -1;
 
@@ -81,8 +81,8 @@ void Parameter::offload(Streams& streams) {
     home.copy_(reloaded, /*non_blocking=*/true);
     streams.set(offload_done, Line::kOffload);
   }
-  // The copy goes back to the reload stream's pool: the next one that is reloaded into its memory comes after those
-  // that read it.
+  // The reloaded copy returns to the pool of the reload stream. The next copy in its memory is written after the reads
+  // of this one.
   streams.wait(Line::kReload, offload_done);
   streams.wait(Line::kReload, gather_done);
   reloaded.reset();
@@ -113,7 +113,7 @@ void Parameter::invalidate() {
 void Registry::add(std::int64_t id, Parameter parameter, World& world, Streams& streams, const Place& place) {
   check_dtype(parameter.home.scalar_type(), "a shard", place);
   if (parameter.gradient_dtype) check_dtype(*parameter.gradient_dtype, "gradients", place);
-  // A copy made for the collective would have to outlive it.
+  // A contiguous copy for the collective would have to stay alive until it is done.
   if (!parameter.home.is_contiguous()) fail(place, "the shard is not contiguous");
   if (parameter.gradient.defined()) {
     check_dtype(parameter.gradient.scalar_type(), "a gradient partition", place);
@@ -133,7 +133,7 @@ void Registry::add(std::int64_t id, Parameter parameter, World& world, Streams& 
   compare_ranks(parameter, world, place);
 
   if (parameter.gradient.defined()) parameter.gradient.zero_();
-  streams.after(Line::kGather, Line::kCurrent);  // a buffer of the replaced one may still be read
+  streams.after(Line::kGather, Line::kCurrent);  // earlier work may still read a buffer of the replaced parameter
   parameters_.insert_or_assign(id, std::move(parameter));
 }
 

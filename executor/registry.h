@@ -1,4 +1,4 @@
-// The parameters of a rank: shard, gradient partition, and the buffers that its gathers fill. Shared by all graphs.
+// The parameters of a rank: shard, gradient partition, and gathered buffers. All graphs share them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@
 
 namespace dcmt::zero3 {
 
-/// Flat, all ranks' shards with their padding. Valid: a gather of the current weights has been launched into it.
+/// A flat buffer for the shards of all ranks with their padding. Valid: a gather of the current weights was launched.
 struct GatheredBuffer {
   at::Tensor flat;
   bool valid = false;
@@ -27,41 +27,41 @@ struct Parameter {
   std::int64_t padded_elements = 0;  ///< P = W·p
 
   at::Tensor home;                               ///< this rank's shard
-  at::Tensor reloaded;                           ///< a copy of it on the device, while it is offloaded; else undefined
+  at::Tensor reloaded;                           ///< copy of an offloaded shard on the device; else undefined
   at::Tensor gradient;                           ///< this rank's partition of the gradient; undefined: frozen
-  std::optional<at::ScalarType> gradient_dtype;  ///< gradients are reduced in it; none: as they come
-  bool accumulates = false;                      ///< the partition holds a gradient: the next one is added
-  bool persistent = false;                       ///< releases only count
+  std::optional<at::ScalarType> gradient_dtype;  ///< dtype in which gradients are reduced; not set: their own
+  bool accumulates = false;                      ///< the partition has a gradient, and the next one is added
+  bool persistent = false;                       ///< releases are only counted
 
-  std::vector<GatheredBuffer> gathered;  ///< one a dtype; empty: not registered
+  std::vector<GatheredBuffer> gathered;  ///< one for each dtype; empty: not registered
 
-  Point gather_done;   ///< the last launched
-  Point reload_done;   ///< of the shard
-  Point offload_done;  ///< of the shard
+  Point gather_done;   ///< end of the last launched gather
+  Point reload_done;   ///< end of the shard's reload
+  Point offload_done;  ///< end of the shard's offload
 
   at::ScalarType dtype() const { return home.scalar_type(); }
   const at::Tensor& shard() const { return reloaded.defined() ? reloaded : home; }
 
-  /// Offload and reload of the shard. Both do nothing where there is nothing to do.
+  /// Reloads or offloads the shard. Each does nothing if the shard is there already.
   void reload(Streams& streams);
   void offload(Streams& streams);
 
-  /// nullptr if there is none of that dtype.
+  /// The buffer of this dtype; nullptr if there is none.
   GatheredBuffer* buffer(at::ScalarType dtype);
-  /// Any that is valid, or nullptr.
+  /// Any valid buffer, or nullptr.
   GatheredBuffer* valid_buffer();
-  /// Replaces the one of the same dtype, if there is one.
+  /// Adds a buffer; replaces the one of the same dtype.
   void set_buffer(const at::Tensor& flat);
   void invalidate();
 };
 
 class Registry {
  public:
-  /// Every rank calls it, with the same shape: the lengths and dtypes of all shards are compared. An id that is known
-  /// is replaced, with all that was registered for it. The gradient partition is set to zero.
+  /// Registers a parameter. Every rank must call it, with the same shape: lengths and dtypes of all shards are
+  /// compared. If the id is registered already, its parameter is replaced. The gradient partition is set to zero.
   void add(std::int64_t id, Parameter parameter, World& world, Streams& streams, const Place& place);
 
-  /// Throws for an id that is not registered.
+  /// Throws if the id is not registered.
   Parameter& at(std::int64_t id, const Place& place);
   std::map<std::int64_t, Parameter>& all() { return parameters_; }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::minutes kLongestJoin{1};
 
-/// What a rank brings to a collective. It lies on the stack of the rank's thread, which waits.
+/// A rank's arguments of a collective. They are on the stack of the rank's thread, which waits.
 struct Contribution {
   const std::vector<GatherTask>* gathers = nullptr;
   const std::vector<ReduceTask>* reductions = nullptr;
@@ -26,7 +26,7 @@ std::string text_of(const at::Tensor& tensor) {
   return std::to_string(tensor.numel()) + " " + c10::toString(tensor.scalar_type());
 }
 
-/// The collectives of a group in words, by what must be equal on all ranks.
+/// Describes the collectives of a group by the properties that must be equal on all ranks.
 std::string text_of(const Contribution& one) {
   std::string text;
   if (one.gathers != nullptr) {
@@ -60,7 +60,7 @@ class Ranks {
     changed_.wait(lock, [&] { return turn_ == rank; });
   }
 
-  /// Waits for the other ranks; the last to come does the work of all.
+  /// Waits for the other ranks. The last rank to arrive does the work of all.
   void meet(int rank, const Contribution& mine) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (gone_ >= 0) fail(mine.place, gone_text());
@@ -75,7 +75,7 @@ class Ranks {
     }
     changed_.notify_all();
     changed_.wait(lock, [&] { return turn_ == rank; });
-    if (round_ == round) {  // woken by a rank that left
+    if (round_ == round) {  // a rank that left has woken this thread
       seats_[static_cast<std::size_t>(rank)].here = nullptr;
       fail(mine.place, gone_text());
     }
@@ -102,7 +102,7 @@ class Ranks {
   struct Seat {
     bool joined = false;
     bool left = false;
-    const Contribution* here = nullptr;  ///< waits in a collective
+    const Contribution* here = nullptr;  ///< the collective in which the rank waits; nullptr: none
   };
 
   /// The next rank that neither waits in a collective nor has left, or -1.
@@ -123,7 +123,7 @@ class Ranks {
 
   std::string gone_text() const { return "rank " + std::to_string(gone_) + " has left the world"; }
 
-  /// Empty, or why nothing was done.
+  /// Does the work; returns an empty text, or why nothing was done.
   std::string work() const {
     const Contribution& first = *seats_.front().here;
     for (int rank = 1; rank < size(); ++rank) {
@@ -153,7 +153,7 @@ class Ranks {
     }
   }
 
-  /// Adds in the order of the ranks, so that a sum has one value.
+  /// Adds in the order of the ranks, so that the sum is reproducible.
   void reduce(std::size_t task) const {
     std::int64_t offset = 0;
     for (const Seat& to : seats_) {
@@ -178,7 +178,7 @@ class Ranks {
   int turn_ = 0;
   int gone_ = -1;            ///< the rank that left last, or -1
   std::uint64_t round_ = 0;  ///< collectives done
-  std::string outcome_;      ///< of the last round; empty: it succeeded
+  std::string outcome_;      ///< error of the last round; empty: it succeeded
 };
 
 class SimulatedRank final : public World {

@@ -12,7 +12,8 @@ namespace {
 
 using Side = std::array<std::optional<c10::Stream>, kLines>;
 
-/// Made once for a GPU, when a rank first asks: torch's pool has 32 of a priority and deals them out in turn.
+/// Created once for each GPU, at the first use by a rank: torch's pool has 32 streams of a priority and assigns them in
+/// rotation.
 Side side_streams(c10::Device device) {
   static std::mutex mutex;
   static auto* all = new std::map<c10::Device, Side, bool (*)(c10::Device, c10::Device)>(

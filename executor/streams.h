@@ -1,9 +1,9 @@
-// The streams of a rank's device: the current one, where the program computes, and five at its side. Who waits for whom
-// is said here and nowhere else. On the CPU there is one line of work: everything here does nothing.
+// The streams of a rank's device: the current one, where the program computes, and five side streams. All waits between
+// streams are made here. On the CPU there are no streams, and everything here does nothing.
 //
-// Memory is never marked as used by a second stream if its life is the executor's own. It comes from the pool of one
-// side stream, and what is written into it next is written on that stream, or after it: so it is enough that this
-// stream waits for the last reader before the memory is given back. The allocator then has nothing to wait for.
+// Memory whose lifetime the executor controls is never marked as used by a second stream. It comes from the pool of one
+// side stream, and the next write to it runs on that stream, or after it. It is enough that this stream waits for the
+// last reader before the memory is freed. The allocator then has nothing to wait for.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,16 +18,16 @@
 namespace dcmt::zero3 {
 
 enum class Line {
-  kCurrent,  ///< of the calling thread
+  kCurrent,  ///< the calling thread's current stream
   kGather,
   kReduce,
-  kCopy,  ///< of gradients into buckets
+  kCopy,  ///< copies gradients into buckets
   kOffload,
   kReload,
 };
 constexpr std::size_t kLines = 6;
 
-/// A place in a stream's work. One that was never set has been reached.
+/// A position in a stream's work. A position that was never set counts as reached.
 class Point {
  private:
   friend class Streams;
@@ -36,7 +36,7 @@ class Point {
 
 class Streams {
  public:
-  /// The side streams of a GPU are those of the process: simulated ranks share them.
+  /// The side streams of a GPU belong to the process: simulated ranks share them.
   explicit Streams(c10::Device device);
 
   c10::Device device() const { return device_; }
@@ -44,28 +44,28 @@ class Streams {
 
   c10::Stream get(Line line) const;
 
-  /// What `later` is given from here on runs after all that `earlier` has been given.
+  /// Work that `later` gets from here on runs after all work that `earlier` has so far.
   void after(Line later, Line earlier) { after(get(later), earlier); }
   void after(const c10::Stream& later, Line earlier);
 
   void set(Point& point, Line line) const;
   void wait(Line later, const Point& point) const;
 
-  /// The memory is not given to others before what the stream has been given by the end of the tensor's life is done.
+  /// The allocator does not reuse the memory until the stream's work at the end of the tensor's life is done.
   void mark_used(const at::Tensor& tensor, Line line) const;
 
-  /// The calling thread waits.
+  /// The calling thread waits for the stream's work.
   void synchronize(Line line) const;
-  /// As synchronize, of all side streams; false if they need longer. An error of the device ends it, too.
+  /// Like synchronize, for all side streams; false if they need longer. An error of the device ends the wait, too.
   bool drain(std::chrono::seconds longest) const noexcept;
 
  private:
   const c10::Device device_;
   std::array<std::optional<c10::Stream>, kLines> side_;
-  std::optional<c10::Event> between_;  ///< every wait is for the version of the moment, so one event serves all
+  std::optional<c10::Event> between_;  ///< a wait uses the event's latest record, so one event serves all waits
 };
 
-/// Makes a side stream the current one. What is allocated meanwhile belongs to its pool.
+/// Makes a side stream the current one. Memory allocated meanwhile belongs to its pool.
 class On {
  public:
   On(const Streams& streams, Line line) {

@@ -11,7 +11,7 @@ Switches g_switches;
 struct Named {
   const char* name;
   bool Switches::*field;
-  bool published;  ///< the published version behaves like this
+  bool published;  ///< the published version has this defect
 };
 
 constexpr std::array kNamed = {

@@ -1,4 +1,4 @@
-// The known defects, each behind a switch of the process. All are off unless a program turns them on by name.
+// The known defects, each behind a switch of the process. All are off unless a program turns them on.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ struct Switches {
   /// end of the pass.
   bool cast_cache_keeps_gathered = false;
 
-  // Of the program that calls the operators: it asks for them.
+  // These concern the program that calls the operators. It queries them.
 
-  /// Whoever runs the graph keeps a second name for each gathered weight until the pass is over.
+  /// The code that runs the graph keeps a second name for each gathered weight until the pass is over.
   bool wrapper_keeps_aliases = false;
   /// Weights gathered in a frame outside of the graph are never released.
   bool eager_gather_without_owner = false;
-  /// They are released at the end of the forward; the backward reads them.
+  /// Such weights are released at the end of the forward, and the backward reads them.
   bool early_release_before_backward = false;
   /// Graphs call overloads of wait and release whose schemas do not say that the result is the first argument.
   bool undeclared_alias = false;
@@ -33,11 +33,11 @@ struct Switches {
 
 const Switches& switches();
 
-/// Turns one on or off. "as_published" stands for all that the published version has.
-/// False if there is none of that name.
+/// Turns a switch on or off. "as_published" stands for all defects of the published version. False if there is no such
+/// switch.
 bool set_switch(const std::string& name, bool on);
 
-/// False too if there is none of that name.
+/// False also if there is no such switch.
 bool switch_is_on(const std::string& name);
 
 /// The switches that are on, by name.

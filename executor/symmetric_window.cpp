@@ -32,7 +32,7 @@ void SymmetricWindow::gather(const GatherTask& task) {
   const int size = all_->get_world_size();
   window(rank).copy_(task.shard.view({-1}));
   all_->barrier(kChannel, kLongestBarrierMs);
-  // From the own one downwards, so that no window has many readers at once.
+  // Begin with the rank's own window and go down, so that no window has many readers at once.
   for (int step = 0; step < size; ++step) {
     const int from = (rank - step + size) % size;
     task.into.narrow(0, from * each, each).copy_(window(from));
@@ -42,7 +42,7 @@ void SymmetricWindow::gather(const GatherTask& task) {
 }
 
 void SymmetricWindow::grow(std::int64_t bytes) {
-  // Others have read the old window when the last barrier is over.
+  // Wait for the last barrier: after it, no other rank reads the old window.
   if (last_) c10::impl::VirtualGuardImpl(device_.type()).synchronizeStream(current_stream(device_));
   all_.reset();
   mine_ = symmetric::empty_strided_p2p({bytes}, {1}, at::kByte, device_, group_, std::nullopt);

@@ -1,5 +1,5 @@
-// Gathers without NCCL, where ranks reach each other's memory: each has a window that all have mapped, of torch's
-// symmetric memory.
+// Gathers without NCCL, for ranks that can access each other's memory: each rank has a window of torch's symmetric
+// memory that all ranks have mapped.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,12 +15,12 @@ namespace dcmt::zero3 {
 
 class SymmetricWindow {
  public:
-  /// `group` is one that torch's symmetric memory knows. Waits for all of its ranks. Throws, as everything here does,
-  /// what torch throws: also if the platform cannot do it.
+  /// `group` is registered in torch's symmetric memory. Waits for all of its ranks. Every function here throws torch's
+  /// errors, also if the platform has no symmetric memory.
   SymmetricWindow(std::string group, c10::Device device);
 
-  /// On the current stream. Every rank comes with as many bytes. Waits on the host only where these are more than ever
-  /// before. A rank that others wait for longer than a minute ends their device's work.
+  /// Runs on the current stream. Every rank must pass the same number of bytes. Waits on the host only if the size is a
+  /// new maximum. If a rank waits for another one longer than a minute, the work of its device ends with an error.
   void gather(const GatherTask& task);
 
  private:
@@ -28,7 +28,7 @@ class SymmetricWindow {
 
   const std::string group_;
   const c10::Device device_;
-  std::optional<c10::Event> last_;  ///< of gathers: the next one may be on another stream
+  std::optional<c10::Event> last_;  ///< end of the last gather: the next one may run on another stream
   at::Tensor mine_;
   c10::intrusive_ptr<c10d::symmetric_memory::SymmetricMemory> all_;
 };

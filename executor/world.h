@@ -1,4 +1,4 @@
-// What the executor asks of the ranks together: all-gathers and reduce-scatters, several in one group.
+// The collectives that the executor needs: all-gathers and reduce-scatters, several in one group.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,7 +10,7 @@
 
 namespace dcmt::zero3 {
 
-/// Every rank's `shard`, in the order of the ranks, into `into`: contiguous, W times as many elements, same dtype.
+/// Copies every rank's `shard`, in the order of the ranks, to `into`: contiguous, W times as many elements, same dtype.
 struct GatherTask {
   at::Tensor shard;
   at::Tensor into;
@@ -30,18 +30,18 @@ struct Traffic {
   std::int64_t reductions = 0;
 };
 
-/// One rank's place in the world. Not thread-safe: one operator of a rank at a time. On a GPU collectives are given to
-/// the current stream and are done when it has come to them.
+/// One rank's access to the world. Not thread-safe: one operator of a rank at a time. On a GPU, collectives are queued
+/// on the current stream.
 class World {
  public:
   virtual ~World() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Where tensors are that every collective takes.
+  /// The device of all tensors in collectives.
   virtual c10::Device device() const { return at::kCPU; }
 
-  /// One group of collectives; every rank must come with the same sizes and dtypes. An empty group is none. Throws on
-  /// every rank if they differ or one has left; nothing is written then.
+  /// Runs one group of collectives. Every rank must call it with the same sizes and dtypes. An empty group does
+  /// nothing. If sizes or dtypes differ, or a rank has left, it throws on every rank and writes nothing.
   void all_gather(const std::vector<GatherTask>& tasks, const Place& place) {
     if (tasks.empty()) return;
     run_gathers(tasks, place);
@@ -55,12 +55,12 @@ class World {
     traffic_.reductions += static_cast<std::int64_t>(tasks.size());
   }
 
-  /// What went over this rank's side of the world and succeeded.
+  /// Counts of this rank's successful collectives.
   const Traffic& traffic() const { return traffic_; }
 
-  /// The others are told; collectives fail from here on.
+  /// Leaves the world and notifies the others; their collectives fail from here on.
   virtual void leave() = 0;
-  /// What is under way will not end, because others have gone: no more is waited for it.
+  /// The current work will never end because other ranks have left: stops waiting for it.
   virtual void give_up() {}
 
  private:

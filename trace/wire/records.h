@@ -304,7 +304,7 @@ static_assert(sizeof(MarkRecord) == 56);
 /// Flags of a KeyRecord.
 inline constexpr std::uint32_t kKeyFinal = 1u << 0;        ///< this release brought the use count to zero
 inline constexpr std::uint32_t kKeyPersistent = 1u << 1;   ///< the key is persistent: its releases are only counted
-inline constexpr std::uint32_t kKeyMismatch = 1u << 2;     ///< not the first declared count of the cycle
+inline constexpr std::uint32_t kKeyMismatch = 1u << 2;     ///< the declared count is not the first one of the cycle
 inline constexpr std::uint32_t kKeyNoGather = 1u << 3;     ///< a release without a gather in this cycle
 inline constexpr std::uint32_t kKeyExplicit = 1u << 4;     ///< from an explicit mark, not from a wrapped operator
 inline constexpr std::uint32_t kKeyStorageDead = 1u << 5;  ///< the storage had died when this was written

@@ -11,7 +11,7 @@ _NAME = "libdcmt_zero3.so"
 
 
 def _library() -> pathlib.Path:
-    """The library named by DCMT_ZERO3_LIBRARY, else that of the build folder: DCMT_BUILD_DIR, else one in the tree."""
+    """The library named by DCMT_ZERO3_LIBRARY, else the one in the build folder: DCMT_BUILD_DIR, or in the tree."""
     if named := os.environ.get("DCMT_ZERO3_LIBRARY"):
         return pathlib.Path(named)
     root = pathlib.Path(__file__).resolve().parents[3]

@@ -4,8 +4,8 @@
     compiled = torch.compile(module, backend=Backend(module, parameters, numbers, inner="inductor"))
 
 Dynamo captures a graph, AOTAutograd makes a forward and a backward of it, `graph_pass` inserts the operators, and the
-inner compiler gets the results. A graph break makes several graphs, each with a number of its own; what is not in any
-graph is the matter of `eager`.
+inner compiler gets the results. A graph break makes several graphs, each with its own number. `eager` handles code
+outside of graphs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ INNER = ("eager", "inductor")
 
 
 class Backend:
-    """`numbers` are those for graphs: no other graph of the process may have them.
+    """`numbers` yields numbers of graphs; no other graph of the process may have them.
 
-    The inner compiler "eager" runs the graphs as the Python that FX writes, with `reuse` in buffers that are dead by
-    the schemas; "inductor" generates code. The switches undeclared_alias and, under Inductor, wrapper_keeps_aliases are
-    looked at when a graph is compiled.
+    The inner compiler "eager" runs the Python code that FX writes. With `reuse`, it writes results into buffers that
+    are dead by the schemas. "inductor" generates code. The switches undeclared_alias and, under Inductor,
+    wrapper_keeps_aliases are read when a graph is compiled.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Backend:
         if any(one in self._sharded for one in module.parameters()):
             raise NotImplementedError("a parameter that is a constant of the graph")
         if ops.switch_is_on("undeclared_alias"):
-            # Torch looks at a graph's first run whether operators alias what they do not declare, and where the
-            # environment says CI it raises: then the planted defect could not be run.
+            # At a graph's first run, torch checks whether operators have undeclared aliases, and raises an error if the
+            # environment has CI set. The planted defect could not run then.
             functorch_config.error_on_custom_op_aliasing = False
         graphs = Graphs(next(self._numbers) if weights else None, weights, self._reuse)
         self.graphs.append(graphs)
@@ -74,10 +74,11 @@ class Backend:
 
 
 def _install_guards(source: Source) -> None:
-    """The ids stand in the graph: it is for this parameter, not for others of the same shapes.
+    """Guards the parameter's identity: the ids are constants of the graph, which must not be used for other parameters.
 
-    The module that it was reached from has a guard too: Dynamo's limit of recompilations is for each such module then,
-    else models and layers that run the same code, as those of simulated ranks do, would use it up together.
+    The module that has the parameter is guarded, too. Dynamo's limit of recompilations then applies to each such
+    module. Without this guard, models and layers with the same code, such as those of simulated ranks, would share one
+    limit.
     """
     install_guard(source.make_guard(GuardBuilder.ID_MATCH))
     while isinstance(source, ChainedSource):
@@ -87,7 +88,7 @@ def _install_guards(source: Source) -> None:
 
 
 class DynamoModel(ShardedModel):
-    """A module under torch.compile. Call it for a forward, and start_backward and end_backward around its backward."""
+    """A module under torch.compile. Call it for a forward; call start_backward and end_backward around its backward."""
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class DynamoModel(ShardedModel):
         self._module = torch.compile(module, backend=self.backend, dynamic=False)
 
     def need(self) -> peaks.Need:
-        """Of the graphs compiled so far; what is gathered outside of them is not in it."""
+        """The need of the graphs compiled so far. Gathers outside of the graphs are not included."""
         return peaks.of_graphs(self._parameters, max((one.needed for one in self.backend.graphs), default=0))
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
@@ -117,5 +118,5 @@ class DynamoModel(ShardedModel):
         return result
 
     def end_backward(self) -> None:
-        """All gradients are in the partitions afterwards."""
+        """Afterwards, all gradients are in the partitions."""
         self._eager.end_backward()

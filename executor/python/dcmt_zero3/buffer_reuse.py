@@ -1,7 +1,7 @@
-"""Lets operators of an FX graph write their results into buffers that are dead, as far as schemas tell.
+"""Lets operators of an FX graph write their results into buffers that are dead by the schemas.
 
-What the memory plan of a compiler does. Of aliases it knows what the operators declare: where one declares less, a
-buffer is written while a tensor that is still to be read shares it.
+A compiler's memory plan does the same. It uses only the aliases that operators declare. If an operator declares too
+few, a buffer is overwritten while a tensor that is read later shares it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import graph_pass
 
 
 def reuse_buffers(graph: fx.Graph) -> None:
-    """The graph must not write in place yet."""
+    """The graph must not have in-place writes yet."""
     nodes = list(graph.nodes)
     dying = _nodes_by_last_use(nodes)
     dead: list[fx.Node] = []
@@ -31,7 +31,7 @@ def reuse_buffers(graph: fx.Graph) -> None:
 
 
 def _nodes_by_last_use(nodes: list[fx.Node]) -> dict[int, list[fx.Node]]:
-    """The allocating nodes, by the index of the last node that uses them or a view of them."""
+    """The allocating nodes, by the index of the last node that uses them or their views."""
     owner: dict[fx.Node, fx.Node] = {}
     last: dict[fx.Node, int] = {}
     for index, node in enumerate(nodes):
@@ -48,7 +48,7 @@ def _nodes_by_last_use(nodes: list[fx.Node]) -> dict[int, list[fx.Node]]:
 
 
 def _allocates(node: fx.Node) -> bool:
-    """An operator of torch with one result of its own. Those of the executor hand out what belongs to others."""
+    """An operator of torch that allocates its one result. Results of the executor's operators are aliases."""
     if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
         return False
     return not graph_pass.is_view(node) and isinstance(node.meta["val"], torch.Tensor)
@@ -60,7 +60,7 @@ def _layout(node: fx.Node) -> tuple:
 
 
 def _out_overload(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The one that takes the same arguments, and where to write."""
+    """The overload with the same arguments and an output argument."""
 
     def arguments(schema: torch.FunctionSchema, out: bool) -> list[tuple[str, str]]:
         return [(one.name, str(one.type)) for one in schema.arguments if one.is_out == out]

@@ -1,4 +1,4 @@
-"""Runs any module as two FX graphs, forward and backward, with the operators inserted by a pass."""
+"""Runs any module as two FX graphs, forward and backward; a pass inserts the operators."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .shards import ShardedModel, shard
 
 @dataclasses.dataclass
 class Traced:
-    """A module's forward and backward as graphs that take full weights. Any number of ranks may start from one."""
+    """A module's forward and backward as graphs whose inputs are full weights. Any number of ranks may use one."""
 
     forward: fx.GraphModule
     backward: fx.GraphModule
 
 
 def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
-    """Traces for inputs of the shapes of `example`, without data. Inputs need no gradient; the module has one output."""
+    """Traces with inputs of the shapes of `example`, without data. Inputs have no gradient, the module one output."""
     if any(True for _ in module.buffers()):
         raise NotImplementedError("a module with buffers")
     parameters = dict(module.named_parameters())
@@ -45,15 +45,16 @@ def trace(module: nn.Module, example: Sequence[torch.Tensor]) -> Traced:
             result = functional_call(module, dict(zip(parameters, weights, strict=True)), tuple(inputs))
         primals = [weight.requires_grad_() for weight in weights] + inputs
         tangents = [torch.empty_like(result)]
-        # The partitioner goes by the names of the arguments: primals_1, tangents_1.
+        # The partitioner finds the inputs by these names of the arguments: primals_1, tangents_1.
         joint = make_fx(run)(primals, tangents)
     return Traced(*min_cut_rematerialization_partition(joint, [*primals, *tangents], num_fwd_outputs=1))
 
 
 class CompiledModel(ShardedModel):
-    """Call it for a forward, and start_backward and end_backward around the backward of its output.
+    """Call it for a forward; call start_backward and end_backward around the backward of its output.
 
-    The graphs run as the Python that FX writes. With `reuse`, results go into buffers that are dead by the schemas.
+    The graphs run as the Python code that FX writes. With `reuse`, results go into buffers that are dead by the
+    schemas.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class CompiledModel(ShardedModel):
             graph,
             self.forward_graph.graph,
             self.backward_graph.graph,
-            id_of=dict(zip(placeholders, ids)),  # then come the inputs
+            id_of=dict(zip(placeholders, ids)),  # the inputs follow
             outputs=1,
             id_at=dict(enumerate(ids)),
         )
@@ -90,7 +91,7 @@ class CompiledModel(ShardedModel):
         return result
 
     def end_backward(self) -> None:
-        """The graph has ended it: all gradients are in the partitions."""
+        """The graph has ended the backward already: all gradients are in the partitions."""
 
 
 class _RunGraphs(torch.autograd.Function):
@@ -109,7 +110,7 @@ class _RunGraphs(torch.autograd.Function):
 
 
 def run(graph: fx.GraphModule, arguments: list[torch.Tensor]) -> tuple:
-    """Runs it as the Python that FX writes."""
+    """Runs the graph as the Python code that FX writes."""
     if ops.switch_is_on("wrapper_keeps_aliases"):
         return fx.Interpreter(graph, garbage_collect_values=False).run(*arguments)
     return graph(*arguments)

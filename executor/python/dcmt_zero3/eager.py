@@ -1,4 +1,4 @@
-"""Gathers parameters where they are read outside of the graphs: in frames that Dynamo skips."""
+"""Gathers parameters that are read outside of graphs: in frames that Dynamo skips."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .shards import ShardedParameter
 
 
 class EagerGathers:
-    """Whoever gathers owns: a parameter is released when its gradient is there, after the forward if there is no
-    backward to come, and at the latest before the next forward.
+    """Owns the parameters that it gathers: it releases a parameter when its gradient is there, after the forward if
+    there is no backward, and at the latest before the next forward.
 
-    Reading a parameter as an attribute of its module, in a forward, gathers it. While it is gathered it has the
-    gathered weight's bytes, outside of that none.
+    A read of a parameter as an attribute of its module, in a forward, gathers it. Only while it is gathered does the
+    parameter have the gathered weight's bytes.
     """
 
     def __init__(self, module: nn.Module, parameters: dict[str, ShardedParameter], numbers: Iterator[int]):
@@ -54,13 +54,14 @@ class EagerGathers:
                 self._gather(parameter)
             return parameter
 
-        # Dynamo inlines it into its graphs. It must not make a graph of it where it runs outside of them.
+        # Dynamo inlines this function into its graphs. It must not compile the function alone where it runs outside of
+        # them.
         skip_code(get.__code__)
         return property(get)
 
     @torch.compiler.disable
     def _gather(self, parameter: nn.Parameter) -> None:
-        # Dynamo itself reads it when it makes guards: one rank alone, and under a lock.
+        # Do not gather when Dynamo itself reads the parameter to make guards: only one rank does, and it holds a lock.
         if parameter in self._owned or CompileContext.current_compile_id() is not None:
             return
         if self._number is None:
@@ -72,7 +73,7 @@ class EagerGathers:
         self._owned[parameter] = parameter.register_post_accumulate_grad_hook(self._reduce)
 
     def _reduce(self, parameter: nn.Parameter) -> None:
-        if parameter.grad is not None:  # else there was a gradient in a graph only
+        if parameter.grad is not None:  # otherwise the only gradient came from a graph
             self._results.append(ops.reduce_grad(parameter.grad, self._number, self._sharded[parameter].id))
             parameter.grad = None
         self._release(parameter)
@@ -86,6 +87,6 @@ class EagerGathers:
             return
         self._owned.pop(parameter).remove()
         one = self._sharded[parameter]
-        if ops.gathered_buffers(one.id):  # else a graph that uses it too has released it
+        if ops.gathered_buffers(one.id):  # otherwise a graph that also uses the parameter has released it
             ops.release_param(one.shard, self._number, one.id, 1)
         ops.take_bytes(parameter, one.id)

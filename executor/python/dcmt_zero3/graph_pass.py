@@ -11,17 +11,17 @@ from torch.fx.node import has_side_effect
 
 from . import ops
 
-# An alias of its input, though its schema says that it is not.
+# Its result is an alias of its input, though its schema does not declare that.
 _UNDECLARED_VIEWS = {torch.ops.aten._unsafe_view.default}
 
 
-# It has no result, and must not go for that.
+# Without a result, the operator would be removed as dead code.
 has_side_effect(ops.end_backward.default)
 
 
 @dataclasses.dataclass
 class Weight:
-    """A parameter where a graph takes it in: the uses of the placeholder want the full weight."""
+    """A parameter that is an input of a graph: the uses of the placeholder need the full weight."""
 
     id: int
     placeholder: fx.Node
@@ -30,10 +30,10 @@ class Weight:
 def insert_operators(
     number: int, forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int], outputs: int, id_at: dict[int, int]
 ) -> None:
-    """Into a forward and its backward, in which parameters come and go in full.
+    """Inserts the operators into a forward and its backward whose parameters are full weights.
 
-    `id_of` says which placeholders of the forward are parameters, `id_at` where the backward returns their gradients.
-    The forward returns `outputs` results of the program, then what it saves for the backward.
+    `id_of` maps placeholders of the forward to parameters, `id_at` the positions of their gradients in the backward's
+    result. The forward returns `outputs` results of the program, then what it saves for the backward.
     """
     backward_weights = _gather_again(forward, backward, id_of, outputs)
     forward.eliminate_dead_code()
@@ -43,9 +43,9 @@ def insert_operators(
 
 
 def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
-    """Gathers each weight before its first use and releases it after each of its uses.
+    """Gathers each weight before its first use, and releases it after each of its uses.
 
-    A use through views is one use. The release stands on the use's output, or on one element of it.
+    A use through views is one use. The release uses the use's output as its argument, or one element of it.
     """
     for weight in weights:
         users = [user for user in weight.placeholder.users if user.op != "output"]
@@ -62,7 +62,7 @@ def insert_cycles(graph: fx.Graph, number: int, weights: list[Weight]) -> None:
 
 
 def _insert_reductions(graph: fx.Graph, number: int, id_at: dict[int, int]) -> None:
-    """Reduces each parameter's gradient, which the graph returns no longer, and ends the backward after all of them."""
+    """Reduces the gradients, which the graph no longer returns, and ends the backward after the reductions."""
     output = graph.output_node()
     returned = list(output.args[0])
     results = []
@@ -80,7 +80,7 @@ def _insert_reductions(graph: fx.Graph, number: int, id_at: dict[int, int]) -> N
 
 
 def _place_after(node: fx.Node) -> fx.Node:
-    """The node before which to put what comes after this one; placeholders stay together."""
+    """The node before which to insert what comes after `node`; placeholders stay together."""
     following = node.next
     while following.op == "placeholder":
         following = following.next
@@ -88,7 +88,7 @@ def _place_after(node: fx.Node) -> fx.Node:
 
 
 def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, int], outputs: int) -> list[Weight]:
-    """Lets the backward take in parameters where the forward saved them or views of them, and view them once more."""
+    """Makes the parameters that the forward saved inputs of the backward, and repeats the views of them."""
     output = forward.output_node()
     returned = list(output.args[0])
     weights: dict[int, Weight] = {}
@@ -114,7 +114,7 @@ def _gather_again(forward: fx.Graph, backward: fx.Graph, id_of: dict[fx.Node, in
 
 
 def views_from(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
-    """The node of which this one is a view, and the views between them, the first one first."""
+    """The node whose view this node is, and the views between them, in order of creation."""
     chain = []
     while is_view(node) and isinstance(node.args[0], fx.Node):
         chain.insert(0, node)
@@ -123,7 +123,7 @@ def views_from(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
 
 
 def is_view(node: fx.Node) -> bool:
-    """As far as the operator's schema tells."""
+    """Decides by the operator's schema."""
     if node.op != "call_function":
         return False
     if node.target is operator.getitem:
@@ -158,7 +158,7 @@ def _insert_release(graph: fx.Graph, number: int, id: int, use: fx.Node, users: 
 
 
 def _call(graph: fx.Graph, use: fx.Node, target: torch._ops.OpOverload, first: fx.Node, *numbers: int) -> fx.Node:
-    """Of an operator whose result has the shape of its first argument. Its line in the model is that of the use."""
+    """Inserts a call whose result has the shape of its first argument. Its line in the model is that of the use."""
     node = graph.call_function(target, (first, *numbers))
     node.meta["val"] = first.meta["val"]
     if "stack_trace" in use.meta:
@@ -167,5 +167,5 @@ def _call(graph: fx.Graph, use: fx.Node, target: torch._ops.OpOverload, first: f
 
 
 def _declared(operator: torch._ops.OpOverloadPacket) -> torch._ops.OpOverload:
-    """Its schema says that the result is the first argument, unless the defect is on."""
+    """The schema declares that the result is the first argument, unless the defect is on."""
     return operator.undeclared if ops.switch_is_on("undeclared_alias") else operator.default

@@ -1,4 +1,4 @@
-"""What becomes of one graph of Dynamo: operators around its weights, then code."""
+"""Processes one graph of Dynamo: inserts operators around its weights, then compiles it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .shards import ShardedParameter
 
 
 class Graphs:
-    """What becomes of one graph of Dynamo: a forward and a backward, or a forward alone."""
+    """One graph of Dynamo: a forward and a backward, or a forward alone."""
 
     def __init__(self, number: int | None, weights: dict[int, ShardedParameter], reuse: bool):
         self._number = number
-        self._weights = weights  # by the indices of the graph's inputs
+        self._weights = weights  # by the index of the graph's input
         self._reuse = reuse
-        self.needed = 0  # the most gathered bytes at one time, without parameters that stay gathered
+        self.needed = 0  # the highest sum of gathered bytes, without parameters that stay gathered
         if number is not None:
             ops.register_graph_z3(number, [one.id for one in weights.values()])
 
     def partition(
         self, joint: fx.GraphModule, inputs: Sequence[object], *, num_fwd_outputs: int, **options
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
-        """As AOTAutograd asks for it; what both graphs then have are the operators."""
+        """The partition function for AOTAutograd; it also inserts the operators into both graphs."""
         gradients = joint.graph.output_node().meta["desc"][num_fwd_outputs:]
         forward, backward = min_cut_rematerialization_partition(
             joint, inputs, num_fwd_outputs=num_fwd_outputs, **options
@@ -60,7 +60,7 @@ class Graphs:
         def run(arguments: list) -> Sequence[torch.Tensor]:
             return compiled.run(graph, arguments)
 
-        run._boxed_call = True  # its arguments come as one list
+        run._boxed_call = True  # its arguments are passed as one list
         return run
 
     def compile_inference(self, graph: fx.GraphModule, inputs: Sequence[object]):

@@ -1,4 +1,4 @@
-"""The inner compiler Inductor: what its generated code knows of the operators."""
+"""The inner compiler Inductor: how its generated code handles the operators."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from . import ops
 from .graphs import Graphs
 
 OPTIONS = {
-    # Weights are gathered and released where the graph says.
+    # Gathers and releases must stay where the graph has them.
     "reorder_for_peak_memory": False,
     "reorder_for_locality": False,
-    # Graphs have numbers, and switches change the code: nothing is to be taken from an earlier run.
+    # Graphs have numbers, and switches change the code: results of an earlier run must not be reused.
     "fx_graph_cache": False,
-    # They would only make the generated code longer to read.
+    # Assertions would only make the generated code longer.
     "size_asserts": False,
     "alignment_asserts": False,
     "compile_threads": 1,
@@ -51,20 +51,20 @@ class _Partitioner(CustomPartitionerFn):
         return self._graphs.partition(gm, joint_inputs, **options)
 
     def uuid(self) -> None:
-        """Nothing is cached."""
+        """Returns None: nothing is cached."""
 
 
 def _lower(op: torch._ops.OpOverload, *arguments: object) -> ir.TensorBox | None:
-    """The generated code calls the operator as it is."""
+    """Makes the generated code call the operator unchanged."""
     result = ir.FallbackKernel.create(op, *arguments)
     return result and ir.TensorBox.create(result)
 
 
 def _lower_gather(op: torch._ops.OpOverload, source: ir.TensorBox, *rest: object) -> ir.TensorBox:
-    """What is handed out belongs to the executor: no other result may have its memory, which the release takes.
+    """The result belongs to the executor: Inductor must not reuse its memory, because a release frees it.
 
-    Its name is deleted after the last use; with the switch wrapper_keeps_aliases not before the code returns, which is
-    what never_reuse_buffers means.
+    The generated code deletes the result's name after its last use. With the switch wrapper_keeps_aliases it keeps the
+    name until it returns; never_reuse_buffers has this effect.
     """
     gathered = _lower(op, source, *rest)
     if ops.switch_is_on("wrapper_keeps_aliases"):
@@ -79,8 +79,8 @@ def _delete_without_reuse(gathered: ir.TensorBox) -> None:
     if hasattr(V.graph, "never_reuse_but_free_buffers"):  # from torch 2.15
         V.graph.never_reuse_but_free_buffers.add(result.get_name())
     elif isinstance(result, ir.MultiOutput):
-        # Up to torch 2.13 Inductor makes two names of a call's result, `buf1 = buf0`. The second becomes an alias of
-        # the first: an alias is deleted and not reused.
+        # Up to torch 2.13, Inductor gives a call's result two names, `buf1 = buf0`. The second is declared an alias of
+        # the first here: Inductor deletes an alias but does not reuse it.
         result.get_inputs_that_alias_output = lambda: [result.inputs[0].get_name()]
     else:
         raise NotImplementedError(
@@ -96,7 +96,7 @@ def _register(lower: Callable, *overloads: torch._ops.OpOverload) -> None:
 
 
 def _keep_through_functionalization(*overloads: torch._ops.OpOverload) -> None:
-    """For models that call the operators themselves: those that return their input change nothing."""
+    """For models that call the operators themselves: operators that return their input need no functionalization."""
     for op in overloads:
 
         @op.py_functionalize_impl

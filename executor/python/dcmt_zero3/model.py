@@ -1,4 +1,4 @@
-"""A small GPT as a list of units: each takes the output of the one before it."""
+"""A small GPT as a list of units: the input of each is the output of the one before it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a rank must hold, by formula, to compare with what the run counts.
+"""Computes by formula what a rank must hold, to compare it with what the run counts.
 
-`needed`: the most gathered bytes at one time if every weight is given back after its last use. A parameter of N
-elements of s bytes has W·ceil(N/W)·s of them. `at_rest`: all that is allocated between steps: of each parameter its shard, the
-partition of its gradient, two moments and the step number of AdamW, and what is kept on purpose.
+`needed`: the highest sum of gathered bytes if every weight is freed after its last use. A parameter of N elements of s
+bytes has W·ceil(N/W)·s bytes. `at_rest`: the bytes allocated between steps: of each parameter its shard, the
+partition of its gradient, two moments and the step number of AdamW; and what is kept on purpose.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from torch import fx
 from . import ops
 from .shards import ShardedParameter
 
-STEP_NUMBER = 4  # AdamW keeps one for each parameter
+STEP_NUMBER = 4  # AdamW has one for each parameter
 
 
 @dataclasses.dataclass
 class Need:
-    """Of one rank, in bytes."""
+    """Bytes of one rank."""
 
     needed: int
     at_rest: int
@@ -37,7 +37,8 @@ def of_shards(parameters: Iterable[ShardedParameter]) -> int:
 
 
 def of_units(unit_bytes: list[int], prefetch: int, skipped: frozenset[int]) -> int:
-    """While a unit runs, it and the units fetched ahead are gathered, and the skipped ones that wait for a backward.
+    """The highest sum of gathered bytes. While a unit runs, it and the units fetched ahead are gathered, and the
+    skipped units that wait for a backward.
 
     The windows of the backward are those of the forward.
     """
@@ -50,13 +51,13 @@ def of_units(unit_bytes: list[int], prefetch: int, skipped: frozenset[int]) -> i
 
 
 def of_graphs(parameters: list[ShardedParameter], needed: int) -> Need:
-    """`needed`: of that graph which needs most, without parameters that stay gathered."""
+    """`needed`: of the graph with the highest need, without parameters that stay gathered."""
     stays = sum(gathered_bytes(one) for one in parameters if one.persistent)
     return Need(stays + needed, stays + of_shards(parameters))
 
 
 def of_graph(graph: fx.Graph, parameters: Iterable[ShardedParameter]) -> int:
-    """By the gathers and releases that the graph has, without parameters that stay gathered."""
+    """Computed from the gathers and releases in the graph, without parameters that stay gathered."""
     bytes_of = {one.id: gathered_bytes(one) for one in parameters if not one.persistent}
     released = collections.Counter()
     held = most = 0

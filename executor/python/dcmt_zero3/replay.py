@@ -1,9 +1,11 @@
 """Replays a plan of `dc-memtrace reproduce`: the cycles of a recorded step, in the reference executor.
 
-`python -m dcmt_zero3.replay plan.json` writes the plan as a straight line of Python, one function a recorded thread, and
-runs it: a gathered storage is held by local variables of such a function, as it was held when it was recorded. Of
-shapes only bytes and types are known, so parameters have one dimension. They come from shards outside of torch's allocator, and what else was
-allocated is one level that rises and falls: so what torch has allocated is, byte for byte, what the plan says.
+`python -m dcmt_zero3.replay plan.json` writes the plan as straight-line Python code and runs it. Each recorded thread
+becomes a function. Local variables of these functions hold the gathered storages, as in the recording.
+
+The plan has only bytes and types of shapes, so parameters have one dimension. Their shards lie outside of torch's
+allocator. All other allocated memory is one level that rises and falls. What torch has allocated is therefore, byte for
+byte, what the plan says.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ import torch
 import dc_memtrace
 from . import ops
 
-BEGIN = "dc-memtrace replay"  # the mark before which it makes itself ready
-REGION = "dc-memtrace replay: region"  # without steps, the mark before which nothing is compared
+BEGIN = "dc-memtrace replay"  # the mark that follows the preparation
+REGION = "dc-memtrace replay: region"  # without steps, the mark that begins the compared region
 
 GATHERED_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int32, torch.int64}
 
-# What a plan can be played with or without. It says where releases are, not which reads an earlier one would precede.
+# The values of each switch that a plan can be replayed with. A plan has the places of releases, but not which reads an
+# earlier release would precede.
 SWITCHES = {
     "release_clears_tensor_only": ("on", "off"),
     "wrapper_keeps_aliases": ("on", "off"),
@@ -40,7 +43,7 @@ SWITCHES = {
 
 
 class Stage:
-    """What the lines of a replay call."""
+    """The methods that the lines of a replay call."""
 
     def __init__(self, plan: dict[str, Any], clears_tensor_only: bool | None):
         self._buffers = plan["buffers"]
@@ -51,14 +54,14 @@ class Stage:
         self._one = torch.frombuffer(bytearray(1), dtype=torch.int8)
         self._level: list[torch.UntypedStorage] = []
         self._seen: dict[int, weakref.ref] = {}
-        self._made: dict[int, torch.UntypedStorage] = {}  # of pools, before anything was gathered into them
-        # Buffers that are read without their bytes, and for each the tensor that its release empties.
+        self._made: dict[int, torch.UntypedStorage] = {}  # pools of parameters, before the first gather
+        # Buffers that are read after their bytes are freed, and for each the tensor that its release empties.
         self._read_empty = {e["buffer"] for e in plan["events"] if e["do"] == "read" and e["value"] == 0}
         self._registered: dict[int, torch.Tensor] = {}
-        # Of parameters in one storage: those that are gathered, and how many uses are left of each.
+        # Parameters that share a storage: those that are gathered, and the uses left of each.
         self._parts_in_use: set[int] = set()
         self._uses: dict[int, int] = {}
-        self.kept: dict[int, torch.Tensor] = {}  # what no variable named
+        self.kept: dict[int, torch.Tensor] = {}  # buffers that no variable named
         self._turn, self._turns = 0, threading.Condition()
         self._register()
 
@@ -77,10 +80,10 @@ class Stage:
     def _shard(self, buffer: dict[str, Any]) -> torch.Tensor:
         return self._zeros[: buffer["bytes"]].view(_dtype_of(buffer))
 
-    # --- one recorded event each ---
+    # --- one method for each recorded event ---
 
     def level(self, bytes: int) -> None:
-        """Everything but the gathered storages takes so many bytes."""
+        """Allocates or frees so that all memory but the gathered storages has this many bytes."""
         now = sum(block.nbytes() for block in self._level)
         while now > bytes:
             now -= self._level.pop().nbytes()
@@ -91,7 +94,7 @@ class Stage:
         self._made[number] = torch.UntypedStorage(self._buffers[number]["bytes"])
 
     def gather(self, number: int) -> torch.Tensor:
-        """The names of a buffer that is gathered once more go on naming what the first gather gave."""
+        """If a buffer is gathered again, its names continue to refer to the tensor of the first gather."""
         buffer = self._buffers[number]
         graph, id = buffer["graph"], buffer["id"]
         if buffer["shares"] is None:
@@ -101,13 +104,13 @@ class Stage:
             dc_memtrace.gather(id, tensor, graph)
             self._parts_in_use.add(number)
             if number in self._read_empty:
-                self._registered[number] = self._in_storage_of(tensor, number)  # a view would keep the other one
+                self._registered[number] = self._in_storage_of(tensor, number)  # not a view: it would keep the other
         if number not in self._seen:
             self._seen[number] = weakref.ref(tensor)
         return tensor
 
     def _part_of(self, first: int, number: int) -> torch.Tensor:
-        """Several parameters in one storage are more than the executor does: they are told by marks."""
+        """The executor does not support several parameters in one storage, so marks describe them."""
         dtype = _dtype_of(self._buffers[number])
         size = self._buffers[number]["bytes"] // dtype.itemsize
         if parts := self._parts(first):
@@ -124,7 +127,7 @@ class Stage:
         return torch.empty(0, dtype=dtype).set_(storage, 0, (size,))
 
     def _parts(self, first: int) -> list[torch.Tensor]:
-        """What is alive of the buffers in one storage."""
+        """The live tensors in one shared storage."""
         parts = (seen() for number, seen in self._seen.items() if self._buffers[number]["shares"] == first)
         return [part for part in parts if part is not None]
 
@@ -154,7 +157,7 @@ class Stage:
 
     @contextlib.contextmanager
     def release_by_marks(self, number: int, users: int, clears_tensor_only: bool) -> Iterator[None]:
-        """Around whatever lets go of a part of a shared storage."""
+        """Surrounds the code that releases a part of a shared storage."""
         buffer = self._buffers[number]
         final = self._count_down(number, users)
         if self._clears_tensor_only is not None:
@@ -167,7 +170,7 @@ class Stage:
             yield
 
     def _count_down(self, number: int, users: int) -> bool:
-        """True for the last of a part's uses."""
+        """True after the last use of a part."""
         self._uses[number] = self._uses.get(number, users) - 1
         if self._uses[number] > 0 or self._buffers[number]["persistent"]:
             return False
@@ -179,11 +182,11 @@ class Stage:
         return any(self._buffers[one]["shares"] == self._buffers[number]["shares"] for one in self._parts_in_use)
 
     def read(self, number: int, bytes: int) -> None:
-        with contextlib.suppress(RuntimeError):  # its data can be gone
-            torch.equal(self._readable(number, bytes), self._one)  # one input, and nothing allocated
+        with contextlib.suppress(RuntimeError):  # the data may have been freed
+            torch.equal(self._readable(number, bytes), self._one)  # one input, and no allocation
 
     def _readable(self, number: int, bytes: int) -> torch.Tensor:
-        """What a read after a release can take: the tensor that it emptied, or any name of the storage."""
+        """The tensor for a read after a release: the one that the release emptied, or any tensor of the storage."""
         if bytes == 0 and number in self._registered:
             return self._registered[number]
         if self._seen[number]() is None and self._buffers[number]["shares"] is not None:
@@ -200,7 +203,7 @@ class Stage:
             ops.invalidate(self._buffers[number]["id"])
 
     def operator(self) -> None:
-        """In a range of the program's own, which has a row in the trace: the last one is where the work ends."""
+        """Runs an operator in a range of the program, which has a row in the trace: the last row ends the work."""
         with torch.profiler.record_function("operator"):
             self._one.zero_()
 
@@ -217,7 +220,7 @@ class Stage:
     def mark_region(self) -> None:
         dc_memtrace.mark(REGION)
 
-    # --- threads take turns ---
+    # --- threads run in turns ---
 
     def wait_for_turn(self, turn: int) -> None:
         with self._turns:
@@ -235,14 +238,14 @@ class Stage:
             self._turn = -1
             self._turns.notify_all()
 
-    # --- the end: what variables name then they go on naming ---
+    # --- the end: variables keep the tensors that they name then ---
 
     def stay(self) -> None:
-        """A thread has nothing more to do."""
+        """Keeps a thread alive that has no more events."""
         self.wait_for_turn(sys.maxsize)
 
     def end(self) -> None:
-        """The interpreter's end is no part of the plan."""
+        """Ends the process at once: the end of the interpreter is not part of the plan."""
         sys.stdout.flush()
         if self._cut_off:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -250,7 +253,7 @@ class Stage:
 
 
 class Writer:
-    """Turns a plan into lines of Python: for each recorded thread those of one function."""
+    """Turns a plan into lines of Python: one function for each recorded thread."""
 
     def __init__(self, plan: dict[str, Any], switches: dict[str, bool]):
         self._plan = plan
@@ -293,15 +296,15 @@ class Writer:
         return "\n\n".join(parts)
 
     def _place_of(self, event: dict[str, Any], main: int, before: int) -> int:
-        """The thread whose function has the event."""
+        """The thread whose function gets the event."""
         if event["do"] == "forget":
-            return main  # where the executor lives
+            return main  # the thread of the executor
         if event["do"] == "drop":
-            return self._thread_of[event["buffer"]]  # where the names are
+            return self._thread_of[event["buffer"]]  # the thread of the names
         return before if event["thread"] is None else event["thread"]
 
     def _in_cells(self, thread: int) -> list[int]:
-        """Buffers gathered on a thread that variables held which functions share."""
+        """Buffers that were gathered on this thread and held by variables shared between functions."""
         return [n for n, gathered_on in sorted(self._thread_of.items())
                 if gathered_on == thread
                 and any(h["kind"] in ("cell", "free") for h in self._plan["buffers"][n]["holders"])]  # fmt: skip
@@ -337,7 +340,7 @@ class Writer:
         return unnamed + self._names[number]
 
     def _switched(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The events as they would be with the program's switches."""
+        """Changes the events to what they would be with the program's switches."""
         last_release = {e["buffer"]: n for n, e in enumerate(events) if e["do"] == "release"}
         on = self._switches.get
         if on("wrapper_keeps_aliases") is True:
@@ -359,9 +362,9 @@ class Writer:
         return self._drops_inside_releases(events)
 
     def _drops_inside_releases(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """A part of a shared storage that its release lets go of: the names go within it, not before.
+        """Moves the drop of a part of a shared storage into its release, if the release drops it.
 
-        Where the names are another thread's they cannot.
+        That is impossible if the names belong to another thread.
         """
         result = [dict(event) for event in events]
         waiting: dict[int, dict[str, Any]] = {}
@@ -378,7 +381,7 @@ class Writer:
 
 
 def _release_leftovers(events: list[dict[str, Any]], released: dict[int, int]) -> list[dict[str, Any]]:
-    """Releases what nobody releases: where it is forgotten, at the end of its step, or of the plan."""
+    """Adds missing releases: where the buffer is forgotten, at the end of its step, or at the end of the plan."""
     result: list[dict[str, Any]] = []
     left: dict[int, dict[str, Any]] = {}
 
@@ -402,7 +405,7 @@ def _release_leftovers(events: list[dict[str, Any]], released: dict[int, int]) -
 
 
 def _release_after_reads(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Puts the releases of a buffer behind the last read of it."""
+    """Moves the releases of a buffer behind its last read."""
     last_read = {e["buffer"]: n for n, e in enumerate(events) if e["do"] == "read"}
     result, late = [], {}
     for number, event in enumerate(events):
@@ -417,7 +420,7 @@ def _release_after_reads(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
-    """Names of the variables that hold each buffer: as recorded, told apart where two have one name."""
+    """The recorded names of the variables that hold each buffer. Duplicate names get a suffix."""
     taken = {"stage"}
     result = []
     for number, buffer in enumerate(buffers):
@@ -435,7 +438,7 @@ def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def _dtype_of(buffer: dict[str, Any]) -> torch.dtype:
-    """int8 where it was not recorded, is none that collectives take, or does not divide an allocator's block."""
+    """int8 if the dtype was not recorded, if collectives do not support it, or if it does not divide the bytes."""
     dtype = getattr(torch, buffer["dtype"] or "int8")
     return dtype if dtype in GATHERED_TYPES and buffer["bytes"] % dtype.itemsize == 0 else torch.int8
 
@@ -452,7 +455,7 @@ def run(path: str, switches: dict[str, bool]) -> None:
     with open(path, encoding="utf-8") as file:
         plan = json.load(file)
     source = Writer(plan, switches).source()
-    script = os.path.splitext(path)[0] + "_replayed.py"  # a file, so that holders have lines
+    script = os.path.splitext(path)[0] + "_replayed.py"  # a file, so that holders have source lines
     with open(script, "w", encoding="utf-8") as file:
         file.write(source)
     functions: dict[str, Any] = {}
@@ -476,7 +479,7 @@ def run(path: str, switches: dict[str, bool]) -> None:
     for thread in others:
         thread.start()
     play(plan["threads"][0])
-    # It comes back only where something failed.
+    # play() of the first thread returns only after an error: stage.end() exits the process.
     failed = next(error for error in errors if not isinstance(error, SystemExit))
     line = failed.__traceback__
     while line is not None and line.tb_frame.f_code.co_filename != script:

@@ -1,4 +1,4 @@
-"""Runs a list of units whose parameters live in shards: gathered for a unit's forward and backward, released after."""
+"""Runs a list of units whose parameters live in shards: gathered for a unit's forward and backward, then released."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from .shards import ShardedModel, ShardedParameter, shard
 
 @dataclasses.dataclass
 class _Unit:
-    module: nn.Module  # without data: its parameters come as arguments
+    module: nn.Module  # without data: its parameters are passed as arguments
     parameters: dict[str, ShardedParameter]
 
 
 class ShardedUnits(ShardedModel):
-    """Call it for a forward, and start_backward and end_backward around the backward of its output.
+    """Call it for a forward; call start_backward and end_backward around the backward of its output.
 
-    `graph` is the number of the graph that all units make; the ranks of a process need different ones.
+    `graph` is the number of the graph that all units make; the ranks of a process need different numbers.
 
-    A unit keeps its input, gathers again for its backward, and computes its forward once more there. `prefetch` units
-    are gathered ahead, each in one group. Parameters of fewer than `persistent_below` elements stay gathered.
-    `offload` keeps inputs of units in host buffers between forward and backward. Weights are gathered in `dtype`, and
-    their gradients reduced in the dtype of the shards. Units in `skipped` run outside of the graph, see _run_skipped.
+    A unit keeps its input. For its backward, its weights are gathered again and its forward is computed once more.
+    `prefetch` units are gathered ahead, each in one group. Parameters of fewer than `persistent_below` elements stay
+    gathered. `offload` keeps inputs of units in host buffers between forward and backward. Weights are gathered in
+    `dtype`; their gradients are reduced in the dtype of the shards. Units in `skipped` run outside of the graph, see
+    _run_skipped.
     """
 
     def __init__(
@@ -49,9 +50,9 @@ class ShardedUnits(ShardedModel):
         self._dtype = dtype
         self._skipped = skipped
         self._results: list[torch.Tensor] = []
-        self._owned: dict[int, int] = {}  # skipped units whose weights are gathered, and how many gradients are to come
+        self._owned: dict[int, int] = {}  # skipped units with gathered weights, and how many gradients each waits for
         self._second_names: list[dict[str, torch.Tensor]] = []
-        # What makes autograd call the backward of a unit whose input needs no gradient.
+        # With this input, autograd calls the backward of a unit whose other input needs no gradient.
         self._anchor = torch.zeros(0, requires_grad=True)
         ids = itertools.count()
         self._units = [_Unit(unit, shard(unit, ids, persistent_below)) for unit in units]
@@ -75,13 +76,13 @@ class ShardedUnits(ShardedModel):
         return x
 
     def end_backward(self) -> None:
-        """All gradients are in the partitions afterwards."""
+        """Afterwards, all gradients are in the partitions."""
         ops.end_backward(self._results, self._graph, True)
         self._results.clear()
         self._end_pass()
 
     def need(self) -> peaks.Need:
-        """Without the inputs that wait in host buffers."""
+        """The need without the inputs in host buffers."""
         unit_bytes, stays = [], 0
         for unit in self._units:
             unit_bytes.append(0)
@@ -96,7 +97,7 @@ class ShardedUnits(ShardedModel):
     # --- one unit ---
 
     def _gather(self, index: int, ahead: int) -> dict[str, torch.Tensor]:
-        """The weights of a unit; those of the next ones in the direction `ahead` are on their way."""
+        """The weights of a unit. Starts to gather those of the next units in the direction `ahead`."""
         parameters = self._units[index].parameters
         weights = {}
         for name, one in parameters.items():
@@ -145,13 +146,13 @@ class ShardedUnits(ShardedModel):
         self._release(index, gradient)
         return of_x
 
-    # --- a unit that fell out of the graph ---
+    # --- a unit outside of the graph ---
 
     def _run_skipped(self, index: int, x: torch.Tensor) -> torch.Tensor:
         """Runs a unit under plain autograd, which keeps the weights for its backward.
 
-        The forward that gathers them owns them: they are released when the last of their gradients is there, after the
-        forward if there is no backward to come, and at the latest before the next forward.
+        The forward that gathers the weights owns them. They are released when the last of their gradients is there,
+        after the forward if there is no backward, and at the latest before the next forward.
         """
         weights = self._gather(index, +1)
         self._owned[index] = len(weights)
@@ -185,7 +186,7 @@ class ShardedUnits(ShardedModel):
     # --- a unit's input, between forward and backward ---
 
     def keep(self, index: int, x: torch.Tensor) -> torch.Tensor | None:
-        """What of the input of a unit is to be saved."""
+        """The tensor to save for the input of a unit."""
         if not self._offload:
             return x
         ops.offload_tensor(x, self._graph, index)

@@ -16,16 +16,16 @@ from . import ops
 class ShardedParameter:
     id: int
     shape: torch.Size
-    shard: nn.Parameter  # its .grad is the partition that reductions fill
+    shard: nn.Parameter  # reductions fill its .grad, the partition
     persistent: bool
 
     def full(self) -> torch.Tensor:
-        """A copy, for looking at. Every rank must call it."""
+        """A full copy, for inspection. Every rank must call it."""
         return ops.gather_across(self.shard).view(-1)[: self.shape.numel()].view(self.shape)
 
 
 class ShardedModel:
-    """What the ways to run a module with its parameters in shards have in common."""
+    """The common base of the ways to run a module with its parameters in shards."""
 
     def __init__(self, parameters: Iterable[ShardedParameter]):
         self._parameters = list(parameters)
@@ -34,16 +34,17 @@ class ShardedModel:
         return [one.shard for one in self._parameters]
 
     def full_parameters(self) -> list[torch.Tensor]:
-        """Copies, for looking at. Every rank must call it."""
+        """Full copies, for inspection. Every rank must call it."""
         return [one.full() for one in self._parameters]
 
     def start_backward(self, updates: bool) -> None:
-        """`updates`: the optimizer steps after this backward; else the next one adds to the gradients."""
+        """`updates`: the optimizer steps after this backward; otherwise the next backward adds to the gradients."""
         ops.start_backward(updates)
 
 
 def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> dict[str, ShardedParameter]:
-    """Registers the parameters of a module under the next ids. The module keeps none: it is moved to `meta`.
+    """Registers the parameters of a module under the next ids. The module is moved to `meta` and has no data
+    afterwards.
 
     Gradients are reduced in the dtype of the shards.
     """
@@ -53,7 +54,7 @@ def shard(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> d
 
 
 def shard_in_place(module: nn.Module, ids: Iterator[int], persistent_below: int = 0) -> dict[str, ShardedParameter]:
-    """The same, and the module keeps its parameters, with their shapes and without bytes."""
+    """Like shard_module, but the module keeps its parameters, with their shapes and without bytes."""
     parameters = _register(module, ids, persistent_below)
     for name, one in parameters.items():
         ops.take_bytes(module.get_parameter(name), one.id)

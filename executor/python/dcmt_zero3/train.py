@@ -12,9 +12,10 @@ each step:
 - at_rest: allocated after the optimizer's step, `needed` by formula and `counted`.
 - allocated: the most at one time, counted.
 
-What is allocated is counted by torch's CPU allocator, which reports it to profilers: bytes asked for by the rank's
-thread since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
-formulae. Over a process group nothing is printed: gloo's thread gives buffers back when it likes. Nor on a GPU.
+Torch's CPU allocator counts the allocated bytes and reports them to profilers: the bytes that the rank's thread has
+requested since it began, without rounding. Nothing else is included, such as Python's own memory. `peaks` has the
+formulae. Over a process group no peaks are printed, because gloo's thread frees buffers at any time. On a GPU none are
+printed either.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def batch(arguments: argparse.Namespace, step: int, micro: int, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same for everybody who asks: inputs and labels of a rank's micro-batch."""
+    """Inputs and labels of a rank's micro-batch; the same in every process."""
     generator = torch.Generator().manual_seed(step * 10_000 + micro * 100 + rank)
     ids = torch.randint(arguments.vocabulary, (BATCH, arguments.tokens + 1), generator=generator)
     ids = ids.to(arguments.device)
@@ -90,7 +91,7 @@ def make_units(arguments: argparse.Namespace) -> list[nn.Module]:
 
 
 def traced(arguments: argparse.Namespace) -> Traced:
-    """The graphs that all ranks start from."""
+    """The graphs that all ranks use."""
     return trace(nn.Sequential(*make_units(arguments)), batch(arguments, 0, 0, 0)[:1])
 
 
@@ -125,7 +126,7 @@ def make_model(graph: int, arguments: argparse.Namespace) -> Model:
 
 
 def clip(shards: list[nn.Parameter]) -> float:
-    """Scales the gradients down to a norm of MAX_NORM; the ranks' shares of its square are added in their order."""
+    """Scales the gradients down to a norm of MAX_NORM. The ranks' squares are added in rank order."""
     mine = torch.stack([shard.grad.square().sum() for shard in shards]).sum()
     total = torch.zeros((), device=mine.device)
     for share in ops.gather_across(mine):
@@ -138,7 +139,7 @@ def clip(shards: list[nn.Parameter]) -> float:
 
 
 def run_micro_batch(units: Model, arguments: argparse.Namespace, step: int, micro: int) -> str:
-    """The loss. Nothing of it is alive afterwards."""
+    """Returns the loss. No tensor of it is alive afterwards."""
     inputs, labels = batch(arguments, step, micro, ops.rank())
     loss = F.cross_entropy(units(inputs).flatten(0, 1).float(), labels.flatten())
     units.start_backward(updates=micro == arguments.micro_batches - 1)
@@ -148,7 +149,7 @@ def run_micro_batch(units: Model, arguments: argparse.Namespace, step: int, micr
 
 
 def host_buffer_bytes(arguments: argparse.Namespace) -> int:
-    """The inputs of units that wait in host buffers, which stay: token ids, then activations."""
+    """The inputs of units that wait in host buffers, which are kept: token ids, then activations."""
     if not arguments.offload or arguments.compiled or arguments.compile:
         return 0
     activation = arguments.width * (torch.bfloat16 if arguments.bf16 else torch.float32).itemsize
@@ -157,7 +158,7 @@ def host_buffer_bytes(arguments: argparse.Namespace) -> int:
 
 
 def train(graph: int, arguments: argparse.Namespace) -> dict:
-    """What the calling rank has to tell, with the parameters."""
+    """The results of the calling rank, with its parameters."""
     torch.set_num_threads(1)
     ops.count_allocations(True)
     units = make_model(graph, arguments)
@@ -190,7 +191,7 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
 
 
 def digest(parameters: list[torch.Tensor]) -> str:
-    """SHA-256 over the bytes of all of them."""
+    """SHA-256 of the bytes of all parameters."""
     sha = hashlib.sha256()
     for parameter in parameters:
         sha.update(bytes(parameter.flatten().view(torch.uint8).tolist()))
@@ -198,7 +199,7 @@ def digest(parameters: list[torch.Tensor]) -> str:
 
 
 def run_as_process(arguments: argparse.Namespace) -> list[dict]:
-    """This process is one rank of those that torchrun started; rank 0 gets the results of all."""
+    """Runs this process as one of the ranks that torchrun started; rank 0 gets the results of all."""
     torch.distributed.init_process_group("gloo")
     try:
         group = torch.distributed.group.WORLD
@@ -215,7 +216,7 @@ def set_up_gpu(arguments: argparse.Namespace) -> None:
     if arguments.processes:
         arguments.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(arguments.device)
-    # Other attention kernels add up a gradient in any order.
+    # Other attention kernels add up a gradient in an undefined order.
     torch.backends.cuda.enable_flash_sdp(False)
     torch.backends.cuda.enable_mem_efficient_sdp(False)
     torch.backends.cuda.enable_cudnn_sdp(False)

@@ -1,4 +1,4 @@
-"""Worlds of ranks: simulated ones, each in a thread of its own, of which one runs at a time, and processes on GPUs."""
+"""Worlds of ranks: simulated ranks, a thread each, of which one runs at a time; or processes with GPUs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ BUCKET_ELEMENTS = 1 << 16
 
 _numbers = itertools.count()
 
-# So that ranks can trace. torch 2.11 without a GPU: once the first thread that entered the mode has ended, the next one
-# that enters it crashes. Let the first one be that which imports.
+# This lets ranks trace. In torch 2.11 without a GPU, FakeTensorMode crashes in a later thread once the first thread
+# that entered it has ended. So the importing thread enters it first.
 with FakeTensorMode():
     pass
 
 
 def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
-    """Calls function(rank, *arguments) as each rank of a new world; returns what each returned.
+    """Calls function(rank, *arguments) as each rank of a new world; returns the results.
 
-    `options` are those of init_simulated. An exception of one rank makes the others' collectives fail; the first one
-    raised is raised here.
+    `options` are those of init_simulated. If one rank raises an exception, the collectives of the others fail; the
+    first exception is raised here.
     """
     world = next(_numbers)
     options.setdefault("bucket_elements", BUCKET_ELEMENTS)
@@ -40,7 +40,7 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
     def run(rank: int) -> None:
         try:
             ops.init_simulated(world, rank, size, **options)
-            # On a GPU all backwards would share one thread, in which the ranks would wait for each other.
+            # On a GPU, all backwards would share one thread, and ranks in it would block each other.
             with torch.autograd.set_multithreading_enabled(False):
                 results[rank] = function(rank, *arguments)
         except BaseException as error:
@@ -61,11 +61,11 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **option
 def join_processes(
     group: torch.distributed.ProcessGroup, device: torch.device, symmetric: bool = False, **options: Any
 ) -> None:
-    """Makes the calling thread a rank beside those of the other processes of `group`.
+    """Makes the calling thread a rank, together with the other processes of `group`.
 
-    On the CPU the group does the work; on a GPU, of which each process has one, a communicator of the executor's own.
-    With `symmetric`, for GPUs that reach each other's memory, gathers go through that. `options` are those of init_group
-    and init_nccl. ops.cleanup ends it.
+    On the CPU, `group` runs the collectives. On GPUs, one for each process, a communicator of the executor runs them.
+    With `symmetric`, for GPUs that can access each other's memory, gathers use that access. `options` are those of
+    init_group and init_nccl. ops.cleanup ends the rank.
     """
     options.setdefault("bucket_elements", BUCKET_ELEMENTS)
     if device.type == "cpu":
@@ -82,18 +82,18 @@ def join_processes(
 
 
 def _with_symmetric_memory(group: torch.distributed.ProcessGroup) -> str:
-    """The name under which torch's symmetric memory knows the group from here on."""
+    """Registers the group in torch's symmetric memory; returns its name there."""
     from torch.distributed import _symmetric_memory
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # torch's own rendezvous in Python would call this
+        warnings.simplefilter("ignore", FutureWarning)  # torch's own rendezvous in Python calls the deprecated function
         _symmetric_memory.enable_symm_mem_for_group(group.group_name)
     return group.group_name
 
 
 @contextlib.contextmanager
 def profiling() -> Iterator[None]:
-    """Nothing is reduced or freed inside; afterwards only persistent parameters are gathered, also after an error."""
+    """Inside, nothing is reduced or freed. Afterwards only persistent parameters are gathered, also after an error."""
     ops.enable_profiling(True)
     try:
         yield
@@ -109,7 +109,8 @@ class EventKind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """What the executor noticed about a release; `value` is the bytes left, the declared count, or the uses to come."""
+    """A problem that the executor noticed at a release; `value`: the bytes left, the declared count, or the uses left.
+    """
 
     kind: EventKind
     graph: int
@@ -118,6 +119,6 @@ class Event:
 
 
 def take_events() -> list[Event]:
-    """Those of the calling rank since the last call."""
+    """The problems of the calling rank since the last call."""
     numbers = iter(ops.take_events())
     return [Event(EventKind(kind), *rest) for kind, *rest in zip(numbers, numbers, numbers, numbers)]
