@@ -1,4 +1,4 @@
-// The agent's core without torch: threads that record while a reader drains, forked children, a full spool.
+// Tests the agent's core without torch: threads that record while a reader drains, forked children, a full spool.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ TEST(AgentCore, FourThreadsLoseNothingWhileTheReaderKeepsUp) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([t, &running, &refused] {
       for (std::uint64_t i = 0; i < kEach; ++i) {
-        // A full spool is not what this test is about: wait for the reader, as no host would.
+        // This test is not about a full spool: wait for the reader, which no real program does.
         while (!record_block(static_cast<std::uint64_t>(t + 1), i)) {
           refused.fetch_add(1);
           std::this_thread::yield();
@@ -113,7 +113,8 @@ TEST(AgentCore, AFullSpoolDropsCountsAndSaysSo) {
   drain([&](const SequencedRecord& r) { seen += r.header->type == RecordType::kBlockAlloc; });
   EXPECT_EQ(seen, written);
 
-  // The next record of the same thread would declare the loss; the thread is gone, the spool's counter is not.
+  // The next record of the same thread would report the loss. The thread has ended, but the spool's counter has the
+  // loss.
   EXPECT_GE(test_spool().lost(), refused);
 }
 
@@ -134,15 +135,15 @@ TEST(AgentCore, ALossIsDeclaredByTheThreadThatSufferedIt) {
   EXPECT_EQ(declared, refused);
 }
 
-// While the recorder is stopped, each record of each thread is dropped: none of them searches all chunks for a free
-// one.
+// While the recorder is stopped, every record of every thread is dropped. No thread may search all chunks for a free
+// one then.
 TEST(AgentCore, ADroppedRecordSearchesNothingBeforeTheRecorderHasGivenSomethingBack) {
   const auto no_record = [](const SequencedRecord&) {};
   drain(no_record);
   std::thread([&] {
     while (record_block(1, 1)) {
     }
-    // A chunk is free, but the recorder has not said so: who searched would find it.
+    // A chunk is free, but given_back does not say so: a search would find it.
     auto* descriptors = reinterpret_cast<dcmt::spool::ChunkDescriptor*>(
         reinterpret_cast<char*>(dcmt::agent::spool_header()) + dcmt::spool::kHeaderBytes);
     auto& state = descriptors[3].state;
@@ -161,7 +162,7 @@ TEST(AgentCore, TheSpoolNamesTheProcessAndItsStart) {
   std::string field;
   for (int index = 0; index < 22; ++index) file >> field;  // this program's name has no space
   EXPECT_EQ(std::to_string(test_spool().facts().process_start), field);
-  // Named by a look at the counter just before the one in the header.
+  // The name has the counter's value just before the value in the header.
   char* end = nullptr;
   const std::string name = dcmt::agent::spool_name();
   const std::string pid = std::to_string(getpid()) + "-";

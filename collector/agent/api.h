@@ -1,4 +1,4 @@
 #pragma once
 
-/// What providers may use of the agent.
+/// Marks the functions of the agent that providers may use.
 #define DCMT_AGENT_API __attribute__((visibility("default")))

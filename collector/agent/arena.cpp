@@ -1,5 +1,5 @@
-// Memory for tables. It lies on huge pages where the kernel gives them: hooks look into their tables at random places,
-// and each small page looked into costs the traced program an entry of its processor's address translation.
+// Memory for tables. It uses huge pages if the kernel has them: hooks access their tables at random places, and each
+// small page would cost the traced program an entry of its address translation cache.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -21,10 +21,10 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
-constinit std::atomic<char*> g_next{nullptr};  ///< where the pool's unused part begins
+constinit std::atomic<char*> g_next{nullptr};  ///< begin of the pool's unused part
 constinit char* g_end = nullptr;
 
-/// All that was ever mapped, to be emptied. What finds no place here cannot be.
+/// All mapped memory, so that it can be emptied. Memory without an entry here cannot be emptied.
 struct Region {
   char* base;
   std::size_t bytes;
@@ -42,8 +42,8 @@ char* note_region(char* base, std::size_t bytes) noexcept {
 char* map(std::size_t bytes, int flags) noexcept {
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   if (base == MAP_FAILED) return nullptr;
-  // A forked child records nothing and sees zeros. Pages shared with it would be copied at the first write here, in a
-  // hook, and a huge page would be split for that.
+  // A forked child records nothing and sees zeros. Otherwise the first write here, in a hook, would copy a page shared
+  // with the child, and would split a huge page for that.
   madvise(base, bytes, MADV_WIPEONFORK);
   return static_cast<char*>(base);
 }
@@ -58,7 +58,7 @@ char* map_huge(std::size_t bytes) noexcept {
   if (before != 0) munmap(mapped, before);
   munmap(base + bytes, kHugePage - before);
   madvise(base, bytes, MADV_HUGEPAGE);
-  // Populated now: a page met for the first time would be a page fault inside a hook.
+  // Populate the pages now: the first access would cause a page fault inside a hook.
   for (std::size_t at = 0; at < bytes; at += kPage) *static_cast<volatile char*>(base + at) = 0;
   return note_region(base, bytes);
 }
@@ -76,7 +76,7 @@ bool empty_arena() noexcept {
 
 void populate_arena() noexcept {
   const std::uint32_t count = g_region_count.load(std::memory_order_acquire);
-  // A kernel before 5.14 refuses, and the first hooks are slower.
+  // A kernel before 5.14 does not support this; then the first hooks are slower.
   for (std::uint32_t i = 0; i < count && i < kRegions; ++i) {
     madvise(g_regions[i].base, g_regions[i].bytes, MADV_POPULATE_WRITE);
   }

@@ -1,14 +1,14 @@
-// The memory behind arena() of provider.h.
+// The memory for arena() of provider.h.
 #pragma once
 
 namespace dcmt::agent {
 
-/// Makes the pool that tables are cut from. Called before any table is made; before it each has pages of its own. The
-/// next time, what there is has its pages back.
+/// Maps the pool for tables. Call it before any table is made; a table that is made earlier gets pages of its own. A
+/// later call restores the pages of existing memory.
 bool make_arena() noexcept;
 
-/// Gives the pages of all tables back: they stay where they are, and are zero as they were when they were made. False if
-/// there are tables that cannot be emptied. Threads that still are in a hook see zeros, or leave something behind.
+/// Frees the pages of all tables. The tables keep their addresses and are zero, as after their creation. False if some
+/// tables cannot be emptied. A thread that is still inside a hook reads zeros, and may write something.
 bool empty_arena() noexcept;
 
 }  // namespace dcmt::agent

@@ -27,7 +27,7 @@ TEST(Arena, PiecesAreZeroAndApartWhoeverAsks) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % kHugePage, 0u) << "where the pool begins";
   EXPECT_EQ(dcmt::agent::arena(1), first + 64);
 
-  // More than the pool has, so that some have pages of their own; one that is larger than a huge page.
+  // More memory than the pool has, so that some tables have their own pages; one is larger than a huge page.
   std::vector<std::vector<Piece>> asked(4);
   std::vector<std::thread> threads;
   for (auto& mine : asked) {

@@ -18,13 +18,14 @@ namespace {
 using spool::AskedReading;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-/// A recorder that has not answered in this part of the wait is busy or gone.
+/// A recorder that has not answered within this fraction of the wait is busy or gone.
 constexpr std::uint64_t kPartForAnswer = 8;
 
-/// The program ends then, whether the reading is over or not. Nanoseconds.
+/// When the wait ends, the program ends even if the reading is not complete. Nanoseconds.
 constinit std::uint64_t g_exit_wait = kDefaultExitWait * kSecond;
 
-/// False if the word still has the value at `until` (nanoseconds of the monotonic clock), or a signal came.
+/// Waits for a change. False if the word still has the value at `until` (nanoseconds of the monotonic clock), or a
+/// signal came.
 bool changes(std::atomic<std::uint32_t>& word, AskedReading value, std::uint64_t until) noexcept {
   const auto expected = static_cast<std::uint32_t>(value);
   while (word.load(std::memory_order_acquire) == expected) {
@@ -37,7 +38,7 @@ bool changes(std::atomic<std::uint32_t>& word, AskedReading value, std::uint64_t
   return true;
 }
 
-/// Asks unless an earlier question is still open. What this thread has done is published by then.
+/// Asks unless an earlier request is still open. Publishes what this thread has done first.
 bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
   std::uint32_t before = word.load(std::memory_order_acquire);

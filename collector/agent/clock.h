@@ -15,11 +15,11 @@ inline std::uint64_t nanoseconds(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// The cycle counter and the monotonic clock at one moment, as far as nothing came between looking at both.
+/// The cycle counter and the monotonic clock, read at about the same time.
 struct ClockLook {
   std::uint64_t tsc;
   std::uint64_t monotonic_ns;
-  std::uint64_t apart;  ///< cycles that the look took; more than usual: the thread was interrupted, look again
+  std::uint64_t apart;  ///< cycles between the two reads; if high, the thread was interrupted: read again
 };
 
 inline ClockLook look_at_clock() noexcept {

@@ -13,14 +13,14 @@
 namespace dcmt::agent {
 namespace {
 
-/// What this thread has done is published by then.
+/// Publishes what this thread has done, then asks.
 bool asks(spool::CpuMemory& memory, std::uint64_t timeout_ns, bool begins_anew) noexcept {
   constexpr timespec kPause{0, 200'000};
   if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
   const std::uint64_t until = nanoseconds(CLOCK_MONOTONIC) + timeout_ns;
   const std::uint64_t sequence = spool_header()->next_seq.load(std::memory_order_relaxed);
   if (begins_anew) memory.new_peaks.fetch_add(1, std::memory_order_relaxed);
-  // The same sequence twice is two questions, though nothing was recorded between them.
+  // Clear the earlier answer: two requests have the same sequence if nothing was recorded between them.
   memory.answered.store(0, std::memory_order_relaxed);
   memory.asked.store(sequence, std::memory_order_release);
   while (memory.answered.load(std::memory_order_acquire) < sequence) {

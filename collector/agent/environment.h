@@ -1,20 +1,20 @@
-// The environment variables through which the recorder speaks to the agents of the processes below it.
+// The environment variables by which the recorder configures the agents of its child processes.
 #pragma once
 
 namespace dcmt::agent {
 
-inline constexpr char kEnvStandby[] = "DC_MEMTRACE";            ///< "standby": record once asked to
+inline constexpr char kEnvStandby[] = "DC_MEMTRACE";              ///< "standby": record when asked to
 inline constexpr char kEnvSpool[] = "DC_MEMTRACE_SPOOL";          ///< private folder for spools; unset: no recording
 inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of the providers
-inline constexpr char kEnvPrepared[] = "DC_MEMTRACE_PREPARED";    ///< folder of those made on this machine; unset: none
+inline constexpr char kEnvPrepared[] = "DC_MEMTRACE_PREPARED";    ///< folder of providers made here; unset: none
 inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes | full
 inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
 inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators
-/// Seconds that a program waits at its end at most, while the recorder reads its memory; 0: not at all.
+/// How many seconds a program waits at its end at most, while the recorder reads its memory; 0: it does not wait.
 inline constexpr char kEnvExitWait[] = "DC_MEMTRACE_EXIT_WAIT";
 inline constexpr int kDefaultExitWait = 2;
 
-/// What the agent takes of that table.
+/// The agent reads at most this many bytes of that table.
 inline constexpr unsigned kMaxTableBytes = 32768;
 inline constexpr unsigned kMaxTableFunctions = 64;
 

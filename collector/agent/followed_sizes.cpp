@@ -1,4 +1,5 @@
-// Sizes below kFollowedBytes that the recorder asks for, since the program keeps more and more of them (docs/adr/0034).
+// Sizes below kFollowedBytes that the recorder asks to track, because the program keeps more and more blocks of them
+// (docs/adr/0034).
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -10,7 +11,7 @@
 namespace dcmt::agent {
 namespace {
 
-constinit std::atomic<std::uint32_t> g_version{0};  ///< of what was taken over
+constinit std::atomic<std::uint32_t> g_version{0};  ///< version of `wanted` that was applied last
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void take_followed_sizes() noexcept {
     const std::uint64_t wanted = asked.wanted[i].load(std::memory_order_relaxed);
     g_hot.followed_sizes[i].fetch_or(wanted, std::memory_order_relaxed);
     if (wanted == 0) continue;
-    // A storage on a GPU is in a block of whole units, and can be that much smaller.
+    // A storage on a GPU is in a block of whole units, so it can be smaller by almost one unit.
     const std::uint64_t below = (i * 64 + static_cast<std::size_t>(std::countr_zero(wanted))) * kSizeClassBytes;
     smallest = std::min(smallest, below / spool::kGpuUnitBytes * spool::kGpuUnitBytes + 1);
   }

@@ -12,10 +12,10 @@ namespace {
 
 constinit void* g_base = nullptr;
 constinit std::size_t g_bytes = 0;
-constinit spool::Header* g_inherited = nullptr;  ///< the header once more, mapped in forked children too
+constinit spool::Header* g_inherited = nullptr;  ///< a second mapping of the header, which forked children keep
 
-/// A fork from within a signal handler can interrupt a hook, and the child goes on where the hook was: what it writes
-/// then goes to memory of its own.
+/// Gives the child memory of its own at the spool's addresses. A fork in a signal handler can interrupt a hook, and the
+/// child continues in that hook and writes there.
 void in_child() {
   if (g_base == nullptr) return;
   mmap(g_base, g_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
@@ -32,8 +32,8 @@ bool follow_forks() noexcept {
   return followed;
 }
 
-/// At the same place each time: a child that was forked earlier in this process's life never looks there again, and a
-/// thread of this one may.
+/// Maps the header at the same address each time, because threads may still use it. Children that were forked earlier
+/// do not use it again.
 void* map_header(int fd) noexcept {
   const int at = g_inherited != nullptr ? MAP_FIXED : 0;
   return mmap(g_inherited, spool::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED | at, fd, 0);

@@ -1,14 +1,14 @@
-// What a forked child inherits of the spool: nothing it could write into, and a place to say that it computes.
+// A forked child must not write to the inherited spool. It can only report that it allocates memory.
 #pragma once
 
 #include <cstddef>
 
 namespace dcmt::agent {
 
-/// Keeps the spool, mapped from `fd` at `base`, out of forked children. False if that is not possible.
+/// Excludes the spool, mapped from `fd` at `base`, from forked children. False if that is impossible.
 bool prepare_for_forks(int fd, void* base, std::size_t bytes) noexcept;
 
-/// The spool has gone: a forked child inherits what came in its place.
+/// The spool is gone: forked children inherit the memory that replaced it.
 void leave_forks() noexcept;
 
 }  // namespace dcmt::agent

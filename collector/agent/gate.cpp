@@ -10,9 +10,11 @@ constinit bool g_made = false;
 constinit HotPage g_hot = {};
 
 bool make_gate() noexcept {
-  // Zeros come with no file: the kernel takes the page for memory of the process's own.
+  // The gate's page has no file behind it (its data is zero), so the kernel treats it as private memory and can wipe
+  // it.
   g_made = madvise(&g_hot, sizeof g_hot, MADV_WIPEONFORK) == 0;
-  // Who attaches puts hooks into a program that runs: until the gate opens, they are not those of a forked child.
+  // An attaching recorder installs hooks in a running program. Until the gate opens, those hooks must not see the state
+  // of a forked child.
   if (g_made) close_gate();
   return g_made;
 }
@@ -24,7 +26,7 @@ void close_gate() noexcept {
 
 bool take_wiped_gate() noexcept {
   auto expected = static_cast<std::uint32_t>(GateState::kWiped);
-  // The look comes first: a process that does not record must not pay for an exchange at every hook.
+  // Read first: a process that does not record must not pay for an atomic exchange at every hook.
   return g_made && g_hot.gate.load(std::memory_order_relaxed) == expected &&
          g_hot.gate.compare_exchange_strong(expected, static_cast<std::uint32_t>(GateState::kClosed),
                                             std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// The gate: one word that says whether this process records. It lies on a page that the kernel hands to a forked child
-// as zeros, so a child is silent without any code of ours running at the fork. What else every hook looks at lies
-// beside it: between two hooks torch runs long enough for each line that they touch to have left the nearest cache.
+// The gate: a word that says whether this process records. The kernel gives its page to a forked child as zeros, so a
+// child does not record, and no code of ours has to run at the fork. The other data that every hook reads lies beside
+// it. Between two hooks torch runs long enough to evict each line that they use from the nearest cache.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,22 @@
 namespace dcmt::agent {
 
 enum class GateState : std::uint32_t {
-  kWiped = 0,  ///< a forked child, or no gate has been made yet
+  kWiped = 0,  ///< a forked child, or the gate does not exist yet
   kOpen = 1,
   kClosed = 2,
 };
 
 struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> gate;             ///< GateState
-  std::atomic<std::uint32_t> objects_changed;  ///< something was loaded, and nobody has looked at it yet
-  std::uint16_t session;                       ///< of the recording that the gate opens for, from 1
+  std::atomic<std::uint32_t> objects_changed;  ///< an object was loaded, and no thread has checked for new objects yet
+  std::uint16_t session;                       ///< number of the recording that the gate opens for, from 1
   Detail detail;                               ///< set before the gate opens
-  /// Small blocks have a record each: by these a recorder that attaches separates them from what was there before.
+  /// true: small blocks have a record each. An attaching recorder uses these to separate them from earlier blocks.
   std::atomic<bool> every_block;
-  /// No storage or block below has records of its own, by its size. Set before the gate opens; less once small sizes
-  /// are followed.
+  /// Storages and blocks below this size have no records of their own because of their size. Set before the gate opens;
+  /// reduced when small sizes are tracked.
   std::atomic<std::uint64_t> smallest_followed;
-  std::atomic<std::uint64_t> followed_sizes[kSizeClasses / 64];  ///< a bit for each class that is
+  std::atomic<std::uint64_t> followed_sizes[kSizeClasses / 64];  ///< a bit for each tracked class of sizes
 };
 
 /// False if the kernel cannot wipe the page on fork. Called once, before open_gate().
@@ -39,10 +39,10 @@ void close_gate() noexcept;
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern DCMT_AGENT_API HotPage g_hot;
 
-/// As the recorder has asked for, of sizes below kFollowedBytes.
+/// True if the recorder has asked to track this size below kFollowedBytes.
 DCMT_AGENT_API bool follows_small_size(std::uint64_t bytes) noexcept;
 
-/// True once in a forked child, the first time it is asked there.
+/// True once in a forked child: at the first call there.
 bool take_wiped_gate() noexcept;
 
 inline bool gate_open() noexcept {

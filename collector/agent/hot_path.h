@@ -1,4 +1,4 @@
-// What every hook does, inline: a call into another library for each of these steps costs as much as the step.
+// The steps of every hook, inline: a call into another library costs as much as one of these steps.
 #pragma once
 
 #include <atomic>
@@ -15,31 +15,31 @@ namespace dcmt::agent {
 // Defined with constinit. NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern DCMT_AGENT_API std::atomic<std::uint64_t>* g_next_seq;  ///< in the spool's header
 
-/// True while records are wanted. False in a forked child, after the agent left, and inside the agent itself.
+/// True while events are recorded. False in a forked child, after the agent left, and inside the agent itself.
 inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 
 /// False with detail `lifetimes`.
 inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; }
 
-/// Whether a block that is small enough for a sum has a record all the same.
+/// True if small blocks have records of their own although their sum is recorded.
 inline bool every_block() noexcept { return g_hot.every_block.load(std::memory_order_relaxed); }
 
 inline bool every_operator() noexcept { return g_hot.detail == Detail::kOperators; }
 
-/// Whether a block of so many bytes, or a storage in it, has records of its own for its size. Without meaning in
+/// True if a block of this size, or a storage in it, has records of its own because of its size. Not meaningful in
 /// `full`.
 inline bool follows_size(std::uint64_t bytes) noexcept {
   if (bytes < g_hot.smallest_followed.load(std::memory_order_relaxed)) return false;
   return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || follows_small_size(bytes);
 }
 
-/// True if objects were loaded and take_objects_changed() (provider.h) has not been called yet.
+/// True if objects were loaded and take_objects_changed() (provider.h) has not been called since.
 inline bool objects_changed() noexcept {
   return t_state.has_loaded != 0 || g_hot.objects_changed.load(std::memory_order_relaxed) != 0;
 }
 
-/// Guards against re-entry: while one lives on a thread, recording() is false there, so code of ours that calls into
-/// torch or Python makes no records of itself. `entered` is false if the thread was inside already.
+/// A guard against re-entry. While one lives on a thread, recording() is false there, so our own calls of torch or
+/// Python make no records. `entered` is false if the thread was inside already.
 class Inside {
  public:
   Inside() noexcept : entered(t_state.inside++ == 0) {}
@@ -49,11 +49,11 @@ class Inside {
   const bool entered;
 };
 
-/// While one lives on a thread, its records are of one moment: the counter is read once for what happens together. A
-/// virtual machine makes a reading the most expensive part of a record.
+/// While one lives on a thread, all of its records have the same time: the counter is read once for events that happen
+/// together. In a virtual machine, reading the counter is the most expensive part of a record.
 class OneMoment {
  public:
-  /// @param tsc  of a record just written by this thread, 0: now
+  /// @param tsc  of a record that this thread has just written; 0: now
   explicit OneMoment(std::uint64_t tsc = 0) noexcept : before_(t_state.moment) {
     t_state.moment = tsc != 0 ? tsc : before_ != 0 ? before_ : cycles();
   }
@@ -66,18 +66,18 @@ class OneMoment {
   std::uint64_t before_;
 };
 
-/// One pointer per thread for the torch provider; zero in a new thread.
+/// A pointer for each thread that the torch provider uses; zero in a new thread.
 inline void*& torch_thread_slot() noexcept { return t_state.torch; }
 
-/// Asks for the lines that the next records will be written to. They are in no cache of this processor (the recorder
-/// has read them, or memory has them), and the locked instruction of a sequence waits for every store before it.
+/// Prefetches the cache lines of the next records. This processor's caches do not have them (the recorder has read
+/// them, or they are only in memory), and the locked instruction that acquires a sequence waits for all earlier stores.
 inline void fetch_lines_ahead(const char* end_of_record) noexcept {
   constexpr std::ptrdiff_t kAhead = 256;
   constexpr std::ptrdiff_t kLine = 64;
   asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(end_of_record[kAhead]), "m"(end_of_record[kAhead + kLine]));
 }
 
-/// The thread's chunk has room.
+/// Requires that the thread's chunk has space.
 inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   char* const at = t_state.chunk + t_state.used;
   auto* header = reinterpret_cast<wire::RecordHeader*>(at);
@@ -90,12 +90,12 @@ inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std:
   return header;
 }
 
-/// begin_record() where the chunk has no room for it, or is of an earlier recording, or the gate is not open.
+/// begin_record() for the rare cases: the chunk is full or belongs to an earlier recording, or the gate is closed.
 DCMT_AGENT_API void* begin_record_slowly(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept;
 
-/// Room for one record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk, its
-/// header filled and its sequence taken; nullptr if there is none (counted as lost). Fill it and call commit() before
-/// anything else of this header. Call it only inside a guard that entered.
+/// Begins a record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk: fills its
+/// header and acquires its sequence. Returns nullptr if there is no space; the record then counts as lost. Fill the
+/// record and call commit() before any other function of this header. Call it only inside a guard that entered.
 inline void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   if (!gate_open() || t_state.session != g_hot.session || t_state.used + bytes > spool::kChunkBytes) {
     return begin_record_slowly(type, bytes, aux);

@@ -1,4 +1,4 @@
-// Python's functions by their names: the agent is preloaded into programs that have none, and into all its versions.
+// Finds Python's functions by name: the agent is preloaded into programs without Python, and into all its versions.
 #include "collector/agent/import_state.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ Function* find(const char* name) noexcept {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-/// An attribute as a truth: false where there is none. Takes over the reference.
+/// An attribute as a boolean; false if it does not exist. Steals the reference.
 bool is_true(Object* object) noexcept {
   if (object == nullptr) return false;
   const bool truth = find<int(Object*)>("PyObject_IsTrue")(object) == 1;
@@ -21,7 +21,7 @@ bool is_true(Object* object) noexcept {
   return truth;
 }
 
-/// With the GIL.
+/// Requires the GIL.
 bool is_initializing() noexcept {
   Object* const modules = find<Object*()>("PyImport_GetModuleDict")();
   const auto attribute = find<Object*(Object*, const char*)>("PyObject_GetAttrString");

@@ -11,7 +11,7 @@
 namespace dcmt::agent {
 namespace {
 
-/// Address space in use; 0 if /proc does not say.
+/// Address space in use; 0 if /proc has no figure.
 std::uint64_t mapped_bytes() noexcept {
   char text[32] = {};
   const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -30,7 +30,7 @@ std::uint64_t limit(decltype(RLIMIT_AS) resource) noexcept {
 
 bool has_room(int fd, std::size_t bytes) noexcept {
   struct statfs room {};
-  // A memory file system without a limit says 0 blocks.
+  // A memory file system without a limit reports 0 blocks.
   return fstatfs(fd, &room) != 0 || room.f_blocks == 0 ||
          static_cast<std::uint64_t>(room.f_bavail) * static_cast<std::uint64_t>(room.f_bsize) >= 2 * bytes;
 }

@@ -1,15 +1,16 @@
-// Whether the process can afford a spool: what the job is allowed is not ours to use up.
+// Checks whether the process can afford a spool: it must not use up the job's limits.
 #pragma once
 
 #include <cstddef>
 
 namespace dcmt::agent {
 
-/// True if a file of `bytes` has room on the file system of `fd`, and as much again stays free for the job.
+/// True if the file system of `fd` has space for a file of `bytes`, and the same amount stays free for the job.
 bool has_room(int fd, std::size_t bytes) noexcept;
 
-/// nullptr if the process may make a file of `bytes` and map it, and as much address space again stays free for the job;
-/// otherwise which limit forbids it. Going beyond one would end the process: a file too large is SIGXFSZ.
+/// nullptr if the process may make and map a file of `bytes` while the same amount of address space stays free for the
+/// job; otherwise the name of the limit that forbids it. Exceeding a limit could end the process: a file that is too
+/// large raises SIGXFSZ.
 const char* limit_on_spool(std::size_t bytes) noexcept;
 
 }  // namespace dcmt::agent

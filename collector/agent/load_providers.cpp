@@ -24,7 +24,7 @@ struct TorchVersion {
   unsigned major, minor;
 };
 
-/// As torch itself has it, a byte each from the top; zeros: not known.
+/// The version in torch itself, one byte for each part, major part first; zeros: unknown.
 TorchVersion version_of_torch() noexcept {
   void* cpu = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
   void* function = cpu != nullptr ? dlsym(cpu, "aoti_torch_abi_version") : nullptr;
@@ -48,11 +48,11 @@ int find_build_id(dl_phdr_info* object, std::size_t, void* found) noexcept {
   return 1;
 }
 
-/// True if the file was loaded. What it lacks is said in `why`.
+/// Loads a provider; true on success. On failure, `why` has the reason.
 bool load(const char* path, char (&why)[256], void (*start_by)(void (*start)()) = nullptr) noexcept {
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* error = dlerror();  // copied: the loader's text ends at the next call to it
+    const char* error = dlerror();  // copied, because the next call of the loader overwrites its text
     snprintf(why, sizeof why, "%s", error != nullptr ? error : "no reason given");
     return false;
   }
@@ -93,7 +93,7 @@ void load_torch_provider(const char* libraries, const char* prepared) noexcept {
              version.major, version.minor, kPrepareProvider);
     refuse(text);
   } else if (!load(path, why)) {
-    // It lacks a symbol: this is another torch, though its version is the same.
+    // The provider needs a symbol that is missing: this is another build of torch, though its version is the same.
     snprintf(text, sizeof text,
              "%s was not built for the torch %u.%u that runs here: nothing is recorded in this process. %s. "
              "It does not load: %s",
@@ -111,7 +111,7 @@ void load_optional(const char* path, const char* name, void (*start_by)(void (*s
 }
 
 void load_python_provider(const char* libraries, void (*start_by)(void (*start)())) noexcept {
-  // Its first word is the version, such as "3.12.1".
+  // The text begins with the version, such as "3.12.1".
   const auto python_version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   unsigned major = 0;
   unsigned minor = 0;
@@ -126,8 +126,8 @@ void load_python_provider(const char* libraries, void (*start_by)(void (*start)(
   diagnose(wire::DiagnosticCode::kProviderOff, text);
 }
 
-/// Maps the pages of our own code and data now, so that no hook faults on them. A kernel before 5.14 refuses, and the
-/// first hooks are slower.
+/// Maps the pages of our own code and data now, so that no hook has a page fault. A kernel before 5.14 does not support
+/// this; then the first hooks are slower.
 int populate_if_ours(dl_phdr_info* object, std::size_t, void* /*nothing*/) noexcept {
   const char* name = strrchr(object->dlpi_name, '/');
   if (name == nullptr || strncmp(name + 1, "libdcmt_", strlen("libdcmt_")) != 0) return 0;
@@ -138,7 +138,7 @@ int populate_if_ours(dl_phdr_info* object, std::size_t, void* /*nothing*/) noexc
     const std::uintptr_t from = (object->dlpi_addr + segment.p_vaddr) & ~(kPage - 1);
     const std::uintptr_t to = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
     const int how = (segment.p_flags & PF_W) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-    // Page by page: the first ones of a writable segment can have been made read-only once relocated.
+    // Page by page, because the first pages of a writable segment can be read-only after relocation.
     for (std::uintptr_t page = from; page < to; page += kPage) madvise(reinterpret_cast<void*>(page), kPage, how);
   }
   return 0;

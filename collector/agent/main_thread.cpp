@@ -11,7 +11,8 @@ namespace dcmt::agent {
 namespace {
 
 using Callback = int (*)(void*);
-/// Py_AddPendingCall: from any thread, without the GIL. 0: taken; else the list is full.
+/// Py_AddPendingCall: callable from any thread, without the GIL. Returns 0 if the call was queued; otherwise the queue
+/// is full.
 using AddPendingCall = int (*)(Callback, void*);
 
 constinit std::atomic<void (*)()> g_start{nullptr};

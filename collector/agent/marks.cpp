@@ -1,4 +1,4 @@
-// The marks table of collector/include/dcmt/marks.h, as this agent fills it.
+// The agent's implementation of the marks table in collector/include/dcmt/marks.h.
 #include <string.h>
 
 #include <atomic>

@@ -1,8 +1,8 @@
-// The agent's side of its providers: what a provider may call, and the table through which it serves the agent.
+// The interface between the agent and its providers: what a provider may call, and the functions that it offers.
 //
-// Providers (collector/torch, collector/python, collector/cuda) are shared objects that the agent loads into the traced
-// process once the library they know is there. Everything here is noexcept, allocates nothing and waits for nothing,
-// unless said.
+// Providers (collector/torch, collector/python, collector/cuda) are shared objects. The agent loads them into the
+// traced process after the library that they observe. Every function here is noexcept, allocates nothing and does not
+// wait, unless its comment says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -14,152 +14,155 @@
 
 namespace dcmt::agent {
 
-/// An event of the calling thread could not be recorded for another reason than room: it counts as a lost record, so
-/// that what depends on it is not known. Call it inside a guard that entered.
+/// Counts a lost record for an event of the calling thread that could not be recorded for a reason other than a full
+/// spool. Results that depend on it are then unknown. Call it inside a guard that entered.
 DCMT_AGENT_API void count_lost() noexcept;
 
-/// Publishes what begin_record() (hot_path.h) gave.
+/// Publishes a record of begin_record() (hot_path.h).
 DCMT_AGENT_API void commit_record(void* record) noexcept;
 
-/// The id of a text, published at first sight; 0 for empty text. Text beyond 8 KiB is cut.
+/// The id of a text, published at first sight; 0 for empty text. Text longer than 8 KiB is truncated.
 DCMT_AGENT_API std::uint64_t intern(const char* text, std::size_t bytes) noexcept;
 
-/// True exactly once per id in the life of the process: the caller then publishes what the id means. If the table of
-/// seen ids is full it answers true every time, which costs volume but never truth.
+/// True exactly once for each id in the life of the process: the caller must publish the content of the id then. If the
+/// table of ids is full, it returns true every time; that costs space but is still correct.
 DCMT_AGENT_API bool first_sight(std::uint64_t id) noexcept;
 
-/// Takes back a first_sight() whose record found no room, so that the next sight publishes it.
+/// Cancels a first_sight() whose record could not be written, so that the next sight publishes it.
 DCMT_AGENT_API void forget(std::uint64_t id) noexcept;
 
-/// A 64-bit hash that never is 0.
+/// A 64-bit hash that is never 0.
 DCMT_AGENT_API std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) noexcept;
 
-/// Writes a DiagnosticRecord, once for each text: what happens often is said once.
+/// Writes a DiagnosticRecord, once for each text.
 DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexcept;
 
-/// Memory for tables, zeroed, never given back; nullptr if the system has none. For set-up, and a thread's first
+/// Zeroed memory for tables, which is never freed; nullptr if the system has none. For set-up and for a thread's first
 /// record.
 DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 
-/// True once after something was loaded: for every thread that has called dlopen(), and for one of all others.
+/// True once after an object was loaded: for every thread that has called dlopen(), and for one of all other threads.
 DCMT_AGENT_API bool take_objects_changed() noexcept;
 
-/// The functions that stand for dlopen and dlsym in this process (collector/inject/trampolines.S), where they do not
-/// come before the C library's own: a program that loads the agent itself has them nowhere. nullptr where they do.
+/// The replacements of dlopen and dlsym in this process (collector/inject/trampolines.S). They are needed if they do
+/// not precede those of the C library: a program that loads the agent itself does not have them. nullptr if they do
+/// precede.
 struct LoaderFunctions {
   void* open;
   void* symbol;
 };
 DCMT_AGENT_API LoaderFunctions loader_functions_to_import() noexcept;
 
-/// For who took it and is not done.
+/// For a caller of take_objects_changed() that could not finish its work.
 DCMT_AGENT_API void note_objects_changed() noexcept;
 
-/// File with the compiled table of operators; nullptr: none.
+/// Path of the compiled table of operators; nullptr: none.
 DCMT_AGENT_API const char* operators_path() noexcept;
 
-/// Called where memory is allocated and recording() is false: counts a forked child that computes, once.
+/// Called when memory is allocated and recording() is false. Counts a forked child that allocates, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
-/// Follows what the recorder has asked for since the last call. Cheap if that is nothing.
+/// Applies what the recorder has asked for since the last call. Cheap if nothing is new.
 DCMT_AGENT_API void take_followed_sizes() noexcept;
-/// Nothing is followed any more.
+/// Stops tracking small sizes.
 void forget_followed_sizes() noexcept;
-/// Tells the recorder where the sizes of small blocks are (trace/spool/small_sizes.h): tables that stay for ever.
+/// Publishes the addresses of the size tables of small blocks (trace/spool/small_sizes.h). The tables must live for
+/// ever.
 DCMT_AGENT_API void show_small_blocks(const void* cpu_blocks, const void* gpu_regions) noexcept;
 
-/// Memory that is watched, by address: that of released storages which are still alive. A storage has one range; where
-/// ranges overlap, the one that begins nearest before an address counts. Any thread may call these at any time. A range
-/// is not added if the table is full, and neither added nor removed if other threads are at it for a bounded time:
-/// whoever finds an owner asks whether it still is what it was.
+/// Watched memory, by address: the memory of released storages that are still alive. A storage has one range. If ranges
+/// overlap, the range with the nearest begin before an address counts. Any thread may call these functions at any time.
+/// A range is not added if the table is full; it is neither added nor removed if other threads change the table longer
+/// than a bounded time. A caller that finds an owner must therefore check that it is still valid.
 DCMT_AGENT_API bool watch_range(const void* owner, std::uint64_t begin, std::uint64_t bytes) noexcept;
 DCMT_AGENT_API bool unwatch_range(const void* owner) noexcept;
-/// How many there are.
+/// The number of watched ranges.
 DCMT_AGENT_API std::uint32_t watched_ranges() noexcept;
-/// None is watched any more.
+/// Removes all ranges.
 void forget_ranges() noexcept;
-/// Who owns the memory at an address, if it is watched.
+/// The owner of the memory at an address, if the memory is watched.
 struct RangeLook {
-  const void* owner;    ///< nullptr: nobody
+  const void* owner;    ///< nullptr: not watched
   std::uint64_t bytes;  ///< of the range
-  bool busy;            ///< not known: the table was changing
+  bool busy;            ///< unknown: the table was changing
 };
 DCMT_AGENT_API RangeLook range_at(std::uint64_t address) noexcept;
 
-/// From here on TorchProvider::thread_end is called when the calling thread ends, even if it makes no record.
+/// From here on, TorchProvider::thread_end is called when the calling thread ends, even if it makes no record.
 DCMT_AGENT_API void follow_thread_end() noexcept;
 
 /// The kernel thread id of the caller, cached.
 DCMT_AGENT_API std::uint32_t current_tid() noexcept;
 
-/// How far a look at Python locals reached.
+/// How much a search through Python locals has inspected.
 struct LocalsReach {
   std::uint32_t found = 0;            ///< CensusLocalRecords written
-  std::uint32_t frames = 0;           ///< frames looked at
-  bool other_threads_unseen = false;  ///< other Python threads exist and were not looked at
+  std::uint32_t frames = 0;           ///< inspected frames
+  bool other_threads_unseen = false;  ///< other Python threads exist and were not inspected
 };
 
-/// How a Python function gathers or releases a parameter: it re-points the tensor, resizes the storage, or makes it.
+/// How a Python function gathers or releases a parameter: it re-points the tensor, resizes the storage, or makes one.
 enum class FunctionEvent : std::uint8_t { kMove, kResize, kBirth };
 enum class FunctionRole : std::uint8_t { kNone, kGather, kRelease };
 
 /// A running Python function of the table (docs/operators.md) that gathers or releases a parameter.
 struct FunctionCall {
-  FunctionRole role = FunctionRole::kNone;  ///< kNone: there is none, the rest means nothing
-  bool numbered = false;                    ///< `number` is the parameter's
-  bool persistent = false;                  ///< the parameter says that it is kept for good
-  std::int64_t graph = 0;                   ///< stands for the mechanism: below 0, where no operator's graph is
+  FunctionRole role = FunctionRole::kNone;  ///< kNone: there is none, and the other fields are invalid
+  bool numbered = false;                    ///< `number` identifies the parameter
+  bool persistent = false;                  ///< the parameter is marked as permanently kept
+  std::int64_t graph = 0;                   ///< a number for the mechanism; below 0, where no operator's graph has its
+                                            ///< number
   std::int64_t number = 0;
-  std::uint64_t name = 0;       ///< string id: the parameter's; 0: not known
+  std::uint64_t name = 0;       ///< string id of the parameter's name; 0: unknown
   std::uint64_t mechanism = 0;  ///< string id
-  std::uint64_t function = 0;   ///< string id: qualified name
+  std::uint64_t function = 0;   ///< string id of the qualified name
 };
 
 /// A place in Python's bytecode.
 struct PythonPlace {
-  const void* code;          ///< a code object that lives
+  const void* code;          ///< a live code object
   std::int32_t offset = -1;  ///< of the instruction, in bytes; negative: before the first
 };
 
-/// What the Python provider serves.
+/// The functions of the Python provider.
 struct PythonProvider {
   std::uint32_t size = sizeof(PythonProvider);
 
-  /// The id of the calling thread's Python stack (0: no frames), its record, code objects and strings published at
-  /// first sight. Needs no GIL: the caller's own frames cannot move while it is inside C code.
+  /// The id of the calling thread's Python stack; 0: no frames. Publishes its record, code objects and strings at first
+  /// sight. Does not need the GIL: the caller's frames cannot change while it is inside C code.
   std::uint64_t (*capture_stack)() noexcept;
 
-  /// The same of a stack that somebody else has taken, and whose code objects they keep alive: innermost place first;
-  /// `more`: it goes on beyond them. Needs no GIL, and any thread may call it: what is read of a code object never
-  /// changes.
+  /// Like capture_stack, for a stack that another component has read and whose code objects it keeps alive. The
+  /// innermost place is first; `more`: the stack has further frames. Does not need the GIL, and any thread may call it:
+  /// it reads only fields of code objects that never change.
   std::uint64_t (*describe_stack)(const PythonPlace* places, std::uint32_t count, bool more) noexcept;
 
-  /// The calling thread's innermost Python frame, nullptr if it has none. For identity only, and only while what that
-  /// frame has called still runs.
+  /// The calling thread's innermost Python frame; nullptr if there is none. Use it only to compare identity, and only
+  /// while the code that the frame has called still runs.
   const void* (*innermost_frame)() noexcept;
 
   /// Writes a CensusLocalRecord for every fast local, cell, free variable and evaluation-stack slot that refers to one
-  /// of `objects` (addresses of Python objects), first in the calling thread's frames, then, if `other_threads`, in
-  /// those of all others: only if the caller holds the GIL or nobody does, and then nobody can take it meanwhile. It is
-  /// never taken and never waited for. Also publishes the CodeBodyRecords of the frames' code objects and the
-  /// SourceLineRecords of generated files, once each.
+  /// of `objects` (addresses of Python objects). Inspects the calling thread's frames first. If `other_threads`, it
+  /// then inspects the frames of all other threads, but only if the caller holds the GIL, or if no thread holds it and
+  /// none can acquire it meanwhile. It never acquires the GIL and never waits for it. Also publishes the
+  /// CodeBodyRecords of the frames' code objects and the SourceLineRecords of generated files, once each.
   LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                               bool other_threads) noexcept;
 
-  /// The innermost function of the table, among the calling thread's innermost frames, that does `event`. `object`: the
-  /// Python object of the tensor that is re-pointed, else nullptr. Reads attributes as CPython does, without running
-  /// Python code; none without the GIL.
+  /// The innermost function of the table that does `event`, among the calling thread's innermost frames. `object` is
+  /// the Python object of the re-pointed tensor, else nullptr. Reads attributes as CPython does, without running Python
+  /// code. Without the GIL, it finds no function.
   FunctionCall (*function_here)(FunctionEvent event, const void* object) noexcept;
 
-  /// True once a function that gathers by making storages has been on a stack that was taken.
+  /// True once a captured stack had a function that gathers by making storages.
   bool (*births_by_functions)() noexcept;
 
-  /// The recording has ended, and the gate is closed: as TorchProvider::leave.
+  /// The recording has ended and the gate is closed: like TorchProvider::leave.
   void (*leave)() noexcept;
 };
 
-/// Called by the Python provider when a recording starts and its self-check passed; nullptr: there is none any more.
-/// `provider` must live for ever.
+/// Called by the Python provider when a recording starts and its self-check passed; nullptr: unregisters it. `provider`
+/// must live for ever.
 DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noexcept;
 
 /// The registered Python provider, or nullptr.
@@ -177,7 +180,7 @@ inline const void* python_frame() noexcept {
   return python != nullptr ? python->innermost_frame() : nullptr;
 }
 
-/// What the torch provider serves: the parts of the marks table that need to know tensors. `tensor` is a TensorImpl,
+/// The functions of the torch provider: the parts of the marks table that use tensors. `tensor` is a TensorImpl,
 /// `object` a Python tensor; one of them is null.
 struct TorchProvider {
   std::uint32_t size = sizeof(TorchProvider);
@@ -187,21 +190,21 @@ struct TorchProvider {
   void (*release_begin)(std::int64_t graph, std::int64_t key, std::int32_t users) noexcept;
   void (*release_end)(std::int64_t graph, std::int64_t key) noexcept;
   void (*census)(void* tensor, void* object) noexcept;
-  void (*thread_end)() noexcept;  ///< the calling thread ends; torch_thread_slot() is its to give back
-  /// A call that gives the GPU work has an address in the watched memory of `owner`, of `bytes`, among its arguments.
-  /// `name` is the kernel's, as the compiler made it, or the copying function's. Called inside the guard.
+  void (*thread_end)() noexcept;  ///< the calling thread ends; frees what torch_thread_slot() refers to
+  /// A call that gives the GPU work has an argument with an address in watched memory, which belongs to `owner` and has
+  /// `bytes`. `name` is the kernel's mangled name, or the name of the copy function. Called inside the guard.
   void (*gpu_touch)(const void* owner, std::uint64_t bytes, const char* name) noexcept;
-  /// A mark is about to be written, or the process leaves. Called inside the guard.
+  /// A mark is about to be written, or the process exits. Called inside the guard.
   void (*before_exact_moment)() noexcept;
-  /// A call is about to give the GPU work, where such calls are observed. Called inside the guard.
+  /// A call is about to give the GPU work, and such calls are observed. Called inside the guard.
   void (*gpu_work_begins)() noexcept;
-  /// Writes what the allocators of the GPUs have handed out, where the recording began in a program that ran. Called
-  /// when the hooks are in place, and again once they record (`recording`). Called inside the guard.
+  /// Writes the live blocks of the GPU allocators, if the recording began in a running program. Called once when the
+  /// hooks are in place, and again when they record (`recording`). Called inside the guard.
   void (*write_gpu_blocks)(bool recording) noexcept;
-  /// The recording has ended, and the gate is closed: puts back what was hooked, where it still is ours. Hooks that
-  /// run go on to what they pass on to.
+  /// The recording has ended and the gate is closed: restores what was hooked, unless somebody else has replaced our
+  /// hook. Running hooks finish and call the original functions.
   void (*leave)() noexcept;
-  /// After that: what is known of the program is forgotten. `empty_tables` empties all memory of arena().
+  /// Called after leave(): forgets the state of the program. `empty_tables` empties all memory of arena().
   void (*forget)(void (*empty_tables)()) noexcept;
 };
 
@@ -211,46 +214,46 @@ DCMT_AGENT_API void register_torch_provider(const TorchProvider* provider) noexc
 /// The registered torch provider, or nullptr.
 DCMT_AGENT_API const TorchProvider* torch_provider() noexcept;
 
-/// What the CUDA provider serves. Call inside the guard.
+/// The functions of the CUDA provider. Call them inside the guard.
 struct CudaProvider {
   std::uint32_t size = sizeof(CudaProvider);
 
-  /// From here on, calls that give the GPU work are looked at while memory is watched, if that is possible. Asks CUPTI,
-  /// which takes locks of its own and of the driver's: not from within an allocator or a destructor. Cheap if it is so
-  /// already, and if it has been tried in vain a moment ago.
+  /// From here on, calls that give the GPU work are observed while memory is watched, if that is possible. It calls
+  /// CUPTI, which acquires locks of its own and of the driver, so do not call it from an allocator or a destructor. It
+  /// is cheap if calls are observed already, or if a recent attempt failed.
   void (*watch_calls)() noexcept;
 
-  /// Writes a LaunchesRecord, if calls are looked at or ever were.
+  /// Writes a LaunchesRecord, if calls are or ever were observed.
   void (*write_launches)() noexcept;
 
-  /// Somebody is about to subscribe to CUPTI through a pointer: the way is made free, for good.
+  /// Another library is about to subscribe to CUPTI through a pointer: unsubscribes for good.
   void (*step_aside)() noexcept;
 
-  /// As watch_calls(), when a recording of a program that runs begins. nullptr, or why that is not possible, or not
-  /// yet, in one line, which the trace has then as well.
+  /// Like watch_calls(), when a recording of a running program begins. nullptr, or one line that says why calls are not
+  /// observed, or not yet. The line is in the trace, too.
   const char* (*watch_from_now)() noexcept;
 
-  /// Such a recording is about to end, and the gate is open: the last LaunchesRecord, and what will stay.
+  /// Such a recording is about to end, and the gate is open: writes the last LaunchesRecord, and what will stay hooked.
   void (*before_end)() noexcept;
 
-  /// The recording has ended, and the gate is closed: as TorchProvider::leave.
+  /// The recording has ended and the gate is closed: like TorchProvider::leave.
   void (*leave)() noexcept;
 };
 
-/// Called by the CUDA provider when a recording starts and CUPTI was found; nullptr: there is none any more.
+/// Called by the CUDA provider when a recording starts and CUPTI was found; nullptr: unregisters it.
 DCMT_AGENT_API void register_cuda_provider(const CudaProvider* provider) noexcept;
 
 /// The registered CUDA provider, or nullptr.
 DCMT_AGENT_API const CudaProvider* cuda_provider() noexcept;
 
-/// Called by the torch provider instead, if its self-check failed: nothing is recorded and the recorder says `why`.
+/// Called by the torch provider instead if its self-check failed. Nothing is recorded, and the recorder prints `why`.
 DCMT_AGENT_API void refuse(const char* why) noexcept;
 
-/// The program has ended, and nothing of it is torn down yet. Waits while the recorder reads the memory of the process,
-/// if it wants to: for as long as kEnvExitWait says at most, and not beyond the next signal.
+/// The program has ended, and none of it is destroyed yet. Waits while the recorder reads the memory of the process, if
+/// it wants to: at most for the time in kEnvExitWait, or until the next signal.
 DCMT_AGENT_API void await_last_reading() noexcept;
 
-/// Tells the recorder which torch this is.
+/// Publishes the version of torch to the recorder.
 DCMT_AGENT_API void set_torch_version(const char* version) noexcept;
 DCMT_AGENT_API void set_python_version(const char* version) noexcept;
 

@@ -1,4 +1,4 @@
-// What to do where no torch provider fits, as every refusal says it.
+// The advice in every refusal for a torch without a matching provider.
 #pragma once
 
 namespace dcmt::agent {

@@ -1,4 +1,4 @@
-// What has been published once already: strings, code objects, stacks.
+// The ids of published strings, code objects and stacks.
 #include <string.h>
 
 #include <atomic>
@@ -87,7 +87,7 @@ void forget(std::uint64_t id) noexcept {
   std::size_t slot = id & (kSlots - 1);
   for (std::size_t probe = 0; probe < kProbes; ++probe, slot = (slot + 1) & (kSlots - 1)) {
     std::uint64_t expected = id;
-    // A tombstone would cost every later probe; an id that never occurs keeps chains whole.
+    // A tombstone would need a check in every later probe. An id that never occurs keeps probe chains intact instead.
     if (g_slots[slot].compare_exchange_strong(expected, ~std::uint64_t{0}, std::memory_order_relaxed)) return;
   }
 }

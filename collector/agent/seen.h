@@ -1,9 +1,9 @@
-// The table behind first_sight() of provider.h.
+// The table of first_sight() in provider.h.
 #pragma once
 
 namespace dcmt::agent {
 
-/// Makes the table, if there is none. Called before the gate opens.
+/// Makes the table unless it exists. Call it before the gate opens.
 bool make_seen_table() noexcept;
 
 }  // namespace dcmt::agent

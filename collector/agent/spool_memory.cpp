@@ -12,7 +12,8 @@
 namespace dcmt::agent {
 namespace {
 
-constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL, which some systems demand and kernels before 6.3 refuse
+constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL, which some systems require and kernels before 6.3 do not
+                                       // support
 constexpr int kMostPauses = 10'000;
 constexpr timespec kPause{0, 1'000'000};
 

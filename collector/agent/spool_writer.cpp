@@ -35,10 +35,10 @@ constinit std::uint32_t g_chunk_count = 0;
 constinit pthread_key_t g_thread_end_key = 0;
 
 constexpr std::size_t kMaxPath = 4096;
-constinit char g_name[64] = {};  ///< of the shown file
-constinit int g_memory = -1;     ///< of a spool that is no file, until it is shown
+constinit char g_name[64] = {};  ///< name of the published file
+constinit int g_memory = -1;     ///< descriptor of a spool without a file, until it is published
 constinit bool g_has_key = false;
-constinit void* g_range = nullptr;  ///< of adopted spools, one after the other
+constinit void* g_range = nullptr;  ///< addresses that adopted spools use, one after the other
 constinit std::size_t g_range_bytes = 0;
 constinit std::atomic<bool> g_starting{false};
 
@@ -49,7 +49,7 @@ bool spool_path(char (&out)[kMaxPath], const char* folder, const char* before, c
 }
 bool hidden_path(char (&out)[kMaxPath], const char* folder) noexcept { return spool_path(out, folder, ".", ".new"); }
 
-/// Start time of this process in clock ticks since boot; 0 if /proc does not say.
+/// Start time of this process in clock ticks since boot; 0 if /proc has no figure.
 std::uint64_t process_start() noexcept {
   char line[1024];
   const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ std::uint64_t process_start() noexcept {
   close(fd);
   if (bytes <= 0) return 0;
   line[bytes] = '\0';
-  // The name in parentheses may hold anything; fields are counted from its end. The start time is the 22nd.
+  // The name in parentheses may have any character, so count fields after its end. The start time is field 22.
   const char* field = strrchr(line, ')');
   for (int index = 2; field != nullptr && index < 22; ++index) {
     field = strchr(field, ' ');
@@ -67,7 +67,7 @@ std::uint64_t process_start() noexcept {
   return field != nullptr ? strtoull(field, nullptr, 10) : 0;
 }
 
-/// Allocated now: writing into a hole of a full file system would be SIGBUS in the job.
+/// Allocate all blocks now: a write to a hole on a full file system would raise SIGBUS in the job.
 bool allocate(int fd, std::size_t bytes) noexcept {
   int failure = 0;
   do {
@@ -86,8 +86,7 @@ void on_thread_end(void*) {
   close_thread_chunk();
 }
 
-// For tests: how many more times a thread may come to a point in renew_chunk() before the process is killed; 0: for
-// ever.
+// For tests: how many more times threads may reach a point in renew_chunk() before the process is killed; 0: no limit.
 constinit std::atomic<std::int32_t> g_kill_when_closed{0};
 constinit std::atomic<std::int32_t> g_kill_when_taken{0};
 
@@ -102,11 +101,11 @@ void kill_if_due(std::atomic<std::int32_t>& left) noexcept {
   if (left.load(std::memory_order_relaxed) != 0 && left.fetch_sub(1) == 1) kill(getpid(), SIGKILL);
 }
 
-/// The spool's count of given_back before a search that found no chunk; no count is that large.
+/// The value of given_back before a search that found no chunk. The initial value is larger than any count.
 constinit std::atomic<std::uint64_t> g_full_since{~std::uint64_t{0}};
 
-/// A chunk of our own, or -1 if the recorder has none left for us. While it is stopped, all threads come here with each
-/// record: nobody searches before it has given some back.
+/// Acquires a chunk for this thread; -1 if none is free. While the recorder is stopped, all threads come here with each
+/// record, so no thread searches until the recorder has freed chunks.
 std::int64_t take_chunk() noexcept {
   const std::uint32_t given_back = g_header->given_back.load(std::memory_order_acquire);
   if (g_full_since.load(std::memory_order_relaxed) == given_back) return -1;
@@ -131,7 +130,7 @@ void publish(const wire::RecordHeader* header) noexcept {
   t_state.descriptor->committed.store(t_state.used, std::memory_order_release);
 }
 
-/// Counter and clock at one moment: looked at again if the thread was interrupted between them.
+/// Reads counter and clock at about the same time; repeats if the thread was interrupted in between.
 void read_clock(wire::ClockRecord& clock) noexcept {
   constexpr std::uint64_t kMaxCycles = 5'000;
   ClockLook look = look_at_clock();
@@ -140,7 +139,7 @@ void read_clock(wire::ClockRecord& clock) noexcept {
   clock.monotonic_ns = look.monotonic_ns;
 }
 
-/// Each chunk begins with what makes it readable alone: the thread (once), the clock, what was lost before it.
+/// The records that begin each chunk make it readable alone: the thread (once), the clock, earlier losses.
 void write_chunk_preamble(bool first) noexcept {
   if (first) {
     auto* thread = reinterpret_cast<wire::ThreadRecord*>(
@@ -181,7 +180,7 @@ bool renew_chunk() noexcept {
   kill_if_due(g_kill_when_taken);
   const bool first = t_state.number == 0;
   if (first) t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  follow_thread_end();  // every time: a later destructor of a thread that ends may record again after on_thread_end()
+  follow_thread_end();  // each time: a destructor of an ending thread may record again after on_thread_end()
   t_state.chunk = g_chunks + static_cast<std::size_t>(index) * spool::kChunkBytes;
   t_state.descriptor = &g_descriptors[index];
   t_state.descriptor->thread = t_state.number - 1;
@@ -191,7 +190,7 @@ bool renew_chunk() noexcept {
   return true;
 }
 
-/// Addresses for an adopted spool. The same ones each time, as long as they are enough.
+/// The addresses for an adopted spool. They stay the same as long as they are large enough.
 void* map_at_range(int memory, std::size_t bytes) noexcept {
   if (bytes > g_range_bytes) {
     void* range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -207,7 +206,7 @@ bool make_thread_end_key() noexcept {
   return g_has_key;
 }
 
-/// The header of new memory, and where this process finds its parts. A new session begins.
+/// Initializes the header of new memory and the pointers into it. A new session begins.
 void take_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq) noexcept {
   auto* header = static_cast<spool::Header*>(base);
   memcpy(header->magic, spool::kMagic, sizeof header->magic);
@@ -216,7 +215,7 @@ void take_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq
   header->chunk_bytes = spool::kChunkBytes;
   header->pid = static_cast<std::uint32_t>(getpid());
   header->parent_pid = static_cast<std::uint32_t>(getppid());
-  // The clocks are read together, after what takes long: the counter's rate is computed from here.
+  // Read the clocks together, after the slow steps: the counter's rate is computed from here.
   header->start_tsc = cycles();
   header->start_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   header->start_real_ns = nanoseconds(CLOCK_REALTIME);
@@ -274,7 +273,7 @@ const char* open_spool(const SpoolOptions& options) noexcept {
     fd = g_memory = make_spool_memory(bytes);
     if (fd < 0) return "no room for the spool in memory; a smaller one is asked for with --spool-mib";
   }
-  // Populated now: a page met for the first time would be a page fault inside a hook, sixteen in every chunk.
+  // Populate the pages now: the first access would cause a page fault inside a hook, sixteen in every chunk.
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   const bool shared = base != MAP_FAILED && prepare_for_forks(fd, base, bytes);
   if (fd != g_memory) close(fd);

@@ -36,7 +36,7 @@ constinit const char* g_operators = nullptr;
 constinit bool g_can_begin = true;
 constinit bool g_has_tables = false;
 
-/// Torch's compile workers import torch and never train; recording them would only cost.
+/// Torch's compile workers import torch but never train, so they are not recorded.
 bool is_compile_worker() noexcept {
   char line[4096];
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -51,7 +51,7 @@ bool is_compile_worker() noexcept {
   return false;
 }
 
-/// Two agents would hook each other's hooks: the first in the order of symbols records, any other stays out.
+/// Two agents would hook each other's hooks. Only the agent that comes first in symbol order records.
 bool another_agent_is_here() noexcept {
   Dl_info first{};
   Dl_info own{};
@@ -63,7 +63,7 @@ std::int32_t integer(const char* text, std::int32_t otherwise) noexcept {
   return text != nullptr && *text != '\0' ? static_cast<std::int32_t>(strtol(text, nullptr, 10)) : otherwise;
 }
 
-/// A refusal before there is a spool: a small file the recorder reads.
+/// Reports a refusal before there is a spool: a small file that the recorder reads.
 void leave_note(const char* folder, const char* why) noexcept {
   char path[4096];
   snprintf(path, sizeof path, "%s/%ld.refused", folder, static_cast<long>(getpid()));
@@ -73,7 +73,7 @@ void leave_note(const char* folder, const char* why) noexcept {
   close(fd);
 }
 
-/// nullptr, or why there is none.
+/// Returns nullptr, or why the tables could not be made.
 const char* make_tables() noexcept {
   if (!make_gate()) return "the kernel cannot wipe a page on fork (MADV_WIPEONFORK): Linux 4.14 or newer is needed";
   return make_arena() && make_seen_table() ? nullptr : "there is no memory for the agent's tables";
@@ -101,7 +101,7 @@ void start() noexcept {
     leave_note(folder, why);
     return;
   }
-  // Providers publish strings and diagnostics while they start; hooks that fire meanwhile are inside the guard.
+  // Providers publish strings and diagnostics while they start. Hooks that run meanwhile are inside the guard.
   open_gate();
   {
     Inside inside;
@@ -131,7 +131,7 @@ namespace {
 
 void empty_tables() { g_can_begin = empty_arena() && g_can_begin; }
 
-/// The gate is closed. Everything is put back, and forgotten.
+/// Restores all hooks and forgets all state. Requires that the gate is closed.
 void leave_all() noexcept {
   constexpr timespec kMoment{0, 20'000'000};
   const Inside inside;
@@ -140,7 +140,7 @@ void leave_all() noexcept {
   if (g_cuda != nullptr) g_cuda->leave();
   if (torch != nullptr) torch->leave();
   if (g_python != nullptr) g_python->leave();
-  // Threads that were inside a hook finish their records. One that does not get there writes to memory that stays.
+  // Let threads that are inside a hook finish their records. A slower thread writes to memory that stays mapped.
   nanosleep(&kMoment, nullptr);
   leave_spool();
   g_cuda = nullptr;
@@ -158,7 +158,7 @@ void write_gpu_blocks(bool recording) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
 }
 
-/// nullptr, or why launches and copies on GPUs are not observed.
+/// Returns nullptr, or why launches and copies on GPUs are not observed.
 const char* watch_kernels() noexcept {
   if (g_cuda != nullptr) return g_cuda->watch_from_now();
   if (has_cupti()) return "kernels are not seen: the provider for them does not start here, as the trace says";
@@ -189,8 +189,8 @@ const char* begin_session(const SessionOptions& options) noexcept {
                            integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
   g_has_tables = true;
-  // Other threads run torch meanwhile. What they do is recorded once all hooks are in place: a block whose begin was
-  // seen and whose end was not would look as if it were never freed.
+  // Other threads run torch meanwhile. Their events are recorded only once all hooks are in place: a block with a
+  // recorded begin and a missed end would look as if it were never freed.
   set_starting(true);
   {
     const Inside inside;
@@ -269,7 +269,7 @@ void set_python_version(const char* version) noexcept {
 }
 
 namespace {
-/// The process leaves in order. Other threads may still write; the recorder waits for the process itself.
+/// The process exits normally. Other threads may still write, so the recorder waits for the process itself.
 __attribute__((destructor)) void on_exit() {
   if (gate_open() && !g_refused) {
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) {

@@ -1,4 +1,4 @@
-// How recording begins in a process.
+// Begins and ends recording in a process.
 #pragma once
 
 #include <cstdint>
@@ -7,46 +7,48 @@
 
 namespace dcmt::agent {
 
-/// Looks whether torch is in the process by now and, at the first time it is, opens the spool, loads the providers and
-/// opens the gate. Does nothing where the environment does not ask for recording, in compile workers, and after the
-/// first start. Called at process start and when a Python extension is about to be initialised: moments at which the
-/// loader is not busy and torch's own static constructors are done.
+/// If torch is in the process for the first time, opens the spool, loads the providers and opens the gate. Does nothing
+/// if the environment does not request recording, in compile workers, and after the first start. Called at process
+/// start and before a Python extension is initialised: at these times the loader is idle and torch's static
+/// constructors have run.
 void start_if_torch_is_here() noexcept;
 
-/// The same for a process that is to be recorded later: true once, at the first time that torch is there, where the
-/// environment asks for standby.
+/// The same check for a process that is recorded later: true once, at the first time that torch is there, if the
+/// environment requests standby.
 bool standby_begins_here() noexcept;
 
-/// Somebody asks for the address of the function that subscribes to CUPTI. CUPTI serves one, which is not to be us.
+/// Called when the program requests the address of the function that subscribes to CUPTI. CUPTI allows one subscriber,
+/// and the program has priority.
 void make_way_for_cupti_user() noexcept;
 
-/// True once a provider has said that nothing can be recorded here (refuse() of provider.h).
+/// True once a provider has refused to record here (refuse() of provider.h).
 bool refused() noexcept;
 
-/// What an attached recorder wants.
+/// The options of an attached recorder.
 struct SessionOptions {
-  int memory;  ///< the spool's, as of adopt_spool()
+  int memory;  ///< descriptor of the spool's memory, as for adopt_spool()
   std::uint32_t chunk_count;
   Detail detail;
   std::int32_t exit_wait;  ///< seconds
   bool kernels;            ///< observe launches and copies on GPUs
-  const char* operators;   ///< path of the compiled table of operators; has to be there for as long as this call takes
-  const char* libraries;   ///< folders of the providers
+  const char* operators;   ///< path of the compiled table of operators; must exist during this call
+  const char* libraries;   ///< folder of the providers
   const char* prepared;
 };
 
-/// Begins to record in a process that runs, on the calling thread, which is not the program's. Returns nullptr, or why
-/// nothing is recorded, in one line.
+/// Begins to record in a running program. The calling thread must not belong to the program. Returns nullptr, or one
+/// line that says why nothing is recorded.
 const char* begin_session(const SessionOptions& options) noexcept;
 
-/// Why the session that has begun does not observe launches and copies on GPUs, though that was asked for, in one line;
-/// else nullptr.
+/// One line that says why the session does not observe launches and copies on GPUs although that was requested; else
+/// nullptr.
 const char* why_no_kernels() noexcept;
 
-/// The recorder has found what the process had before: from here on, small blocks count in sums as in any recording.
+/// The recorder has found what the process had before. From here on, small blocks are recorded as sums, as in any
+/// recording.
 void past_is_known() noexcept;
 
-/// Ends that: what was hooked is put back. Does nothing if nothing is recorded.
+/// Ends the session and restores what was hooked. Does nothing if nothing is recorded.
 void end_session() noexcept;
 
 }  // namespace dcmt::agent

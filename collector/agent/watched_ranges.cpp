@@ -1,5 +1,5 @@
-// The table behind watch_range() of provider.h: sorted by address, read without a lock. A writer makes the version odd
-// while it moves entries; a reader that meets an odd or a changed version looks again.
+// The table for watch_range() of provider.h. It is sorted by address and read without a lock. A writer makes the
+// version odd while it moves entries; a reader that sees an odd or a changed version reads again.
 #include <algorithm>
 #include <atomic>
 
@@ -9,8 +9,8 @@ namespace dcmt::agent {
 namespace {
 
 constexpr std::uint32_t kRanges = 1024;
-constexpr int kPatience = 4096;  ///< tries of a writer that finds another one at work
-constexpr int kLooks = 256;      ///< tries of a reader that finds the table changing
+constexpr int kPatience = 4096;  ///< tries of a writer while another one changes the table
+constexpr int kLooks = 256;      ///< tries of a reader while the table changes
 
 struct Range {
   std::atomic<std::uint64_t> begin;
@@ -22,7 +22,7 @@ constinit Range g_ranges[kRanges];
 constinit std::atomic<std::uint32_t> g_count{0};
 constinit std::atomic<std::uint32_t> g_version{0};
 
-// A reader that sees one store of a change must see the odd version before it, so all of them are ordered.
+// A reader that sees one store of a change must also see the odd version before it, so all stores are ordered.
 constexpr auto kSee = std::memory_order_acquire;
 constexpr auto kChange = std::memory_order_release;
 
@@ -46,7 +46,7 @@ std::uint32_t first_beyond(std::uint64_t address, std::uint32_t count) noexcept 
   return low;
 }
 
-/// Keeps the table to one writer.
+/// Allows one writer at a time.
 class Change {
  public:
   Change() noexcept {

@@ -1,4 +1,4 @@
-// The table of watched memory: what an address belongs to, while other threads add and remove.
+// Tests the table of watched memory: the owner of an address while other threads add and remove ranges.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ TEST(WatchedRanges, AFullTableRefuses) {
 }
 
 TEST(WatchedRanges, ReadersNeverSeeARangeThatWasNotThere) {
-  // Two ranges stay, others between and around them come and go.
+  // Two ranges stay; other ranges between and around them are added and removed.
   ASSERT_TRUE(watch_range(owner(1), 0x100000, 0x1000));
   ASSERT_TRUE(watch_range(owner(2), 0x300000, 0x1000));
   std::atomic<bool> over{false};

@@ -1,5 +1,5 @@
-// Memory of libtorch programs as something that a GoogleTest can expect. C++17, header only; needs gmock, and
-// dc-memtrace on PATH while the tests run.
+// Memory figures of libtorch programs for GoogleTest matchers. C++17, header only. Needs gmock, and dc-memtrace on PATH
+// while the tests run.
 //
 //   #include <dcmt/testing.h>
 //   using dcmt::testing::LeavesAtMost, dcmt::testing::PeaksAtMost;
@@ -11,10 +11,10 @@
 //     EXPECT_THAT(memory, LeavesAtMost(4 << 20));
 //   }
 //
-// Counted are the blocks of torch's allocator of the CPU, exactly, on all threads, of those that began with the
-// program's first test or later: that starts its recording, which takes half a second and lasts until the program ends;
-// each scope costs a few hundredths. A program that is recorded already is not recorded twice. Of a GPU, torch counts
-// itself: c10::cuda::CUDACachingAllocator::getDeviceStats().
+// The figures count the blocks of torch's CPU allocator exactly, on all threads. Blocks that were allocated before the
+// program's first test do not count. The first test starts the recording, which takes half a second and lasts until the
+// program ends; each scope costs a few hundredths of a second. If the program is recorded already, no second recording
+// is started. For a GPU, use torch's own counts: c10::cuda::CUDACachingAllocator::getDeviceStats().
 #ifndef DCMT_TESTING_H
 #define DCMT_TESTING_H
 
@@ -46,7 +46,7 @@ namespace detail {
 
 constexpr std::uint64_t kMostUntilAnswer = 10'000'000'000;  // ns
 
-/// Bytes, or nothing.
+/// Bytes; nothing if the process is not recorded or there was no answer.
 inline std::optional<dcmt_cpu_memory> ask(std::uint64_t timeout_ns, bool begins_anew) {
   const dcmt_marks* marks = dcmt_get_marks_table();
   dcmt_cpu_memory memory{};
@@ -55,10 +55,10 @@ inline std::optional<dcmt_cpu_memory> ask(std::uint64_t timeout_ns, bool begins_
   return memory;
 }
 
-/// The recording of this program, from its first scope to its end.
+/// The recording of this program, from the first test to the program's end.
 class Recording {
  public:
-  /// Empty, or why there is none.
+  /// Returns an empty text, or why there is no recording.
   static const std::string& begin() {
     static Recording recording;
     return recording.why_not_;
@@ -113,7 +113,7 @@ class Recording {
     return wait_until_counted();
   }
 
-  /// What the program had before is known, too.
+  /// Waits until the recorder has counted what the program had before.
   std::string wait_until_counted() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!ask(0, false)) {
@@ -134,8 +134,8 @@ class Recording {
 
 }  // namespace detail
 
-/// What is allocated and freed while it lasts, until a figure is first asked for. Scopes may lie in one another, on one
-/// thread; what other threads do counts, too.
+/// Measures what is allocated and freed from its construction until one of its figures is first requested. Scopes may
+/// be nested on one thread. Memory of other threads counts, too.
 class MemoryScope {
  public:
   MemoryScope() : error_(detail::Recording::begin()), outer_(innermost()) {
@@ -157,12 +157,12 @@ class MemoryScope {
   MemoryScope(const MemoryScope&) = delete;
   MemoryScope& operator=(const MemoryScope&) = delete;
 
-  /// Bytes that were alive at once at the highest, above what was alive at its begin.
+  /// The highest sum of live bytes, less the sum at the begin.
   [[nodiscard]] std::int64_t peak() const {
     end();
     return highest_ - begin_;
   }
-  /// What it has added; below 0 if it has freed more than it made.
+  /// The bytes that were added; below 0 if more was freed than allocated.
   [[nodiscard]] std::int64_t left() const {
     end();
     return end_ - begin_;
@@ -179,7 +179,7 @@ class MemoryScope {
     return scope;
   }
 
-  /// What was counted up to now.
+  /// Reads the current figures.
   void see() const {
     const auto now = detail::ask(detail::kMostUntilAnswer, false);
     if (!now) {
@@ -220,7 +220,7 @@ inline void PrintTo(const MemoryScope& memory, std::ostream* out) {
 
 namespace detail {
 
-/// Begins the recording before the first test. What is wrong with it is said by the scopes.
+/// Begins the recording before the first test. Scopes report its errors.
 class Environment : public ::testing::Environment {
  public:
   void SetUp() override { Recording::begin(); }
@@ -236,12 +236,12 @@ inline bool is_at_most(const MemoryScope& memory, std::int64_t reached, std::int
 
 }  // namespace detail
 
-/// No more bytes were alive at once than that, above what was there at its begin.
+/// The peak of live bytes, less the sum at the begin, is at most this.
 MATCHER_P(PeaksAtMost, bytes, "has a peak of at most " + std::to_string(bytes) + " B") {
   return detail::is_at_most(arg, arg.peak(), static_cast<std::int64_t>(bytes), result_listener);
 }
 
-/// It has added no more bytes than that.
+/// The bytes that were added are at most this.
 MATCHER_P(LeavesAtMost, bytes, "leaves at most " + std::to_string(bytes) + " B") {
   return detail::is_at_most(arg, arg.left(), static_cast<std::int64_t>(bytes), result_listener);
 }
