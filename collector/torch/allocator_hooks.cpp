@@ -24,9 +24,9 @@ using elf::pointer;
 
 using AllocCpu = void* (*)(std::size_t);
 using FreeCpu = void (*)(void*);
-/// reportMemoryUsageToProfiler(address, bytes or their negative, two totals, device: type and index, a byte each)
+/// reportMemoryUsageToProfiler(address, bytes (negative for a free), two totals, device: type and index, a byte each)
 using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, std::uint16_t);
-/// reportOutOfMemoryToProfiler(bytes asked, two totals, device)
+/// reportOutOfMemoryToProfiler(requested bytes, two totals, device)
 using ReportOutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, std::uint16_t);
 /// ProfiledCPUMemoryReporter::OutOfMemory(this, bytes)
 using CpuOutOfMemory = void (*)(void*, std::size_t);
@@ -50,7 +50,7 @@ void write_block(wire::RecordType type, std::uint32_t device, std::uint64_t addr
   agent::commit_record(record);
 }
 
-/// @param node  string id: the node that runs  @param ordinal  its own on the thread
+/// @param node  string id of the running node  @param ordinal  the node's ordinal on the thread
 void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack,
                          std::uint64_t node, std::uint64_t ordinal) noexcept {
   auto* record = static_cast<wire::BlockInNodeRecord*>(
@@ -64,13 +64,13 @@ void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint6
   agent::commit_record(record);
 }
 
-/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts for the curve only: not worth
-/// the records of the operators around it
+/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts only for the curve: the
+/// operators around it get no records
 void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes, bool small) noexcept {
   const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
   if (thread != nullptr && thread->pending_count != 0 && !small) {
-    // Generated code allocates without an operator. CUDA's allocator has its lock here: no census.
+    // Generated code allocates without an operator. CUDA's allocator holds its lock here, so no census is possible.
     settle_releases(device == wire::kCpuDevice ? Settling::kWithCensus : Settling::kNoCensus);
   }
   const agent::OneMoment moment;
@@ -81,7 +81,7 @@ void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes,
     stack = stack_here();
   }
   if (thread != nullptr && !small) {
-    // The first tensor on it is born next: these are its, too.
+    // The first tensor on the block is born next: these values are valid for it, too.
     thread->block = block;
     thread->block_stack = stack;
     thread->block_tsc = moment.tsc();
@@ -96,7 +96,7 @@ void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes,
 void write_end(std::uint32_t device, const void* address, std::uint64_t flags, bool small) noexcept {
   const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
-  // A block ends while its storage does: one time and one stack serve both.
+  // A block ends together with its storage: they share one time and one stack.
   const bool with_storage = thread != nullptr && thread->ending_block == block;
   const agent::OneMoment moment(with_storage ? thread->ending_tsc : 0);
   write_small_sum_before_free(device);
@@ -109,7 +109,7 @@ void write_end(std::uint32_t device, const void* address, std::uint64_t flags, b
 
 bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
 
-/// Whether a block that begins counts for the curve only.
+/// True if a new block counts only for the curve.
 bool is_for_sums(std::size_t bytes) noexcept { return !agent::full_detail() && !agent::follows_size(bytes); }
 
 void* on_alloc_cpu(std::size_t bytes) {
@@ -128,7 +128,7 @@ void* on_alloc_cpu(std::size_t bytes) {
 void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
-    // Any allocator's block may be larger than was asked for, but not by so much.
+    // An allocator's block may be larger than requested, but not by that much.
     const std::size_t usable = malloc_usable_size(address);
     const bool may_be_small = is_small(usable / 2);
     if (!may_be_small || !remove_small_block(wire::kCpuDevice, address)) {
@@ -138,7 +138,7 @@ void on_free_cpu(void* address) {
   g_free_cpu(address);
 }
 
-// Files and shared memory that torch maps; it tells its profiler of them and nobody else.
+// Files and shared memory that torch maps: only the profiler's report announces them.
 void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                       std::uint16_t device) {
   constexpr std::uint16_t kTypeMask = 0xff;
@@ -154,12 +154,12 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
   g_report_memory(address, bytes, allocated, reserved, device);
 }
 
-// What is known of each device's CUDA allocator. Changed under that allocator's lock.
+// State of each device's CUDA allocator. It is changed under that allocator's lock.
 constexpr std::size_t kDevices = 256;
 enum class Counting : std::uint8_t { kUnknown, kAsTorch, kOtherwise };
 struct Reserved {
-  std::atomic<std::uint64_t> bytes;  ///< as last told
-  std::atomic<bool> traced;          ///< it was told that every change is told
+  std::atomic<std::uint64_t> bytes;  ///< as in the latest record
+  std::atomic<bool> traced;          ///< the recorder was informed that every change is recorded
   std::atomic<Counting> counting;
 };
 constinit Reserved g_reserved[kDevices] = {};
@@ -191,7 +191,7 @@ void write_stream(std::uint32_t device, std::uint64_t address, std::uint64_t str
   agent::commit_record(record);
 }
 
-// The allocator's own trace. Each event comes before the report of the same block on the same thread.
+// The allocator's own trace. Each of its events comes before the report of the same block, on the same thread.
 
 void on_trace_alloc(std::uint64_t address, std::uint64_t stream) noexcept {
   TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
@@ -211,7 +211,7 @@ void on_trace_free_completed(std::size_t device, std::uint64_t address) noexcept
   TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
   if (thread == nullptr) return;
   if (thread->cuda_freed == address) {
-    thread->cuda_free_done = true;  // at once: its report says so
+    thread->cuda_free_done = true;  // no stream uses the block any more: its free record says so
     return;
   }
   agent::Inside inside;
@@ -242,7 +242,7 @@ void on_trace_segment(wire::SegmentEvent event, const Segment& segment, std::uin
   agent::Inside inside;
   // In `lifetimes` the trace may be attached still, of an earlier recording; nothing is listed there.
   if (agent::full_detail()) write_segment(event, segment);
-  // Before the device's first report it is not known what the bytes are added to; the report has their sum.
+  // Before the device's first report the base for the bytes is unknown; that report has the sum.
   const Reserved& told = g_reserved[segment.device];
   if (told.counting.load(std::memory_order_relaxed) != Counting::kAsTorch) return;
   write_reserved(segment.device, told.bytes.load(std::memory_order_relaxed) + change);
@@ -256,7 +256,7 @@ void on_trace_segment_ends(const Segment& segment) noexcept {
   on_trace_segment(wire::SegmentEvent::kEnds, segment, -segment.bytes);
 }
 
-/// Once every change is observed: what was there before.
+/// Writes the segments that exist already. Call it when every change is observed.
 void write_segments(void* c10_cuda) noexcept {
   const auto listed = [](const Segment& segment) noexcept { write_segment(wire::SegmentEvent::kListed, segment); };
   const char* why = for_each_cuda_segment(c10_cuda, listed);
@@ -296,12 +296,12 @@ void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcep
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 
-/// This recording began in a program that ran: its devices can have blocks from before.
+/// This recording began in a running program: its devices can have earlier blocks.
 constinit bool g_began_late = false;
 
-/// Whether what is reported of a device's blocks is what this provider takes it for: torch's own counter is one of the
-/// arguments, and after the first block it is that block's bytes; with others before it, it has them, too, and all lie
-/// in what is reserved. Asked at the first report, and at each one after a "no".
+/// Checks that the arguments of a device's report are the expected ones. One of them is torch's own counter. After the
+/// first block it equals that block's bytes; with earlier blocks it includes their bytes; and it never exceeds the
+/// reserved bytes. Called at the first report, and after a "no" at each further one.
 bool counts_as_torch(std::size_t device, std::int64_t bytes, std::uint64_t allocated, std::uint64_t reserved) noexcept {
   Reserved& of_device = g_reserved[device];
   const Counting counting = of_device.counting.load(std::memory_order_relaxed);
@@ -316,8 +316,8 @@ bool counts_as_torch(std::size_t device, std::int64_t bytes, std::uint64_t alloc
   return false;
 }
 
-// Every block that torch's CUDA allocator hands out or takes back, while it holds its lock. `bytes` is the block's
-// size, which is what memory_stats counts as allocated; a free has it too.
+// Called for every block that torch's CUDA allocator allocates or frees, under its lock. `bytes` is the block's size,
+// which memory_stats counts as allocated; a free has it, too.
 void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                            std::uint16_t device) {
   if (address != nullptr && bytes != 0 && agent::recording()) {
@@ -335,7 +335,7 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
     } else {
       report_free(index, address, static_cast<std::uint64_t>(-bytes));
     }
-    // The trace cannot be attached under the lock: the next hook outside of it does.
+    // The trace cannot be attached under the lock: the next hook outside of it attaches it.
     Following none = Following::kNot;
     if (agent::full_detail() && g_following.load(std::memory_order_relaxed) == none &&
         g_following.compare_exchange_strong(none, Following::kDue)) {
@@ -364,8 +364,8 @@ void write_out_of_memory(std::uint32_t device, std::uint64_t requested, std::uin
   agent::commit_record(record);
 }
 
-// Once for a request that the CUDA allocator gives up, after it has handed back to the device what it could and tried
-// again; its lock is held. It has asked CUDA for the free bytes itself just before, in the same way.
+// Called once for each request that the CUDA allocator gives up, after it has freed what it could and tried again. Its
+// lock is held. It has just asked CUDA for the free bytes in the same way.
 void on_cuda_out_of_memory(std::int64_t requested, std::size_t allocated, std::size_t reserved, std::uint16_t device) {
   if (agent::recording()) {
     std::size_t free = 0;
@@ -377,7 +377,7 @@ void on_cuda_out_of_memory(std::int64_t requested, std::size_t allocated, std::s
   g_report_out_of_memory(requested, allocated, reserved, device);
 }
 
-// The CPU allocator: what the system refused. It counts nothing itself.
+// Requests that the system refused to the CPU allocator. That allocator counts nothing itself.
 void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
   if (agent::recording()) write_out_of_memory(wire::kCpuDevice, requested, 0, 0, 0, 0);
   g_cpu_out_of_memory(reporter, requested);
@@ -423,7 +423,7 @@ void follow_cuda_allocator() noexcept {
   if (following != Following::kNot && following != Following::kDue) return;
   void* cuda = loaded_library("libc10_cuda.so");
   if (cuda == nullptr) return;
-  // CUDA's runtime is one of the libraries it was linked with, under a name that changes with the version.
+  // libc10_cuda is linked with CUDA's runtime, whose file name depends on its version.
   if (g_memory_of_device == nullptr) find(cuda, "cudaMemGetInfo", g_memory_of_device);
   const char* why = unknown_allocator(cuda);
   if (why == nullptr && following == Following::kDue &&
@@ -461,7 +461,7 @@ void write_gpu_blocks(bool recording) noexcept {
   const char* why = unknown_allocator(cuda);
   if (why == nullptr) why = for_each_cuda_block(cuda, found, recording);
   if (why != nullptr && !recording) agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
-  // Of an earlier recording the allocator's trace is attached still.
+  // The allocator's trace is still attached from an earlier recording.
   if (recording && agent::full_detail() && is_traced()) write_segments(cuda);
 }
 

@@ -1,4 +1,4 @@
-// Blocks of torch's CPU and CUDA allocators, and the requests that they could not serve.
+// Hooks for blocks of torch's CPU and CUDA allocators, and for requests that failed.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,19 @@
 
 namespace dcmt::torch_provider {
 
-/// Looks for what the hooks pass on to. False if torch does not export it.
+/// Finds the functions that the hooks call. False if torch does not export them.
 bool find_allocators(void* c10) noexcept;
 
-/// Follows the CUDA allocator closer, where that is wanted and as soon as it can be; says so if its kind is not known.
-/// Allocates and takes the allocator's lock: call when objects may have been loaded, outside of that lock.
+/// Observes the CUDA allocator in more detail, if that is wanted and as soon as it is possible; reports an unknown kind
+/// of allocator. Allocates and acquires the allocator's lock: call it when objects may have been loaded, without that
+/// lock.
 void follow_cuda_allocator() noexcept;
 
-/// Tells of a block as if it were allocated now. Inside the guard.
-/// @param device  as in wire::BlockRecord  @param owner  static text; nullptr: nobody but a tensor's storage
+/// Records a block as if it were allocated now. Call it inside the guard.
+/// @param device  as in wire::BlockRecord  @param owner  static text; nullptr: only a tensor's storage owns it
 void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes,
                        const char* owner = nullptr) noexcept;
-/// As if it were freed now.
+/// Records a block as if it were freed now.
 void write_block_free(std::uint32_t device, const void* address) noexcept;
 
 /// See agent::TorchProvider::write_gpu_blocks.

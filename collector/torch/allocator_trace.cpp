@@ -16,7 +16,7 @@ namespace {
 using Allocator = c10::cuda::CUDACachingAllocator::CUDAAllocator;
 using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
 
-/// Only through its virtual functions, so that a torch without CUDA can load the provider.
+/// Uses only virtual functions, so that a torch without CUDA can load the provider.
 Allocator* allocator_in_use(void* c10_cuda) {
   auto* slot = static_cast<std::atomic<Allocator*>*>(dlsym(c10_cuda, "_ZN3c104cuda20CUDACachingAllocator9allocatorE"));
   return slot != nullptr ? slot->load() : nullptr;
@@ -47,16 +47,16 @@ void tell(const AllocatorEvents& events, const Entry& entry) {
   }
 }
 
-/// The Python frames that torch has gathered of an allocation. Torch can name them itself, with the GIL and its own
-/// Python code; here they are read as they lie there. The snapshot keeps what they refer to; where it is the last to do
-/// so, torch leaves the code objects to whoever holds the GIL next.
+/// The Python frames that torch has gathered for an allocation. Torch could name them, but it needs the GIL and runs
+/// Python code for that. This class reads them directly. The snapshot keeps the code objects alive. If it has the last
+/// reference, torch defers the release to the next thread with the GIL.
 class Stack {
  public:
   explicit Stack(c10::GatheredContext* context) {
     const auto* traceback = dynamic_cast<const torch::CapturedTraceback*>(context);
     if (traceback == nullptr) return;
     const auto& frames = traceback->frames_;
-    // Python's collector may have taken the code objects of one that Python has, too.
+    // Python's collector may have freed code objects of an allocation that was made from Python, too.
     const auto is_gone = [](const auto& frame) { return frame.code == nullptr; };
     if (std::any_of(frames.begin(), frames.end(), is_gone)) return;
     count_ = std::min(frames.size(), kMostPlaces);
@@ -67,7 +67,7 @@ class Stack {
   [[nodiscard]] bool goes_on() const { return goes_on_; }
 
  private:
-  static constexpr std::size_t kMostPlaces = 64;  // as many as the agent's own stacks have
+  static constexpr std::size_t kMostPlaces = 64;  // as many as in the agent's own stacks
   agent::PythonPlace places_[kMostPlaces];
   std::size_t count_ = 0;
   bool goes_on_ = false;
@@ -75,8 +75,8 @@ class Stack {
 
 char g_why[256];
 
-/// Calls `visit` for each segment of torch's list, with its blocks.
-/// @param what  is not listed, if it fails
+/// Calls `visit` for each segment in torch's list, with its blocks.
+/// @param what  names the list in the error text
 template <class Visit>
 const char* for_each_listed(void* c10_cuda, const char* what, Visit&& visit) noexcept {
   try {

@@ -1,4 +1,4 @@
-// Built where CUDA's headers were not found.
+// The replacement for builds without CUDA's headers.
 #include "collector/torch/allocator_trace.h"
 
 namespace dcmt::torch_provider {

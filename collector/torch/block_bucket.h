@@ -1,5 +1,4 @@
-// Blocks that are known by their address, without a lock: a cache line of a table whose owner says which bucket is
-// whose.
+// A set of blocks by address, without a lock: one cache line of a table. The table decides which bucket a block uses.
 #pragma once
 
 #include <atomic>
@@ -9,7 +8,7 @@
 namespace dcmt::torch_provider {
 
 struct alignas(64) BlockBucket {
-  std::atomic<std::uint64_t> blocks[8];  ///< an address, or a word that has it; 0: empty
+  std::atomic<std::uint64_t> blocks[8];  ///< an address, or a word that contains it; 0: empty
 
   /// False if the bucket is full.
   bool insert(std::uint64_t block) noexcept {
@@ -23,7 +22,7 @@ struct alignas(64) BlockBucket {
     return false;
   }
 
-  /// The block that `is_it(word)` says is the one, which the caller alone gives back.
+  /// Removes the block for which `is_it(word)` is true. Only the thread that frees the block may call it.
   template <class IsIt>
   std::optional<std::uint64_t> take(const IsIt& is_it) noexcept {
     for (auto& entry : blocks) {

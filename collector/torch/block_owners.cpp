@@ -11,7 +11,7 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// What makes a workspace at its first use. Torch keeps one for each handle and stream.
+/// A function that makes a workspace at its first use. Torch keeps one for each handle and stream.
 struct Function {
   const char* symbol;
   const char* owner;
@@ -20,7 +20,7 @@ struct Function {
 constexpr char kBlas[] = "cuBLAS workspace";
 constexpr char kBlasLt[] = "cuBLASLt workspace";
 
-// In torch 2.10 to 2.15. None has all of them.
+// The functions in torch 2.10 to 2.15. No version has all of them.
 constexpr Function kFunctions[] = {
     {"_ZN2at4cuda24getCurrentCUDABlasHandleEv", kBlas},
     {"_ZN2at4cuda24getCurrentCUDABlasHandleEb", kBlas},
@@ -31,11 +31,11 @@ constexpr Function kFunctions[] = {
 };
 constexpr std::size_t kCount = std::size(kFunctions);
 
-/// All of them have at most two arguments, those hidden for the result included, in general registers.
+/// All of them have at most two arguments in general registers, including a hidden one for the result.
 using Call = void* (*)(void*, void*);
 constinit std::array<Call, kCount> g_real{};
 
-/// Names who allocates, for as long as it lives.
+/// Names the owner of allocations as long as it lives.
 class Owner {
  public:
   explicit Owner(const char* name) noexcept : thread_(agent::recording() ? torch_thread() : nullptr) {

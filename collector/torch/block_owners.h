@@ -1,4 +1,4 @@
-// Who keeps blocks of the CUDA allocator without a tensor: the workspaces of cuBLAS and cuBLASLt.
+// Owners of CUDA blocks that belong to no tensor: the workspaces of cuBLAS and cuBLASLt.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace dcmt::torch_provider {
 
-/// The import slots to redirect, of as many of the functions as this torch has. A torch that has none for a workspace
-/// is said once: its block then belongs to nobody.
+/// The import slots to redirect, for the functions that this torch has. If a torch has no known function for a
+/// workspace, a diagnostic says so once; its block then has no owner.
 /// @param cuda  handle of libtorch_cuda
 std::span<const elf::ImportPatch> block_owner_imports(void* cuda) noexcept;
 

@@ -11,14 +11,14 @@
 namespace dcmt::torch_provider {
 namespace {
 
-// A thread holds the lock for a copy of a few callbacks, but may have to wait for a CPU meanwhile.
+// A thread holds the lock while it copies a few callbacks, but it may be preempted meanwhile.
 constexpr int kPatience = 10'000;
 constexpr useconds_t kTryEvery = 100;
 
 constinit pthread_mutex_t* g_lock = nullptr;
-std::atomic<pthread_t> g_forks{0};  ///< the thread that has it over its fork
+std::atomic<pthread_t> g_forks{0};  ///< the thread that holds the lock during its fork
 
-// While it is looked for.
+// The thread that searches for the lock.
 std::atomic<pthread_t> g_looking{0};
 constinit pthread_mutex_t* g_seen = nullptr;
 bool g_seen_others = false;
@@ -31,7 +31,7 @@ int on_mutex_lock(pthread_mutex_t* mutex) {
   return pthread_mutex_lock(mutex);
 }
 
-/// Sees which locks torch takes on this thread, for as long as it lives.
+/// Records which lock torch acquires on this thread, as long as it lives.
 class Look {
  public:
   Look() : count_(elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots_)) {
@@ -62,14 +62,14 @@ void before_fork() {
       g_forks.store(pthread_self(), std::memory_order_relaxed);
       return;
     }
-    // Own: a signal's handler that forks while its thread has it.
+    // Already held: a signal handler that forks has interrupted a holder on this thread.
     if (g_lock->__data.__owner == gettid()) return;
     usleep(kTryEvery);
   }
 }
 
 void after_fork() {
-  // Several threads can be between these two at once.
+  // Several threads can be between the two handlers at once.
   if (g_forks.load(std::memory_order_relaxed) != pthread_self()) return;
   g_forks.store(0, std::memory_order_relaxed);
   pthread_mutex_unlock(g_lock);

@@ -14,9 +14,9 @@ namespace dcmt::torch_provider {
 namespace {
 
 constinit std::atomic<std::uint64_t> g_next_census{1};
-std::uint64_t g_view_table;  ///< first word of every DifferentiableViewMeta
+std::uint64_t g_view_table;  ///< the first word of every DifferentiableViewMeta
 
-/// What is read of one tensor, in one copy.
+/// The fields of a tensor, from one copy.
 struct TensorFacts {
   std::uint64_t count = 0;
   std::uint64_t python_object = 0;
@@ -24,16 +24,16 @@ struct TensorFacts {
   std::uint64_t elements = 0;
   std::uint64_t offset = 0;
   std::uint64_t base = 0;
-  bool on_storage = false;  ///< false: it ended, or moved, while we looked
+  bool on_storage = false;  ///< false: it ended or moved during the census
 };
 
-/// The counts that must not change while we look.
+/// The counts that must not change during the census.
 struct Counts {
   std::uint64_t storage = 0;
   TensorFacts tensors[SharingSet::kCapacity];
 };
 
-/// The tensor that a view keeps for autograd, 0 if this is no view of that kind.
+/// The tensor that a view keeps for autograd; 0 if the tensor is no such view.
 std::uint64_t base_of(const void* autograd) noexcept {
   char copy[layout::kViewBytes];
   if (autograd == nullptr || !read_memory(autograd, copy, sizeof copy)) return 0;
@@ -41,8 +41,8 @@ std::uint64_t base_of(const void* autograd) noexcept {
   return is_view ? layout::word(copy, layout::kViewBase) : 0;
 }
 
-/// Other threads may end tensors meanwhile, so memory is read through the kernel and believed only if the tensor is
-/// still in the sharing table afterwards.
+/// Other threads may end tensors meanwhile. So memory is read through the kernel, and the copy is used only if the
+/// tensor is still in the sharing table afterwards.
 TensorFacts read_tensor(const void* tensor, const void* storage) noexcept {
   TensorFacts facts;
   char copy[layout::kTensorBytes];
@@ -59,14 +59,14 @@ TensorFacts read_tensor(const void* tensor, const void* storage) noexcept {
   return facts;
 }
 
-/// References that torch itself holds to a tensor it has boxed for callbacks are nobody's.
+/// Subtracts the references that torch itself holds because it has boxed the tensor for callbacks.
 void leave_out_boxed(const void* tensor, TensorFacts& facts) noexcept {
   const TorchThread* thread = torch_thread();
   std::uint64_t boxed = 0;
   for (std::uint32_t i = 0; thread != nullptr && i < thread->boxed_count; ++i) boxed += thread->boxed[i] == tensor;
   if (boxed == 0 || facts.count <= boxed) return;
   facts.count -= boxed;
-  // A tensor with one reference more than its Python object's own keeps that object by one reference.
+  // If a tensor has one reference more than its Python object's own, it keeps that object by one reference.
   if (facts.count == 1 && facts.python_count > 0) --facts.python_count;
 }
 

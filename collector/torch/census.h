@@ -1,4 +1,4 @@
-// A census: who holds this storage at this moment, as far as can be said without stopping anybody.
+// A census: the current holders of a storage, as far as they can be found without stopping other threads.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace dcmt::torch_provider {
 
-/// Once, before the first census. False if this torch does not export what is looked for.
+/// Call it once before the first census. False if this torch does not export the needed symbols.
 bool prepare_census() noexcept;
 
-/// Writes CensusBegin, the sharing set with its counts, the Python locals that name its tensors, and CensusEnd.
-/// `storage` was alive a moment ago. If another thread ends it meanwhile, the census says that it is unstable, or is
-/// not written. Budget: 50 µs.
-/// @param key  whose storage it is, its KeyGuard owned; 0: nobody's, and the caller keeps it alive
+/// Writes CensusBegin, the sharing set with its counts, the Python locals that refer to its tensors, and CensusEnd.
+/// `storage` was alive shortly before. If another thread ends it meanwhile, the census is marked as unstable, or is not
+/// written. Budget: 50 µs.
+/// @param key  the key of the storage, with its KeyGuard owned; 0: none, and the caller keeps the storage alive
 void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::is_same_v<BoxedFunction, c10::BoxedKernel::InternalBoxedKernelFunction>);
 
-/// The words of a kernel in use. They are torch's plain members: aligned, and written by others as whole words.
+/// The words of a live kernel. They are plain members of torch: aligned, and other threads write them as whole words.
 template <class Word>
 Word read(const Word& word) noexcept {
   return __atomic_load_n(&word, __ATOMIC_ACQUIRE);

@@ -12,7 +12,7 @@ using agent::FunctionCall;
 using agent::FunctionEvent;
 using agent::FunctionRole;
 
-/// Stacks of births that no function of the table is on, so that each is walked for it once.
+/// Stacks of births without a function of the table, so that each stack is walked only once.
 constinit std::atomic<std::uint64_t> g_plain_stacks[4096] = {};
 
 FunctionCall function_here(FunctionEvent event, const void* object) noexcept {
@@ -20,12 +20,12 @@ FunctionCall function_here(FunctionEvent event, const void* object) noexcept {
   return python != nullptr ? python->function_here(event, object) : FunctionCall{};
 }
 
-/// Storages have no number of their own: they get one when they are gathered first. A number below 0: it has none.
+/// Storages have no number of their own: they get one at their first gather. A number below 0: it has none.
 KeyName key_of(const FunctionCall& call, const void* storage, bool gathers) noexcept {
   return {call.graph, call.numbered ? call.number : number_of_storage(storage, gathers)};
 }
 
-/// Again once the name is known.
+/// Writes the record again once the name is available.
 void write_parameter(KeyName name, const FunctionCall& call) noexcept {
   const std::int64_t words[] = {name.graph, name.key, static_cast<std::int64_t>(call.mechanism)};
   const std::uint64_t id = agent::hash_bytes(words, sizeof words, call.name);
@@ -53,7 +53,7 @@ void gathered(const FunctionCall& call, const void* tensor, const void* storage)
 
 }  // namespace
 
-/// Parameters are partitioned by the same functions before they were ever gathered: that is no release.
+/// The same functions partition parameters before their first gather: that is no release.
 void CycleByFunction::begin(const FunctionCall& call, const void* storage) noexcept {
   if (call.role == FunctionRole::kRelease) {
     released_ = key_of(call, storage, /*gathers=*/false);
@@ -67,7 +67,7 @@ CycleByFunction::CycleByFunction(Moved moved) noexcept : tensor_(moved.tensor), 
   if (!agent::recording() || layout::storage_of(tensor_) == nullptr) return;
   agent::Inside inside;
   const FunctionCall call = function_here(FunctionEvent::kMove, layout::python_object_of(tensor_));
-  // A tensor's storage changes from use to use: only a number tells which parameter it is.
+  // A tensor's storage changes from use to use, so only a number identifies the parameter.
   if (call.numbered) begin(call, nullptr);
 }
 

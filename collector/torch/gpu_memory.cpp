@@ -12,7 +12,7 @@ namespace dcmt::torch_provider {
 
 void watch_gpu_memory(const void* storage, const StorageCopy& copy) noexcept {
   if (copy.bytes() == 0 || !copy.is_on_gpu() || agent::cuda_provider() == nullptr) return;
-  agent::unwatch_range(storage);  // another key of it was released before
+  agent::unwatch_range(storage);  // another key of the storage was released before
   if (!agent::watch_range(storage, copy.data(), copy.bytes())) {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "too many released storages are alive: kernels are seen for some only");
@@ -52,8 +52,8 @@ void write_launches() noexcept {
 
 namespace {
 
-/// Kernels of torch's are given structures whose unused fields have what was on the stack before, addresses of other
-/// tensors as well. What an operator of torch's own works on is among its arguments, or was made inside of it.
+/// Kernels of torch get structures whose unused fields have old stack content, including addresses of other tensors.
+/// The data of an operator of torch is among its arguments, or was made inside it.
 bool is_left_over(const RunningOp* op, const void* storage) noexcept {
   if (op == nullptr || !op->inputs_known || !std::string_view(op->name).starts_with("aten::")) return false;
   const auto* end = op->watched + op->watched_count;
@@ -64,7 +64,7 @@ bool is_left_over(const RunningOp* op, const void* storage) noexcept {
 
 void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexcept {
   TorchThread* thread = torch_thread();
-  // What gather, wait and release do inside is theirs.
+  // Launches inside gather, wait and release operators do not count.
   if (thread == nullptr || thread->in_cycle_op != 0) return;
   kernel_touches(storage, bytes, name, thread->ordinal, is_left_over(innermost_op(*thread), storage));
 }

@@ -1,5 +1,5 @@
-// Released storages on a GPU that are still alive, and in `full` all that are gathered: their memory is watched for
-// kernels that get an address in it.
+// Watches the GPU memory of released storages that are still alive, and in `full` of all gathered ones, for kernels
+// that get an address in it.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@ namespace dcmt::torch_provider {
 
 class StorageCopy;  // storage_copy.h
 
-/// A final release of the storage has ended. It may have ended since `copy` was made: see to it after the call.
+/// A final release of the storage has ended. The storage may have ended after `copy` was made: check that after the
+/// call.
 void watch_gpu_memory(const void* storage, const StorageCopy& copy) noexcept;
 
-/// In `full`, also from its gather on: the last use before the release is of interest. The storage is alive.
+/// In `full`, watches the memory from its gather on, to find the last use before the release. The storage is alive.
 void watch_gpu_memory_in_use(const void* storage) noexcept;
 
-/// It is gathered again, or it ends. Cheap where nothing is watched.
+/// The storage is gathered again, or ends. Cheap if nothing is watched.
 void unwatch_gpu_memory(const void* storage) noexcept;
 
-/// Lives around a call that gives a storage other bytes, and may throw: the old ones can be another's at once.
+/// Surrounds a call that gives a storage other bytes and may throw: another storage can get the old bytes at once.
 class GpuMemoryResize {
  public:
   explicit GpuMemoryResize(const void* storage) noexcept;
@@ -30,10 +31,10 @@ class GpuMemoryResize {
   bool was_watched_;
 };
 
-/// A released storage has outlived its thread's next operator: from here on it is worth looking at every launch.
+/// A released storage has outlived its thread's next operator: from here on, every launch is checked.
 void expect_gpu_touches(const StorageCopy& storage) noexcept;
 
-/// Writes how many launches were seen so far. Called where a release ends, so that those after it can be told.
+/// Writes how many launches were observed so far. Called at the end of a release, to separate the later launches.
 void write_launches() noexcept;
 
 /// See agent::TorchProvider.

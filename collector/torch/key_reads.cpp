@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t kReadsPerRelease = 64;
 
-/// Tensors that releases re-pointed, direct-mapped by address: losing one costs a hint, never a wrong one.
+/// Tensors that releases re-pointed, direct-mapped by address. A lost entry can hide a read, but never causes a false
+/// one.
 struct MovedTensor {
   std::atomic<const void*> tensor;
   std::atomic<KeyIndex> key;
@@ -65,14 +66,14 @@ bool released_key_of(const void* tensor, ReleasedKey& out) noexcept {
   const void* storage = layout::storage_of(tensor);
   if (storage != nullptr && released_storages_alive()) {
     const Claims claims = claims_on(storage);
-    // A buffer that another key has gathered into is that key's to read.
+    // A buffer that another key has gathered into may be read through that key.
     if (claims.gathered) return false;
     if (claims.released != 0) {
       out = {claims.released, storage, layout::bytes_of(storage)};
       return true;
     }
   }
-  // A tensor that its release re-pointed to nothing. One that was re-pointed to other data is a good tensor again.
+  // The tensor's release re-pointed it to nothing. A tensor that was re-pointed to other data is valid again.
   if (g_moved_count.load(std::memory_order_relaxed) > 0 && layout::bytes_of(storage) == 0) {
     const MovedTensor& entry = moved_at(tensor);
     const KeyIndex key = entry.key.load(std::memory_order_acquire);
@@ -120,11 +121,11 @@ void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept 
   const TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
   if (thread->in_cycle_op == 0) {
-    watched_tensor_ends(tensor);  // whoever re-points it outside of a release gives it new meaning
+    watched_tensor_ends(tensor);  // a re-point outside of a release gives the tensor new data
     return;
   }
   if (!storage_is_watched(old_storage)) return;
-  // Of several keys in one buffer, the one that is released here.
+  // Of several keys in one buffer, only the key that is released here.
   const bool releasing = thread->releasing != 0 && storage_of_key(thread->releasing) == old_storage;
   const KeyIndex key = releasing ? thread->releasing : claims_on(old_storage).latest;
   if (key == 0) return;

@@ -16,7 +16,7 @@ std::atomic<KeyIndex>& chain_of(KeyName name) noexcept {
   return g_chains[agent::hash_bytes(&name, sizeof name, 0) % kChains];
 }
 
-/// The key, if it stands in the chain from `first` on and before `end`.
+/// Searches the chain from `first` to before `end`.
 KeyIndex find_in(KeyIndex first, KeyIndex end, KeyName name) noexcept {
   for (KeyIndex index = first; index != end; index = g_keys.at(index).next) {
     const KeyName& other = g_keys.at(index).name;
@@ -55,7 +55,7 @@ KeyIndex find_or_add_key(KeyName name) noexcept {
   for (KeyIndex known = head;; known = head) {
     slot.next = head;
     if (chain.compare_exchange_strong(head, added, std::memory_order_acq_rel)) return added;
-    // Another thread has added some: this one, perhaps.
+    // Another thread has added keys; one may be this key.
     if (const KeyIndex found = find_in(head, known, name); found != 0) return found;
   }
 }

@@ -11,13 +11,13 @@ namespace {
 constexpr unsigned kBucketBits = 13;
 constinit BlockBucket* g_buckets = nullptr;
 
-constexpr std::uint32_t kThreads = 64;  ///< any more have the table only
+constexpr std::uint32_t kThreads = 64;  ///< further threads use only the table
 constinit RecentBlocks* g_recent = nullptr;
-constinit RecentBlocks g_none = {};                     ///< of those that have the table only: always empty
-constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all that were ever owned are below
+constinit RecentBlocks g_none = {};                     ///< for threads that use only the table: always empty
+constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all lines that were ever owned are below this index
 
-// One word each. Torch's CPU allocator aligns every block to 64 bytes at least, and no address of a program has more
-// than 47 bits.
+// One word for each block. Torch's CPU allocator aligns every block to at least 64 bytes, and a program's addresses
+// have at most 47 bits.
 constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
 constexpr unsigned kAddressBits = 47;
@@ -37,9 +37,9 @@ constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
 constexpr std::uint64_t address_of(std::uint64_t block) noexcept { return block >> kBytesBits << kAlignBits; }
 constexpr std::uint64_t bytes_of(std::uint64_t block) noexcept { return block & ((1u << kBytesBits) - 1); }
 
-/// Neighbours share a line: a program's small blocks lie close together, and the same ones are used again and again.
+/// Neighbouring addresses share a line: a program's small blocks lie close together, and it reuses them.
 BlockBucket& bucket_at(std::uint64_t address) noexcept {
-  constexpr unsigned kBitsOfLine = 10;  // of an address within the memory whose blocks share a line
+  constexpr unsigned kBitsOfLine = 10;  // bits of an address within the memory whose blocks share a line
   return g_buckets[(address >> kBitsOfLine) & ((1u << kBucketBits) - 1)];
 }
 BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_at(address_of(block)); }
@@ -56,7 +56,7 @@ RecentBlocks* take_recent_blocks() noexcept {
   return &g_none;
 }
 
-/// Of the calling thread: nobody else gives this block back.
+/// Removes a block from the calling thread's line. No other thread frees this block.
 std::uint64_t take_from_own(RecentBlocks& recent, std::uint64_t address) noexcept {
   for (auto& entry : recent.blocks) {
     const std::uint64_t block = entry.load(std::memory_order_relaxed);
@@ -108,13 +108,13 @@ bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t byte
   }
   auto& entry = recent->blocks[recent->moves_next];
   recent->moves_next = (recent->moves_next + 1) % RecentBlocks::kBlocks;
-  // The line that the next one will need is asked for meanwhile.
+  // Prefetches the line that the next block will need.
   const std::uint64_t next = recent->blocks[recent->moves_next].load(std::memory_order_relaxed);
   asm volatile("prefetchw %0" : : "m"(bucket_of(next)));
   const std::uint64_t older = entry.load(std::memory_order_relaxed);
   if (older != 0 && !bucket_of(older).insert(older)) return bucket_of(block).insert(block);
-  // It is in both places for a moment: who looks here and then there finds it. If it has just been given back by
-  // another thread, which found it here, it goes from there, too.
+  // For a short time the block is in both places, so that a thread that searches the line and then the table finds it.
+  // If another thread has found it in the line and freed it, it is removed from the table, too.
   std::uint64_t expected = older;
   if (!entry.compare_exchange_strong(expected, block)) {
     bucket_of(older).take([older](std::uint64_t other) { return other == older; });
@@ -128,7 +128,7 @@ std::uint64_t forget_block(RecentBlocks* recent, std::uint64_t address) noexcept
   std::uint64_t block = recent != nullptr ? take_from_own(*recent, address) : 0;
   if (block == 0) block = take_from_table(address);
   if (block == 0) block = take_from_others(recent, address);
-  // It may have gone from another thread's line to the table between the two looks.
+  // Between the two searches, the block may have moved from another thread's line to the table.
   if (block == 0) block = take_from_table(address);
   return bytes_of(block);
 }

@@ -1,5 +1,5 @@
-// Where the torch in use keeps its fields and virtual functions, from its headers. Compiled to assembler text at build
-// (provider_layout.py reads the constants from it), never linked. Private members are read as well:
+// Computes the places of fields and virtual functions in the torch in use, from its headers. The build compiles it to
+// assembler text, from which provider_layout.py reads the constants; it is never linked. It reads private members, too:
 // -fno-access-control.
 #include <c10/core/StorageImpl.h>
 #include <c10/core/TensorImpl.h>
@@ -28,8 +28,8 @@ using Detach = c10::intrusive_ptr<TensorImpl> (TensorImpl::*)(Reference, bool) c
   extern "C" const TYPE dcmt_layout_##NAME; \
   const TYPE dcmt_layout_##NAME = MEMBER;
 
-// A class that is derived from another is no standard-layout type, for which alone offsetof is promised; GCC and Clang
-// have it for all that have no virtual base.
+// A derived class has no standard layout, and offsetof is defined only for that; GCC and Clang support it for all
+// classes without a virtual base.
 CONSTANT(kCount, __builtin_offsetof(c10::intrusive_ptr_target, combined_refcount_))
 CONSTANT(kTensorStorage, __builtin_offsetof(TensorImpl, storage_))
 CONSTANT(kTensorAutograd, __builtin_offsetof(TensorImpl, autograd_meta_))
@@ -41,7 +41,7 @@ CONSTANT(kStorageData, __builtin_offsetof(StorageImpl, data_ptr_))
 CONSTANT(kStorageDevice, __builtin_offsetof(StorageImpl, data_ptr_) + __builtin_offsetof(c10::DataPtr, device_))
 CONSTANT(kStorageBytes, __builtin_offsetof(StorageImpl, size_bytes_))
 CONSTANT(kStoragePyObject, __builtin_offsetof(StorageImpl, pyobj_slot_) + __builtin_offsetof(Slot, pyobj_))
-// backward_info_ is an optional: its value, then whether it is there.
+// backward_info_ is an optional: its value, then a flag.
 CONSTANT(kViewBase, __builtin_offsetof(DifferentiableViewMeta, backward_info_) + __builtin_offsetof(ViewInfo, base_))
 CONSTANT(kViewHasBase, __builtin_offsetof(DifferentiableViewMeta, backward_info_) + sizeof(ViewInfo))
 // An at::Tensor, which is one pointer to its TensorImpl.

@@ -1,8 +1,9 @@
-// Every hook that tells is: gate, guard, stack, sequence, store. A death is stamped before the real call, a birth after
-// it.
+// Every hook that records does the same: gate, guard, stack, sequence, store. A death is stamped before the real call,
+// a birth after it.
 //
 // docs/adr/0002: every TensorImpl constructor but one delegates to the four-argument constructor through libc10's own
-// import slot, and every destructor runs through an import slot of D1 or D2; so a birth and a death are seen once each.
+// import slot, and every destructor runs through an import slot of D1 or D2. So each birth and each death is observed
+// once.
 #include "collector/torch/lifetime_hooks.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ struct Span {
 };
 /// set_(tensor, storage by reference, offset or a reference to a symbolic one, sizes, strides) returns the tensor.
 using SetStorage = void* (*)(void*, void*, std::int64_t, Span, Span);
-/// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data come by reference.
+/// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data are passed by reference.
 using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
 using ResizeStorage = void (*)(void*, std::size_t);
 /// Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs): a vector through a hidden argument.
@@ -62,7 +63,7 @@ Construct4 g_construct4;
 ConstructView g_construct_view;
 OneObject g_destroy_tensor;
 OneObject g_release_tensor;
-const void* g_undefined;  ///< the static tensor that stands for none: it was there before anything could be seen
+const void* g_undefined;  ///< the static undefined tensor; it exists before anything can be observed
 Detach g_detach;
 Detach g_detach_move;
 CopyFrom g_copy_from;
@@ -81,33 +82,33 @@ ResizeStorage g_resize_cpu;
 ResizeStorage g_resize_cuda;
 EngineExecute g_engine_execute;
 
-/// Whether what begins on this storage is recorded.
+/// True if the birth of an object on this storage is recorded.
 bool follow_begin(const void* storage) noexcept {
   return agent::full_detail() || is_followed_by_size(storage) || storage_is_watched(storage);
 }
 
-/// Whether what ends on this storage is recorded: also where the bytes are gone, since they may have been many. The
-/// recorder ignores the end of what it never saw begin.
+/// True if the end of an object on this storage is recorded. That includes a storage without bytes, because it may have
+/// had many. The recorder ignores the end of an object whose begin it has not seen.
 bool follow_end(const void* storage) noexcept { return follow_begin(storage) || layout::is_empty(storage); }
 
-/// The stack of what begins or ends on this storage. In `lifetimes` a view or an end has none, unless a key's storage
-/// is concerned: the stack of each storage's begin is what a default run can afford.
+/// The stack for a begin or an end on this storage. In `lifetimes`, views and ends have no stack, except on a key's
+/// storage: a default run can afford only the stack of each storage's begin.
 std::uint64_t stack_of(const void* storage) noexcept {
   return agent::full_detail() || storage_is_watched(storage) ? stack_here() : 0;
 }
 
 struct Birth {
-  bool first;  ///< on its storage
+  bool first;  ///< first tensor on its storage
   std::uint64_t stack;
   std::uint64_t tsc;  ///< 0: now
 };
 
-/// Whether the storage's block is the thread's latest, on which no tensor was born yet.
+/// True if the storage's block is the thread's latest one and has no tensor yet.
 bool has_latest_block(const void* storage, const TorchThread* thread) noexcept {
   return thread != nullptr && thread->block != 0 && thread->block == layout::data_of(storage);
 }
 
-/// Whether the tensor that is born is the storage's first: nobody else has that yet, or its block is so new.
+/// True if the new tensor is the first of its storage: nothing else refers to the storage yet, or its block is new.
 bool is_first(const void* storage, const TorchThread* thread) noexcept {
   return storage != nullptr && (layout::strong_count(storage) == 1 || has_latest_block(storage, thread));
 }
@@ -116,7 +117,7 @@ Birth birth_on(const void* storage) noexcept {
   TorchThread* thread = torch_thread();
   if (!is_first(storage, thread)) return {false, stack_of(storage), 0};
   if (!has_latest_block(storage, thread)) return {true, stack_here(), 0};
-  // The block was allocated for this tensor, a moment ago and from the same place.
+  // The block was allocated for this tensor, just before and at the same place of the program.
   thread->block = 0;
   return {true, thread->block_stack, thread->block_tsc};
 }
@@ -133,7 +134,7 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
   agent::commit_record(record);
 }
 
-// What few births and ends need is kept apart from what all do, which then needs few registers.
+// Code that few births and ends need is in functions of its own, so that the common path needs few registers.
 
 [[gnu::noinline]] void tell_birth(const void* tensor, const void* storage) noexcept {
   const Birth birth = birth_on(storage);
@@ -154,26 +155,27 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
 void tensor_born(const void* tensor) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
-  // An extension may make tensors before any operator runs, and end them at once through slots of its own.
+  // An extension may make tensors before any operator runs, and end them at once through import slots of its own.
   if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
   if (storage == nullptr) return born_without_storage(tensor);
   const bool told = agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
-  // Of any size: a storage can grow, and a gathered one is known to be a key's only after its tensors were born.
+  // Add tensors of any size: a storage can grow, and a storage is recognized as a key's only after its tensors were
+  // born.
   sharing_add(tensor, storage, told);
-  // All tensors on a key's storage: by their birth or by the gather, whichever comes to it.
+  // On a key's storage, each tensor is recorded once: by its birth or by the gather, whichever comes first.
   if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
   tell_birth(tensor, storage);
 }
 
-/// Whether a tensor's end is recorded.
-/// @param told  of its birth, where it has a storage
+/// True if a tensor's end is recorded.
+/// @param told  whether its birth was recorded, if it has a storage
 bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
   if (agent::full_detail()) return true;
-  // Without storage it cannot be told from one that was followed and released: it is reported.
+  // Without its storage, it may be a tensor that was tracked and released, so its end is recorded.
   if (storage == nullptr) return type == wire::RecordType::kTensorDeath;
   if (told == Told::kNotKnown) return follow_end(storage);
-  // A gather on another thread may be telling of it: watched first, told then, and looked at again after that.
+  // A gather on another thread may be recording the tensor: it watches the storage, records, and checks again.
   return told == Told::kYes || storage_is_watched(storage);
 }
 
@@ -181,8 +183,8 @@ bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
   const agent::OneMoment moment;
   write_tensor(type, tensor, storage, 0);
   TorchThread* thread = torch_thread();
-  // Its storage ends with it, and the block with that, if nobody else has the storage. What a node holds goes in
-  // between: that can be anything.
+  // If the tensor is the only owner of its storage, the storage ends with it, and the block with the storage. If it has
+  // autograd data, anything can end in between.
   if (thread == nullptr || storage == nullptr || layout::strong_count(storage) != 1 || layout::has_autograd(tensor)) {
     return;
   }
@@ -214,7 +216,7 @@ void write_storage(wire::RecordType type, const void* storage, std::uint64_t sta
   agent::commit_record(record);
 }
 
-/// Lives around the end of a storage, in which its block is given back.
+/// Surrounds the end of a storage, in which its block is freed.
 class StorageEnd {
  public:
   StorageEnd(const void* storage, wire::RecordType type) noexcept {
@@ -238,7 +240,8 @@ class StorageEnd {
     const bool with_tensor = thread_ != nullptr && thread_->ending_storage == storage;
     const agent::OneMoment moment(with_tensor ? thread_->ending_tsc : 0);
     const std::uint64_t stack = stack_of(storage);
-    // Before the record takes its sequence: no later record of another thread can name the storage as a key's then.
+    // Unwatch before the record acquires its sequence: then no later record of another thread has the storage as a
+    // key's.
     watched_storage_ends(storage);
     write_storage(type, storage, stack);
     if (thread_ != nullptr) {
@@ -253,7 +256,7 @@ class StorageEnd {
   TorchThread* thread_ = nullptr;
 };
 
-// `storage` is a reference to a Storage, which is one pointer; `device` an optional<Device>: three bytes in one
+// `storage` is a reference to a Storage, which is one pointer. `device` is an optional<Device>: three bytes in one
 // register.
 void on_construct4(void* tensor, void* storage, std::uint64_t keys, std::uint16_t type, std::uint32_t device) {
   sharing_expect(reinterpret_cast<const void*>(layout::word(storage, 0)));
@@ -271,7 +274,7 @@ class Deeper {
  public:
   explicit Deeper(std::uint32_t& depth) noexcept : depth_(depth) { ++depth_; }
   ~Deeper() {
-    if (depth_ != 0) --depth_;  // else it is another recording's, and knows nothing of this call
+    if (depth_ != 0) --depth_;  // 0: the call began in another recording
   }
   Deeper(const Deeper&) = delete;
   Deeper& operator=(const Deeper&) = delete;
@@ -285,10 +288,10 @@ void* detach(Detach real, const void** result, const void* tensor, const void* v
   if (thread == nullptr) return real(result, tensor, version, allow_change);
   void* returned = nullptr;
   {
-    const Deeper deeper(thread->in_detach);  // the real one may throw
+    const Deeper deeper(thread->in_detach);  // the real function may throw
     returned = real(result, tensor, version, allow_change);
   }
-  // A subclass may hand out a tensor that was born elsewhere and has been seen.
+  // A subclass may return a tensor that was born elsewhere and is recorded already.
   if (*result == thread->detached && *result != nullptr) {
     thread->detached = nullptr;
     tensor_born(*result);
@@ -334,17 +337,17 @@ void on_release_functional(void* storage) {
   g_release_functional(storage);
 }
 
-/// Lives around a call that can give a tensor another storage, and may throw.
+/// Surrounds a call that can give a tensor another storage, and may throw.
 class Move {
  public:
   explicit Move(const void* tensor) noexcept : tensor_(tensor), before_(layout::storage_of(tensor)) {
     if (!agent::recording()) return;
-    // The old storage may end inside the call: whatever needs it is done first.
+    // The old storage may end inside the call, so read what is needed of it first.
     was_followed_ = follow_begin(before_);
     agent::Inside inside;
     if (before_ == nullptr) return;
     told_ = sharing_remove(tensor_, before_);
-    if (told_ == Told::kNo && storage_is_watched(before_)) {  // a gather on another thread may be telling of it
+    if (told_ == Told::kNo && storage_is_watched(before_)) {  // a gather on another thread may be recording it
       told_ = Told::kYes;
       was_followed_ = true;
     }
@@ -394,7 +397,7 @@ void on_copy_from(void* tensor, const void* other) {
   g_copy_from(tensor, other);
 }
 
-// Subclasses of TensorImpl copy themselves and each other through these; the class itself does so inside libc10.
+// Subclasses of TensorImpl copy themselves and each other through these functions; TensorImpl does so inside libc10.
 void on_copy_metadata(const void* from, void* tensor, const void* version, bool allow_change) {
   const Move move(tensor);
   g_copy_metadata(from, tensor, version, allow_change);
@@ -405,7 +408,7 @@ void on_copy_metadata_move(const void* from, void* tensor, const void* version, 
   g_copy_metadata_move(from, tensor, version, allow_change);
 }
 
-// `tensor` is an at::Tensor: its one word is the address of the TensorImpl.
+// `tensor` is an at::Tensor: its only word is the address of the TensorImpl.
 void* on_set_cpu(void* tensor, void* storage, std::int64_t offset, Span sizes, Span strides) {
   const Move move(reinterpret_cast<const void*>(layout::word(tensor, 0)));
   return g_set_cpu(tensor, storage, offset, sizes, strides);
@@ -426,7 +429,7 @@ void* on_set_quantized(void* tensor, void* storage, std::int64_t offset, Span si
   return g_set_quantized(tensor, storage, offset, sizes, strides);
 }
 
-// A storage that lives before any tensor does. Those that torch makes for a tensor at once do not come by here.
+// A storage that exists before any tensor. Storages that torch makes together with a tensor do not use this function.
 void* on_make_storage(void** result, const void* bytes, void* data, void* allocator, bool resizable,
                       std::uint32_t device) {
   void* returned = g_make_storage(result, bytes, data, allocator, resizable, device);
@@ -483,13 +486,14 @@ void follow_from_now(const void* storage) noexcept {
   sharing_of(storage, set, /*untold_only=*/true);
   const bool small = layout::bytes_of(storage) < kFollowedBytes;
   if (small) tell_block_of(storage);
-  // Of a view, it is not where it was born; of the first tensor of a small storage, it is the best that is known.
+  // For a view, this stack is not that of its birth; for the first tensor of a small storage, it is the best one
+  // available.
   const std::uint64_t stack = small && set.count != 0 ? stack_here() : 0;
   for (std::uint32_t i = 0; i < set.count; ++i) {
     const void* tensor = set.tensors[i];
     if (sharing_tell(tensor, storage) != Told::kNo) continue;
     write_tensor(wire::RecordType::kTensorBirth, tensor, storage, stack);
-    // Another thread may have ended it meanwhile, and told so before its birth: a second end does no harm.
+    // Another thread may have ended the tensor and recorded that before this birth. A second end does no harm.
     if (!sharing_contains(tensor, storage)) write_tensor(wire::RecordType::kTensorDeath, tensor, storage, 0);
   }
 }
@@ -516,7 +520,7 @@ const ImportPatch kCudaImports[] = {
     {kSetCuda, pointer(on_set_cuda), nullptr},
 };
 
-/// Where the agent was not preloaded, what programs load is seen by their own imports.
+/// If the agent was not preloaded, the imports of dlopen and dlsym show what programs load.
 std::span<const ImportPatch> loader_imports() {
   static ImportPatch imports[2];
   static const agent::LoaderFunctions functions = agent::loader_functions_to_import();
@@ -526,8 +530,8 @@ std::span<const ImportPatch> loader_imports() {
   return imports;
 }
 
-/// libtorch_cuda once CUDA's hooks have what they pass on to, else nullptr. A program can load torch's CUDA libraries
-/// later than the others.
+/// libtorch_cuda once the functions that CUDA's hooks call are available, else nullptr. A program can load torch's CUDA
+/// libraries later than the others.
 void* cuda_library() {
   static void* cuda = nullptr;
   if (cuda != nullptr) return cuda;
@@ -536,12 +540,13 @@ void* cuda_library() {
   return cuda;
 }
 
-/// One thread at a time changes slots.
+/// Only one thread at a time changes slots.
 constinit std::atomic<bool> g_patching{false};
-/// False once the recording has ended: a thread that still is in a hook must not hook anything.
+/// False once the recording has ended: a thread that is still in a hook must not install hooks.
 constinit std::atomic<bool> g_may_patch{false};
 
-/// A thread that has just loaded something calls into it next, so it waits for another one's look, but not for ever.
+/// A thread that has just loaded an object will call into it, so it waits for another thread's check, but only for a
+/// bounded time.
 bool begin_patching() noexcept {
   constexpr int kPatience = 2000;
   constexpr timespec kMoment{0, 50'000};
@@ -619,7 +624,7 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
     return false;
   }
   if (!agent::gate_open()) {
-    // Other threads run: one that was binding a slot just then has written over ours.
+    // Other threads are running: a thread that was binding a slot at that time has overwritten our hook.
     constexpr timespec kUntilBound{0, 10'000'000};
     nanosleep(&kUntilBound, nullptr);
     elf::look_at_all_again();

@@ -1,7 +1,7 @@
-"""Writes torch's own operator namespaces, as lines of a C++ array, to the file that is named.
+"""Writes torch's own operator namespaces, as lines of a C++ array, to the named file.
 
-An operator of any other namespace is the program's. Namespaces come from the operators that exist once torch is imported,
-and from what torch's Python files define when they are imported themselves.
+Operators of other namespaces belong to the program. The namespaces are those of the operators that exist after torch is
+imported, and those that torch's Python files define when they are imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def registered() -> set[str]:
 
 
 def first_text(call: ast.Call) -> str:
-    """The first argument, if it is text, up to what is filled in."""
+    """The first argument, if it is text, up to the first placeholder."""
     argument = call.args[0] if call.args else None
     if isinstance(argument, ast.JoinedStr) and argument.values:
         argument = argument.values[0]

@@ -128,9 +128,9 @@ void OperatorCalls::enter(KeyName key, std::int32_t declared) const noexcept {
 void OperatorCalls::leave(KeyName key, std::int32_t declared, const void* tensor, std::uint32_t flags) const noexcept {
   agent::Inside inside;
   if (TorchThread* thread = torch_thread()) {
-    if (thread->in_cycle_op == 0) return;  // it was entered in an earlier recording
+    if (thread->in_cycle_op == 0) return;  // the operator was entered in an earlier recording
     --thread->in_cycle_op;
-    // A program that marks its own cycle inside the operator knows better: its mark is the one that counts.
+    // If the program makes a mark for its own cycle inside the operator, that mark has priority.
     const bool marked = thread->explicit_inside;
     thread->explicit_inside = false;
     if (marked) return;

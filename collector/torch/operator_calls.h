@@ -1,5 +1,5 @@
-// What a call of a wrapped operator says: a gather, wait, persist or release of a key, and which of its outputs are its
-// arguments.
+// Interprets a call of a wrapped operator: it is a gather, wait, persist or release of a key, and some of its outputs
+// alias its arguments.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -17,14 +17,14 @@
 
 namespace dcmt::torch_provider {
 
-/// Which outputs of an operator share the storages of which arguments, beside what its schema says.
+/// Observes which outputs of an operator share storages with which arguments, in addition to its schema.
 class AliasWatch {
  public:
   using Storages = std::array<const void*, 8>;
 
   explicit AliasWatch(const c10::FunctionSchema& schema);
 
-  /// Addresses only: the arguments stay on the stack until the results are there, so no address is another's.
+  /// Only addresses: the arguments stay on the stack until the results are there, so no address is reused.
   Storages arguments(const torch::jit::Stack& stack, std::size_t base) const noexcept;
 
   void look(const Storages& arguments, const torch::jit::Stack& stack) noexcept;
@@ -38,22 +38,22 @@ class AliasWatch {
   const std::string name_, schema_;
   const std::size_t returns_;
   std::uint64_t declared_ = 0;
-  std::atomic<std::uint64_t> last_{~std::uint64_t{0}};  ///< what the call before showed
-  std::atomic<int> left_{16};                           ///< records to come
+  std::atomic<std::uint64_t> last_{~std::uint64_t{0}};  ///< result of the call before
+  std::atomic<int> left_{16};                           ///< records that may still be written
 };
 
-/// One operator of the table, or of the program's own. Lives for ever: calls may be inside it until the process ends.
-/// Thread-safety: any thread may call it at any time.
+/// An operator of the table, or of the program. It lives for ever, because calls may be inside it until the process
+/// ends. Thread-safety: any thread may call it at any time.
 class OperatorCalls {
  public:
   OperatorCalls(const OperatorRow& row, const c10::FunctionSchema& schema);
 
-  /// Calls the kernel that the hook stands in front of, and records what the call was. What it throws passes through.
+  /// Calls the kernel behind the hook and records the call. Exceptions of the kernel pass through.
   void call(BoxedFunction* real, c10::OperatorKernel* functor, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             torch::jit::Stack* stack);
 
  private:
-  /// Where the facts of a cycle stand among the operator's arguments; -1: not there.
+  /// The positions of a cycle's arguments; -1: the operator has no such argument.
   struct ArgumentPlaces {
     int graph = -1;
     int key = -1;

@@ -23,15 +23,15 @@
 namespace dcmt::torch_provider {
 namespace {
 
-// Torch takes a slower path through every operator while any callback wants it, and boxes its inputs while one wants
-// those (docs/adr/0011). So the callback of operators is on only while somebody needs all of them, and the one of their
-// inputs only while a released storage is alive.
+// Torch uses a slower path through every operator while a callback is on, and it boxes the inputs while a callback
+// needs them (docs/adr/0011). So the callback of operators is on only while all operators are needed, and the callback
+// of their inputs only while a released storage is alive.
 std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
-at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< where user scopes are seen by a callback
-std::atomic<bool> g_switching{false};                              ///< by one thread at a time
+at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< for user scopes, if a callback observes them
+std::atomic<bool> g_switching{false};                              ///< one thread at a time switches callbacks
 
-/// Operators that take a tensor for its shape, type or identity only.
+/// Operators that use only the shape, type or identity of a tensor.
 bool looks_at_metadata_only(std::string_view name) {
   if (!name.starts_with("aten::")) return false;
   name.remove_prefix(6);
@@ -61,8 +61,8 @@ bool looks_at_metadata_only(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-/// Operators that give the tensor they work on (their first argument) all of its data, whatever it had before.
-/// Targets of `out=` are known by their schema.
+/// Operators that overwrite all data of the tensor they work on (their first argument). Targets of `out=` follow from
+/// the schema.
 bool overwrites_first_argument(std::string_view name) {
   constexpr std::string_view kNames[] = {
       "aten::copy_",   "aten::fill_",          "aten::zero_",          "aten::random_",         "aten::uniform_",
@@ -73,14 +73,14 @@ bool overwrites_first_argument(std::string_view name) {
 
 enum class Use { kNone, kReads, kOverwrites };
 
-/// What the operator does with the data of its argument `index`: nothing if it makes a view of it or wants its shape.
+/// How the operator uses the data of its argument `index`: not at all if it makes a view of it or needs only its shape.
 Use use_of(const at::RecordFunction& function, std::size_t index) {
   const auto schema = function.operator_schema();
-  if (!schema.has_value()) return Use::kNone;  // a range with a name, not an operator
+  if (!schema.has_value()) return Use::kNone;  // a named range, not an operator
   if (looks_at_metadata_only(schema->name())) return Use::kNone;
   const auto& arguments = schema->arguments();
   if (index >= arguments.size()) return Use::kReads;
-  // The tensor whose shape, type or stride another one takes: expand_as(self, other), to(self, other).
+  // Only the shape, type or stride of this argument is used: expand_as(self, other), to(self, other).
   if (index > 0 && schema->name().ends_with("_as")) return Use::kNone;
   if (arguments[index].is_out()) return Use::kOverwrites;
   const auto* alias = arguments[index].alias_info();
@@ -89,10 +89,10 @@ Use use_of(const at::RecordFunction& function, std::size_t index) {
   return index == 0 && overwrites_first_argument(schema->name()) ? Use::kOverwrites : Use::kReads;
 }
 
-/// So that a kernel of the operator can be asked whether it was given what it has. What is watched now can be released
-/// before the operator launches anything.
+/// Notes an input, so that a later check can compare a kernel's arguments with the operator's inputs. A storage that is
+/// watched now can be released before the operator launches a kernel.
 void note_input(RunningOp& op, const at::Tensor& tensor) {
-  // Without a storage of its own, as a sparse tensor, or with Python's dispatch, it can have any inside.
+  // Without a storage of its own, such as a sparse tensor, or with Python's dispatch, it can contain any tensor.
   if (!tensor.has_storage() || tensor.unsafeGetTensorImpl()->is_python_dispatch()) op.inputs_known = false;
   const void* storage = layout::storage_of(tensor.unsafeGetTensorImpl());
   if (!storage_is_watched(storage)) return;
@@ -103,7 +103,7 @@ void note_input(RunningOp& op, const at::Tensor& tensor) {
   }
 }
 
-/// @param op  `function`, if its inputs are to be noted
+/// @param op  the running `function` if its inputs are to be noted, else nullptr
 void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
              RunningOp* op) {
   if (!tensor.defined()) return;
@@ -122,7 +122,7 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   if (!agent::recording() || !reads_wanted()) return nullptr;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
-  // What gather, wait and release do inside is theirs.
+  // Calls inside gather, wait and release operators do not count.
   if (thread == nullptr || thread->in_cycle_op != 0) return nullptr;
   RunningOp* op = innermost_op(*thread);
   if (op != nullptr && op->function != &function) op = nullptr;
@@ -143,7 +143,7 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   return nullptr;
 }
 
-/// Torch refuses most views of a storage without bytes: whoever wanted to read it stops there, with an error.
+/// Torch refuses most views of a storage without bytes: code that wanted to read the storage gets an error there.
 void on_inputs_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (!agent::recording()) return;
   TorchThread* thread = torch_thread();
@@ -162,7 +162,8 @@ at::RecordFunctionCallback observe_user_scopes() {
   return at::RecordFunctionCallback(&on_begin, &on_end).scopes({at::RecordScope::USER_SCOPE});
 }
 
-/// A callback of user scopes on this thread, for as long as it lives: a scope takes what there is when it is made.
+/// A callback for user scopes on this thread, as long as it lives: a scope uses the callbacks that exist when it is
+/// made.
 class ObserveUserScope {
  public:
   ObserveUserScope() : handle_(at::addThreadLocalCallback(observe_user_scopes())) {}
@@ -186,8 +187,8 @@ void on_make_scope(void* function, at::RecordScope scope) {
   g_make_scope(function, scope);
 }
 
-// Autograd's engine sets a thread's state at every node's begin and end, and torch makes a thread's lists of callbacks
-// anew each time, from all that there are: below `operators` there is none before the first gather (docs/adr/0017).
+// Autograd's engine sets a thread's state at every node's begin and end, and torch then rebuilds the thread's list of
+// callbacks from all existing ones. Below `operators` there are none before the first gather (docs/adr/0017).
 at::RecordFunctionCallback observe_operators() {
   at::RecordFunctionCallback callback(&on_begin, &on_end);
   if (!agent::every_operator()) {
@@ -200,7 +201,7 @@ at::RecordFunctionCallback observe_inputs() {
   return at::RecordFunctionCallback(&on_inputs, &on_inputs_end).needsInputs(true).scopes({at::RecordScope::FUNCTION});
 }
 
-/// False once the recording has ended: a thread that still is in a hook must not put callbacks on again.
+/// False once the recording has ended: a thread that is still in a hook must not add callbacks again.
 std::atomic<bool> g_may_observe{false};
 
 bool operators_wanted() noexcept {
@@ -234,7 +235,7 @@ wire::OpScope scope_of(const at::RecordFunction& function) {
   }
 }
 
-// Scopes that ended on another thread than they began on, until their own thread takes them off its operators.
+// Scopes that ended on a thread other than the one where they began, until that thread removes them from its operators.
 constexpr int kEndedElsewhere = 64;
 std::atomic<const void*> g_ended_elsewhere[kEndedElsewhere];
 std::atomic<int> g_ended_elsewhere_count{0};
@@ -265,7 +266,8 @@ void end_scopes_left_elsewhere(TorchThread& thread) {
   }
 }
 
-/// If some callback wants inputs, torch holds a reference to each of them here, which no program holds.
+/// If a callback needs inputs, torch holds a reference to each of them here. These references do not belong to the
+/// program.
 void note_boxed_inputs(const at::RecordFunction& function, TorchThread& thread) {
   thread.boxed_count = 0;
   for (const c10::IValue& input : function.inputs()) {
@@ -294,14 +296,14 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     thread->boxed_count = 0;
   }
 
-  thread->memory_refused = false;  // outside of any operator
+  thread->memory_refused = false;  // no operator is running
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   const wire::OpScope scope = scope_of(function);
-  // Steps are told from scopes of users, also when nothing happens inside them.
+  // Steps are derived from user scopes, even if nothing is recorded inside them.
   const bool late = !agent::every_operator() && scope != wire::OpScope::kUser && !thread->tell_next_op;
   thread->tell_next_op = false;
   begin_op(*thread, &function, function.name(), scope);
-  // Most often nothing is recorded inside: then it is never written.
+  // Usually nothing is recorded inside an operator, and its begin is never written.
   if (!late) write_at_once();
   return nullptr;
 }
@@ -312,12 +314,12 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
   if (thread->memory_refused) {
-    // Under the allocator's lock nobody could be asked. Python's frames still stand where the operator was called.
+    // No census was possible under the allocator's lock. Python's frames are still those that called the operator.
     thread->memory_refused = false;
     look_at_released(wire::CensusTrigger::kOutOfMemory);
   }
   if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
-  // A scope of Python's can be left in another order, or on another thread, than it was entered.
+  // Python can leave scopes in another order, or on another thread, than it entered them.
   if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);
   switch_operator_events();
 }
@@ -326,7 +328,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
 
 void switch_operator_events() noexcept {
   if (operators_wanted() == is_on(g_operators_handle) && inputs_wanted() == is_on(g_reads_handle)) return;
-  // One thread switches at a time; another that finds it busy comes back at its next operator's end.
+  // One thread at a time switches. If it is busy, another thread tries again at its next operator's end.
   if (g_switching.exchange(true, std::memory_order_acquire)) return;
   switch_to(operators_wanted(), g_operators_handle, &observe_operators);
   switch_to(inputs_wanted(), g_reads_handle, &observe_inputs);
@@ -373,7 +375,7 @@ void start_operator_events() {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }
-  // A torch that makes scopes in another way: a callback at every node is what steps and phases cost then.
+  // This torch makes scopes in another way: steps and phases then need a callback at every node.
   if (!agent::every_operator() && user_scope_imports().empty()) {
     g_scopes_handle = at::addGlobalCallback(observe_user_scopes());
   }

@@ -1,4 +1,4 @@
-// Operators, autograd nodes and user scopes, through torch's RecordFunction.
+// Observes operators, autograd nodes and user scopes through torch's RecordFunction.
 #pragma once
 
 #include <span>
@@ -9,23 +9,23 @@ namespace dcmt::torch_provider {
 
 /// Registers the callbacks.
 void start_operator_events();
-/// Takes them off, for as long as it is not started again. Waits for a thread that switches them, 100 ms at most.
+/// Removes the callbacks until the next start. Waits at most 100 ms for a thread that switches them.
 void stop_operator_events();
-/// Scopes that ended elsewhere are of an earlier recording.
+/// Forgets scopes that ended on another thread; they belong to an earlier recording.
 void forget_operator_events() noexcept;
 
-/// Puts the callbacks of all operators, and of their inputs, on or off as they are wanted now. Takes torch's lock of
-/// callbacks and allocates when something changes: call where an operator may.
+/// Turns the callbacks of all operators and of their inputs on or off, as currently needed. If something changes, it
+/// acquires torch's lock of callbacks and allocates: call it only where an operator may do that.
 void switch_operator_events() noexcept;
 
-/// Where programs open scopes of their own (`torch.profiler.record_function`); empty if this torch has no such
+/// The imports through which programs open scopes (`torch.profiler.record_function`). Empty if this torch has no such
 /// function, or if all operators are observed.
 std::span<const elf::ImportPatch> user_scope_imports() noexcept;
 
-/// Whether autograd's nodes count as operators of their threads while they run.
+/// True if a running autograd node counts as an operator of its thread.
 bool nodes_are_observed() noexcept;
 
-/// Lives while a thread runs autograd's engine: what makes the phase, whether or not operators are observed.
+/// Lives while a thread runs autograd's engine. It makes the backward phase, whether or not operators are observed.
 class BackwardSpan {
  public:
   BackwardSpan() noexcept;

@@ -25,16 +25,16 @@ namespace {
 constexpr std::size_t kKeys = 2;
 constexpr c10::DispatchKey kKey[kKeys] = {c10::DispatchKey::CPU, c10::DispatchKey::CUDA};
 
-/// Operators that begin until kernels that are still missing count as not to come: of an operator of the table that
-/// has none yet, and of any other.
+/// After so many begun operators, kernels that are still missing are no longer expected: for an operator of the table
+/// that has no kernel yet, and for any other.
 constexpr std::uint64_t kLastLook = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLastSideLook = std::uint64_t{1} << 12;
-/// Of so many operators that begin, one has a wrapped one looked at again.
+/// Once in so many begun operators, one wrapped operator is checked again.
 constexpr std::uint64_t kLookAgainEvery = 64;
 
 constexpr std::size_t kMostOperators = 1u << 14;
 
-/// What detail `full` sees of operators that are in no table and not torch's own.
+/// The row for operators that are neither in a table nor torch's own; detail `full` observes them.
 const OperatorRow& unlisted_row() {
   static const auto* row = new OperatorRow{"*", OperatorRole::kObserve, "", "", "", ""};
   return *row;
@@ -42,7 +42,7 @@ const OperatorRow& unlisted_row() {
 
 enum class State : std::uint32_t { kNotYet, kWrapped, kNever };
 
-/// An operator whose kernels are to be wrapped. Lives for ever: another thread may be at it.
+/// An operator whose kernels are to be wrapped. It lives for ever, because another thread may use it.
 struct WantedOperator {
   WantedOperator(const c10::OperatorHandle& op, const OperatorRow& table_row)
       : handle(op), row(&table_row), calls(table_row, op.schema()), name(op.schema().name().c_str()) {
@@ -54,18 +54,18 @@ struct WantedOperator {
   const c10::OperatorHandle handle;
   const OperatorRow* const row;
   OperatorCalls calls;
-  const char* const name;           ///< for identity only, as RecordFunction gives it
+  const char* const name;           ///< for identity only, as in RecordFunction
   bool symbolic = false;            ///< an argument can be a symbolic integer
   std::atomic<bool> gone{false};    ///< no longer registered
-  std::atomic<bool> asleep{false};  ///< of an earlier recording, not wanted in this one
+  std::atomic<bool> asleep{false};  ///< from an earlier recording, and not wanted in this one
   std::atomic<State> state[kKeys] = {};
-  // Of what is wrapped, where the hook stands:
+  // For a wrapped kernel: the place of the hook.
   std::atomic<BoxedFunction* const*> place[kKeys] = {};
-  KernelWords before[kKeys] = {};  ///< what this key's wrapping found there; empty where another key's did it
-  bool agreed[kKeys] = {};         ///< torch was asked for its kernel; under the dispatcher's lock
-  // Of a symbolic one, which is wrapped before its first call or never.
-  std::atomic<std::uint32_t> begun{0};       ///< calls
-  std::atomic<TorchThread*> first{nullptr};  ///< of the first
+  KernelWords before[kKeys] = {};  ///< what this key's wrapping found there; empty if another key's wrapping did it
+  bool agreed[kKeys] = {};         ///< torch has confirmed the kernel; under the dispatcher's lock
+  // Only for symbolic operators: they are wrapped before their first call or never.
+  std::atomic<std::uint32_t> begun{0};       ///< calls that have begun
+  std::atomic<TorchThread*> first{nullptr};  ///< thread of the first call
   std::atomic<bool> being_replaced{false};
 };
 
@@ -74,13 +74,12 @@ std::vector<OperatorRow>& table() {
   return *rows;
 }
 
-// Written under the dispatcher's lock.
+// Written only under the dispatcher's lock.
 std::atomic<WantedOperator*> g_operators[kMostOperators];
 std::atomic<std::size_t> g_operator_count{0};
 
 std::atomic<bool> g_wanted{false};
-bool g_may_be_running =
-    false;  ///< calls of the operators that the listener is told of now; under the dispatcher's lock
+bool g_may_be_running = false;  ///< the listener gets operators whose calls may be running; under the dispatcher's lock
 std::unique_ptr<c10::RegistrationHandleRAII> g_listening;
 std::atomic<std::uint64_t> g_begun_since{0};  ///< operators begun since the last registration
 std::atomic<std::uint64_t> g_looked_again{0};
@@ -94,7 +93,8 @@ void each_operator(const Visit& visit) {
   }
 }
 
-/// What the hooks find by the operator they are called for. Filled under the dispatcher's lock, before a hook is there.
+/// Maps an operator's identity to the data of its hooks. It is filled under the dispatcher's lock, before the hook
+/// exists.
 struct Found {
   std::atomic<const void*> identity;
   std::atomic<WantedOperator*> wanted;
@@ -116,7 +116,7 @@ void hook(c10::OperatorKernel* functor, const c10::OperatorHandle& op, c10::Disp
           torch::jit::Stack* stack) {
   Found& found = find(identity_of(op));
   BoxedFunction* const real = found.real[kIndex].load(std::memory_order_acquire);
-  // A kernel that serves all backends is called for tensors without memory as well.
+  // A kernel that serves all backends is also called for tensors without memory.
   const c10::DispatchKey key = keys.highestPriorityTypeId();
   if (key != kKey[0] && key != kKey[1]) return real(functor, op, keys, stack);
   found.wanted.load(std::memory_order_acquire)->calls.call(real, functor, op, keys, stack);
@@ -125,7 +125,7 @@ constexpr BoxedFunction* kHook[kKeys] = {hook<0>, hook<1>};
 
 bool is_hook(BoxedFunction* function) noexcept { return function == kHook[0] || function == kHook[1]; }
 
-/// Without the lock; the operator, and its table, may be gone.
+/// Called without the lock, so the operator and its table may be gone.
 bool is_hooked(BoxedFunction* const* place) noexcept {
   BoxedFunction* there = nullptr;
   return read_memory(place, &there, sizeof there) && is_hook(there);
@@ -138,8 +138,8 @@ void say_not_wrapped(const WantedOperator& wanted, const char* why) noexcept {
   agent::diagnose(wire::DiagnosticCode::kNote, text);
 }
 
-/// The call that begins is one of a symbolic operator's. While another thread replaces its kernel, for a few stores, it
-/// must not go on.
+/// Counts the begin of a symbolic operator's call. While another thread replaces its kernel, which takes a few stores,
+/// the call must wait.
 void count_begin(const char* name) noexcept {
   constexpr int kPatience = 4096;
   each_operator([name](WantedOperator& wanted) {
@@ -152,7 +152,8 @@ void count_begin(const char* name) noexcept {
   });
 }
 
-/// With the dispatcher's lock. Nobody is inside a call of it: none has begun, or only the one that begins here.
+/// Requires the dispatcher's lock. No thread may be inside a call of it: no call has begun, or only the one that begins
+/// here.
 bool replace_before_first_call(WantedOperator& wanted, DispatchedKernel& kernel, BoxedFunction* ours) noexcept {
   wanted.being_replaced.store(true, std::memory_order_seq_cst);
   const std::uint32_t begun = wanted.begun.load(std::memory_order_seq_cst);
@@ -163,7 +164,7 @@ bool replace_before_first_call(WantedOperator& wanted, DispatchedKernel& kernel,
   return replaced;
 }
 
-/// With the dispatcher's lock.
+/// Requires the dispatcher's lock.
 State wrap(WantedOperator& wanted, std::size_t index) {
   if (!wanted.handle.hasSchema()) return State::kNotYet;
   DispatchedKernel kernel(wanted.handle, kKey[index]);
@@ -173,7 +174,7 @@ State wrap(WantedOperator& wanted, std::size_t index) {
     wanted.place[index].store(kernel.place(), std::memory_order_release);
     return State::kWrapped;
   }
-  // Once: torch keeps a note of each time that it is asked (KernelFunction::registerToken).
+  // Ask only once: torch stores a token for each request (KernelFunction::registerToken).
   if (!wanted.agreed[index] && !kernel.is_what_torch_says(wanted.handle, kKey[index])) {
     say_not_wrapped(wanted, "torch's dispatch table is not as its headers say");
     return State::kNever;
@@ -187,7 +188,7 @@ State wrap(WantedOperator& wanted, std::size_t index) {
                             ? replace_before_first_call(wanted, kernel, kHook[index])
                             : kernel.replace(kHook[index]);
   if (!replaced) {
-    if (!wanted.symbolic) return State::kNotYet;  // another tool changes it as well
+    if (!wanted.symbolic) return State::kNotYet;  // another tool changes it, too
     say_not_wrapped(
         wanted,
         "it takes symbolic integers, and was called before it could be wrapped; a caller inside of it could "
@@ -201,7 +202,7 @@ State wrap(WantedOperator& wanted, std::size_t index) {
 
 class Listener final : public c10::OpRegistrationListener {
  public:
-  // The dispatcher holds its lock here: remember, and ask for the operators that come.
+  // The dispatcher holds its lock here, so only note the operator, and request a check at the next operators.
   void onOperatorRegistered(const c10::OperatorHandle& op) override {
     const char* const name = op.operator_name().name.c_str();
     const OperatorRow* row = find_operator(table(), name);
@@ -216,7 +217,7 @@ class Listener final : public c10::OpRegistrationListener {
       return;
     }
     auto* const wanted = new WantedOperator(op, *row);
-    // Of a recording that starts late, a thread may be inside its call.
+    // If the recording starts late, a thread may be inside a call of it.
     if (g_may_be_running) wanted->begun.store(2, std::memory_order_relaxed);
     g_operators[count].store(wanted, std::memory_order_relaxed);
     g_operator_count.store(count + 1, std::memory_order_release);
@@ -234,7 +235,7 @@ class Listener final : public c10::OpRegistrationListener {
     g_wanted.store(true, std::memory_order_relaxed);
     switch_operator_events();
   }
-  /// Whether it is known from an earlier recording.
+  /// True if the operator is present from an earlier recording.
   static bool wake(const c10::OperatorHandle& op, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       WantedOperator& wanted = *g_operators[i].load(std::memory_order_relaxed);
@@ -250,12 +251,12 @@ class Listener final : public c10::OpRegistrationListener {
   }
 };
 
-/// Whether a registration has put another kernel where a hook was. Looks at one operator, and now and then only.
+/// True if a registration has replaced a hook by another kernel. Checks one operator, and only at intervals.
 bool has_lost_one() noexcept {
   const std::size_t count = g_operator_count.load(std::memory_order_relaxed);
   if (count == 0) return false;
   const std::uint64_t begun = g_begun_since.load(std::memory_order_relaxed) + 1;
-  g_begun_since.store(begun, std::memory_order_relaxed);  // of two at one moment one may be forgotten
+  g_begun_since.store(begun, std::memory_order_relaxed);  // of two simultaneous increments one may be lost
   if (begun % kLookAgainEvery != 0) return false;
   const WantedOperator& wanted =
       *g_operators[g_looked_again.fetch_add(1, std::memory_order_relaxed) % count].load(std::memory_order_acquire);
@@ -269,12 +270,12 @@ bool has_lost_one() noexcept {
 }  // namespace
 
 void start_wrapping() {
-  // Operators that are known refer to its rows: the first recording's table stays.
+  // Existing operators refer to rows of the first recording's table, so that table stays.
   if (table().empty()) table() = load_operator_table();
   if (table().empty() && !agent::full_detail()) return;
-  // The dispatcher tells of every operator that there is, at once. Until the gate opens, nobody counts calls.
+  // The dispatcher at once reports every existing operator. Until the gate opens, calls are not counted.
   g_may_be_running = !agent::gate_open();
-  // Until the recording ends: operators can be registered at any time.
+  // Listen until the recording ends: operators can be registered at any time.
   g_listening = std::make_unique<c10::RegistrationHandleRAII>(
       c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
   g_may_be_running = false;
@@ -284,7 +285,7 @@ void stop_wrapping() {
   g_listening.reset();
   g_wanted.store(false, std::memory_order_relaxed);
   const DispatcherLock lock;
-  if (!lock.owned) return;  // what stays passes every call on
+  if (!lock.owned) return;  // hooks that stay pass every call on
   each_operator([](WantedOperator& wanted) {
     for (std::size_t i = 0; i < kKeys && wanted.handle.hasSchema(); ++i) {
       if (wanted.state[i].load(std::memory_order_relaxed) != State::kWrapped) continue;
@@ -309,13 +310,14 @@ bool wrapping_due(const char* op) noexcept {
   const bool of_aten = strncmp(op, "aten::", 6) == 0;
   if (!of_aten) count_begin(op);
   const std::uint64_t begun = g_begun_since.fetch_add(1, std::memory_order_relaxed) + 1;
-  // Kernels come one by one after their operator's registration, without an event: look often at first, then less,
-  // and always when a library's own operator begins. The call that has begun sees a kernel replaced now.
+  // Kernels are registered one by one after their operator, without an event. So check often at first and less often
+  // later, and always at the begin of a library's own operator. The call that has begun uses a kernel that is replaced
+  // now.
   return (begun & (begun - 1)) == 0 || !of_aten;
 }
 
 void wrap_registered_operators() {
-  // The call that begins is to be seen, so it waits for another thread's look, but not for ever.
+  // The call that begins must be recorded, so wait for another thread's check, but only for a bounded time.
   constexpr int kPatience = 2000;
   constexpr timespec kPause{0, 50'000};
   static std::atomic<bool> busy{false};
@@ -331,7 +333,7 @@ void wrap_registered_operators() {
       bool missing = false;
       for (std::size_t i = 0; i < kKeys; ++i) {
         State state = wanted.state[i].load(std::memory_order_relaxed);
-        // Another kernel can have been registered over it, without a word.
+        // Another kernel may have been registered over the hook, without an event.
         if (state == State::kWrapped && !is_hook(*wanted.place[i].load(std::memory_order_relaxed)))
           state = State::kNotYet;
         if (state == State::kNotYet) {

@@ -3,19 +3,19 @@
 
 namespace dcmt::torch_provider {
 
-/// Loads the table and begins to listen for operators as they are registered. Takes the dispatcher's lock. Before the
-/// gate opens, calls of operators with symbolic integers may be under way, and these are not wrapped (docs/adr/0021).
+/// Loads the table and listens for registrations of operators. Acquires the dispatcher's lock. Before the gate opens,
+/// calls of operators with symbolic integers may be running, so these are not wrapped (docs/adr/0021).
 void start_wrapping();
-/// Stops listening, and puts the kernels back.
+/// Stops listening, and restores the kernels.
 void stop_wrapping();
 
-/// True if an operator of the table was registered whose kernels are not all wrapped yet.
+/// True if a registered operator of the table has kernels that are not wrapped yet.
 bool wrapping_wanted() noexcept;
 
-/// True if that is so, and this is a moment to look for them. `op` is the operator that begins.
+/// True if that is so, and it is time to check again. `op` is the operator that begins.
 bool wrapping_due(const char* op) noexcept;
 
-/// Wraps what can be wrapped by now: operators of the table whose kernels are registered.
+/// Wraps the registered kernels of operators in the table.
 void wrap_registered_operators();
 
 }  // namespace dcmt::torch_provider

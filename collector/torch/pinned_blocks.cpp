@@ -23,14 +23,14 @@ constexpr char kOwner[] = "pinned host memory";
 using Allocate = void* (*)(at::DataPtr*, void*, std::size_t);
 constinit Allocate g_allocate = nullptr;
 
-/// Addresses that are handed out.
+/// A set of allocated addresses.
 constexpr unsigned kBucketBits = 10;
 constinit BlockBucket g_buckets[1u << kBucketBits] = {};
-/// What all of its blocks are given back by. nullptr: there was no block yet, and most programs have none.
+/// The function that frees all blocks. nullptr: there was no block yet; most programs never have one.
 constinit std::atomic<c10::DeleterFnPtr> g_deleter{nullptr};
 
 BlockBucket& bucket_of(std::uint64_t address) noexcept {
-  constexpr unsigned kAlignBits = 9;  // cudaHostAlloc's
+  constexpr unsigned kAlignBits = 9;  // the alignment of cudaHostAlloc
   return g_buckets[(address >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits)];
 }
 
@@ -43,7 +43,7 @@ void end(std::uint64_t address) noexcept {
   if (!remove_small_block(wire::kCpuDevice, block)) write_block_free(wire::kCpuDevice, block);
 }
 
-/// @param bytes  that the allocator keeps for it
+/// @param bytes  that the allocator reserves for it
 void begin(std::uint64_t address, std::size_t bytes) noexcept {
   if (take(address)) end(address);
   if (!bucket_of(address).insert(address)) {
@@ -59,8 +59,8 @@ void begin(std::uint64_t address, std::size_t bytes) noexcept {
   }
 }
 
-/// Bytes that the allocator keeps for `data`: most often the next power of two, but the program can set a limit from
-/// which on it is what was asked for. The allocator's own block says it.
+/// Bytes that the allocator reserves for `data`. Usually that is the next power of two, but above a limit of the
+/// program it is the requested size. The allocator's own block has the value.
 std::size_t kept_bytes(const at::DataPtr& data, std::size_t asked) noexcept {
   const auto* block = static_cast<const at::HostBlock<c10::Stream>*>(data.get_context());
   return block != nullptr && block->ptr_ == data.get() ? block->size_ : std::bit_ceil(asked);
@@ -77,8 +77,8 @@ void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
   return returned;
 }
 
-/// Where the function stands among an object's virtual functions: a pointer to such a member is one more than its
-/// distance in bytes, by the C++ ABI that torch is built for.
+/// The function's index among an object's virtual functions. By the C++ ABI of torch, a pointer to such a member is one
+/// more than its distance in bytes.
 std::size_t slot_of_allocate() noexcept {
   const auto member = &c10::Allocator::allocate;
   std::size_t distance = 0;
@@ -110,7 +110,7 @@ void follow_pinned_blocks() noexcept {
 std::uint64_t pinned_block_of(const void* storage) noexcept {
   const c10::DeleterFnPtr deleter = g_deleter.load(std::memory_order_relaxed);
   if (deleter == nullptr) return 0;
-  // Reads only; torch has no const way to it that does not copy a COW storage.
+  // Only reads; torch has no const access that does not copy a COW storage.
   auto* object = static_cast<c10::StorageImpl*>(const_cast<void*>(storage));
   const at::DataPtr& data = object->_mutable_data_ptr_no_checks();
   return data.get_deleter() == deleter ? reinterpret_cast<std::uint64_t>(data.get()) : 0;

@@ -26,7 +26,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# Half a gigabyte each: the memory of a small machine bounds them, too.
+# A compiler needs half a gigabyte, so the memory of a small machine is a limit, too.
 JOBS = max(1, min(os.cpu_count() or 1, 8))
 FLAGS = ["-std=c++20", "-O2", "-w", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fno-access-control", "-DNDEBUG"]
 
@@ -54,8 +54,9 @@ def find_compiler() -> str:
 
 
 def across_files(compiler: str, scratch: pathlib.Path) -> list[str]:
-    """The flags with which hooks call small functions of other files inline; none where this compiler came without the programs
-    for that: the provider works alike, and costs a little more."""
+    """The flags for inlining small functions of other files into hooks. None if this compiler lacks the programs for
+    that: the provider then works the same but costs a little more.
+    """
     source, made = scratch / "across.cpp", scratch / "across.o"
     source.write_text("int answer() { return 42; }\n")
     compiled = [compiler, "-O2", "-fPIC", "-flto", "-c", source, "-o", made]
@@ -65,7 +66,7 @@ def across_files(compiler: str, scratch: pathlib.Path) -> list[str]:
 
 
 def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
-    """Those that come with torch or with a toolkit, as cmake/FindCudaHeaders.cmake finds them; none: no CUDA facts."""
+    """The headers from torch or from a toolkit, in the order of cmake/FindCudaHeaders.cmake; none: no CUDA facts."""
     site = torch.parent
     toolkits = [pathlib.Path(os.environ.get(name, "/usr/local/cuda")) / "include" for name in ("CUDA_HOME", "CUDA_PATH")]
     places = [*sorted(site.glob("nvidia/cu*/include")), *toolkits]
@@ -80,12 +81,12 @@ def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
 def sources(with_cuda: bool) -> list[pathlib.Path]:
     left_out = {"layout_probe.cpp", "allocator_trace_none.cpp" if with_cuda else "allocator_trace.cpp"}
     found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.iterdir() if path.suffix in (".cpp", ".S")]
-    # Those that include torch take by far the longest: they begin first.
+    # Files that include torch need by far the longest time, so they begin first.
     return sorted((path for path in found if path.name not in left_out), key=lambda path: "<torch/" not in path.read_text())
 
 
 def end_with_parent() -> None:
-    """Whoever has this built holds the lock of the place where it is built: nothing goes on there without them."""
+    """Stops the build when its parent ends: the parent holds the lock of the output folder."""
 
     def stop(*_: object) -> None:
         raise Failed("stopped")
@@ -96,7 +97,7 @@ def end_with_parent() -> None:
 
 
 class Build:
-    """Runs compilers, from several threads."""
+    """Runs compilers on several threads."""
 
     def __init__(self, out: pathlib.Path, scratch: pathlib.Path) -> None:
         self.log = open(out / "build.log", "w")
@@ -114,7 +115,7 @@ class Build:
             raise Failed(f"{pathlib.Path(words[0]).name} failed; what it said is in {self.log.name}")
 
     def stop(self) -> None:
-        """With all that they have started."""
+        """Stops the compilers and their child processes."""
         for process in self.running.copy():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-// Start of the torch provider, and its part of the marks table.
+// Starts the torch provider, and implements its part of the marks table.
 #include <stdio.h>
 #include <string.h>
 #include <torch/version.h>
@@ -29,7 +29,7 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// An explicit mark inside a wrapped operator takes that operator's place.
+/// An explicit mark inside a wrapped operator replaces the operator's own record.
 void note_explicit() noexcept {
   TorchThread* thread = torch_thread();
   if (thread != nullptr && thread->in_cycle_op != 0) thread->explicit_inside = true;
@@ -68,7 +68,7 @@ void release_begin(std::int64_t graph, std::int64_t key, std::int32_t users) noe
   note_explicit();
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return;
-  thread->declared = users;  // one release at a time runs on a thread
+  thread->declared = users;  // a thread runs only one release at a time
   key_release_begins({graph, key}, users, mark_name("release"), wire::kKeyExplicit);
   ++thread->in_cycle_op;
 }
@@ -86,7 +86,8 @@ void census(void* tensor, void* object) noexcept {
   const void* impl = tensor_of(tensor, object);
   const void* storage = impl != nullptr ? layout::storage_of(impl) : nullptr;
   if (storage == nullptr) return;
-  // A census makes no storage: one that is too small to be followed by size is followed from here on.
+  // A census makes no storage known to the recorder: a storage that is too small to be tracked by size is tracked from
+  // here on.
   if (!agent::full_detail() && layout::bytes_of(storage) < kFollowedBytes) {
     watch_small(storage);
     follow_from_now(storage);
@@ -100,7 +101,7 @@ void leave() noexcept {
   try {
     stop_operator_events();
     stop_wrapping();
-  } catch (const std::exception&) {  // no memory for torch's lists: what stays does nothing
+  } catch (const std::exception&) {  // no memory for torch's lists: callbacks that stay do nothing
   }
   remove_lifetime_hooks();
 }

@@ -26,7 +26,7 @@ namespace dcmt::torch_provider::layout {{
 
 
 def constants(compiler: str, include: list[str]) -> str:
-    """The header's text. Raises CalledProcessError where the probe does not compile: this torch is not one that is known."""
+    """The header's text. Raises CalledProcessError if the probe does not compile: this torch is unknown."""
     folders = [word for folder in include for word in ("-isystem", folder)]
     command = [compiler, "-std=c++20", "-w", "-O0", "-fno-lto", "-fno-access-control", "-DNDEBUG", *folders, "-S", "-o", "-", str(PROBE)]
     assembly = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -23,7 +23,7 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// What a hook is for.
+/// The purpose of a hook.
 enum class Event : std::uint8_t {
   kTensorBorn,
   kTensorEnds,
@@ -49,7 +49,7 @@ using Events = std::bitset<kEvents>;
 struct Fact {
   Event event;
   const char* name;
-  bool needed;  ///< nothing can be said without it
+  bool needed;  ///< nothing can be recorded without it
 };
 constexpr std::array<Fact, kEvents> kFacts = {{
     {Event::kTensorBorn, "births of tensors", true},
@@ -113,7 +113,7 @@ constexpr Event event_of(std::size_t number) noexcept {
   return number < std::size(kImported) ? kImported[number].event : kVirtual[number - std::size(kImported)].event;
 }
 
-/// Witnesses stand in the slots for as long as it lives.
+/// Puts witnesses into the slots as long as it lives.
 class Witnesses {
  public:
   Witnesses() {
@@ -145,17 +145,17 @@ class Witnesses {
   Witnesses& operator=(const Witnesses&) = delete;
 
  private:
-  /// For tests: a torch whose virtual functions stand one slot before where they are expected.
+  /// For tests: simulates a torch whose virtual functions are one slot before the expected ones.
   static bool is_moved_for_test(Event event) noexcept {
     const char* moved = getenv("DC_MEMTRACE_TEST_MOVED_SLOT");
     return moved != nullptr && strcmp(moved, kFacts[static_cast<std::size_t>(event)].name) == 0;
   }
 };
 
-/// What was called with the objects that it should have been called with.
+/// Counts calls whose objects are the expected ones.
 class Observed {
  public:
-  /// @param object  nullptr: any
+  /// @param object  nullptr: any object
   void expect(Event event, const void* object) noexcept {
     for (std::size_t number = 0; number < kSlots; ++number) {
       if (event_of(number) != event) continue;
@@ -174,7 +174,8 @@ c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
-// Each step leaves it to torch's own libraries to call what is hooked: a virtual call from here would go by the
+// Each step lets torch's own libraries call the hooked functions. A virtual call from here would use the offsets of the
+// headers, as the slots do.
 // headers, as the slots do.
 
 void lifetimes(Observed& observed) {
@@ -188,7 +189,7 @@ void lifetimes(Observed& observed) {
   brief.reset();
   observed.expect(Event::kTensorEnds, ended);
 
-  // The storage goes as its tensor gets another one.
+  // The first storage ends when its tensor gets another one.
   at::Tensor moved = at::empty({2}, at::kFloat);
   const void* const left = storage_of(moved);
   const void* const left_data = storage_of(moved)->data();
@@ -215,7 +216,8 @@ void copies(Observed& observed) {
   observed.expect(Event::kStorageMade, nullptr);
 }
 
-/// What only weak references are left to. The last strong ones are torch's: a gradient's goes with its tensor.
+/// Objects that have only weak references left. Torch drops the last strong ones: those to a gradient end with its
+/// tensor.
 void weak_references(Observed& observed) {
   at::Tensor owner = at::empty({1}, at::kFloat);
   at::Tensor gradient = at::empty({1}, at::kFloat);
@@ -245,7 +247,8 @@ void functional_storages(Observed& observed) {
 Events observe() {
   const Witnesses witnesses;
   Observed observed;
-  // Another thread can bind a slot that was still unbound, over the witness: a missing event gets a second chance.
+  // Another thread can bind a slot that was still unbound and overwrite the witness, so a missing event gets further
+  // tries.
   constexpr int kTries = 3;
   for (int tries = 0; tries < kTries && !observed.events().all(); ++tries) {
     elf::forget_witnessed();

@@ -17,15 +17,15 @@ namespace dcmt::torch_provider {
 namespace {
 
 constinit std::atomic<bool> g_keys_exist{false};
-constinit bool g_off = true;  ///< without the kernel's reads of memory a storage of a key cannot be looked at
+constinit bool g_off = true;  ///< without a way to read memory through the kernel, a key's storage cannot be inspected
 
-/// In TorchThread::pending: the verdict is written, only the census is due.
+/// Flag in TorchThread::pending: the verdict is written, and only the census is missing.
 constexpr std::uint32_t kSettled = 1u << 31;
 
 /// 0: the event is not recorded.
 KeyIndex followed_key(KeyName name) noexcept { return g_off ? 0 : find_or_add_key(name); }
 
-/// A key has given up its claim on a storage, whose memory on a GPU may be of no interest any more.
+/// A key has given up its claim on a storage. If no other claim exists, the storage's GPU memory need not be watched.
 void unwatch_if_unclaimed(const void* storage) noexcept {
   if (storage == nullptr || agent::watched_ranges() == 0) return;
   const Claims claims = claims_on(storage);
@@ -33,13 +33,13 @@ void unwatch_if_unclaimed(const void* storage) noexcept {
   if (!wanted) unwatch_gpu_memory(storage);
 }
 
-/// The memory of a key has gone. Whether that was before the program's work ended is told by what follows, even if
-/// that is an operator in which nothing is recorded.
+/// The memory of a key is gone. The next operator shows whether that was before the end of the program's work, even if
+/// nothing is recorded inside it, so its begin is written.
 void tell_next_operator() noexcept {
   if (TorchThread* thread = torch_thread(); thread != nullptr) thread->tell_next_op = true;
 }
 
-/// What a record of a key says beside the key's own state.
+/// The fields of a key's record that are not in the key's own state.
 struct Event {
   wire::RecordType type;
   const void* tensor = nullptr;
@@ -48,14 +48,14 @@ struct Event {
   std::uint32_t flags = 0;
 };
 
-/// The key's KeyGuard is owned.
+/// Requires the key's KeyGuard.
 void write_key(KeyIndex key, const Event& event) noexcept {
   const std::uint64_t stack = stack_here();
   write_small_sums();
   write_running_ops();
   const KeySlot& slot = key_at(key);
   const void* storage = storage_of_key(key);
-  // Another thread may end it meanwhile. What was read of it counts if the key still has it at the end.
+  // Another thread may end the storage meanwhile. The copy is valid if the key still has the storage at the end.
   const StorageCopy copy(storage);
   std::uint32_t flags = event.flags;
   const std::uint32_t none = slot.untracked ? wire::kKeyUntracked : wire::kKeyStorageDead;
@@ -65,7 +65,7 @@ void write_key(KeyIndex key, const Event& event) noexcept {
   auto* record = static_cast<wire::KeyRecord*>(agent::begin_record(event.type, sizeof(wire::KeyRecord), flags));
   if (record == nullptr) return;
   const TorchThread* thread = torch_thread();
-  // If it has ended since, its death has a lower sequence than this record.
+  // If the storage has ended since, its death has a lower sequence than this record.
   const bool alive = storage != nullptr && storage_of_key(key) == storage;
   if (!alive) record->header.aux |= none;
   record->graph = slot.name.graph;
@@ -83,7 +83,7 @@ void write_key(KeyIndex key, const Event& event) noexcept {
   agent::commit_record(record);
 }
 
-/// What touched the storage last before its final release, if that is known.
+/// Writes the last touch of the storage before its final release, if there is one.
 void write_last_touch(KeyIndex key) noexcept {
   const KeySlot& slot = key_at(key);
   const void* storage = storage_of_key(key);
@@ -101,7 +101,7 @@ void write_last_touch(KeyIndex key) noexcept {
   agent::commit_record(record);
 }
 
-/// From here on the key's storage is this one. One that cannot be followed is untracked.
+/// Sets the key's storage. A storage that cannot be tracked makes the key untracked.
 void take_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
   const void* before = storage_of_key(key);
   const bool hangs = hang_gathered(key, storage, gathers);
@@ -141,7 +141,7 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   settle_releases(Settling::kWithCensus);
   const KeyIndex key = followed_key(name);
   if (key == 0) return;
-  // From here on a thread's operators count: a release is settled at the next one.
+  // From here on a thread's operators are needed: a release is settled at the next one.
   if (!keys_exist() && !g_keys_exist.exchange(true, std::memory_order_relaxed)) switch_operator_events();
   KeySlot& slot = key_at(key);
   const KeyGuard guard(slot);
@@ -185,16 +185,16 @@ void key_release_begins(KeyName name, std::int32_t declared, std::uint64_t op, s
 
 namespace {
 
-/// The key's cycle has ended. What is left of its storage is looked for from here on.
+/// The key's cycle has ended. From here on, reads of its storage are observed.
 void follow_released(KeyIndex key, std::uint32_t flags) noexcept {
   const void* storage = storage_of_key(key);
   const StorageCopy copy(storage);
-  // Of a framework that gives the bytes back itself and gathers anew before each use, an empty storage is not looked at
-  // any more: every operator's inputs would be, all the time.
+  // A framework that frees the bytes itself gathers again before each use. Its empty storages are not observed:
+  // otherwise the inputs of every operator would be checked all the time.
   const bool gone = (flags & wire::kKeyFunction) != 0 && copy.bytes() == 0;
   if (!hang_released(key, !gone)) return;
   watch_gpu_memory(storage, copy);
-  if (storage_of_key(key) != storage) unwatch_gpu_memory(storage);  // it has ended meanwhile
+  if (storage_of_key(key) != storage) unwatch_gpu_memory(storage);  // the storage has ended meanwhile
 }
 
 void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
@@ -229,7 +229,7 @@ void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uin
 void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std::uint32_t flags) noexcept {
   if (TorchThread* thread = torch_thread(); thread != nullptr) thread->releasing = 0;
   end_release(name, declared, op, flags);
-  // The very next operator may read what was released.
+  // The next operator may already read what was released.
   switch_operator_events();
 }
 
@@ -245,7 +245,7 @@ void settle_releases(Settling where) noexcept {
     const KeyGuard guard(slot);
     if (!guard.owned || slot.cycle.gathered) continue;
     const void* storage = storage_of_key(key);
-    // Parameters that were gathered together into one buffer leave it one by one.
+    // Parameters that were gathered together into one buffer are released one by one.
     const bool shared = storage != nullptr && claims_on(storage).gathered;
     if ((pending & kSettled) == 0) {
       write_key(key, {wire::RecordType::kReleaseSettled, nullptr, 0, 0, shared ? wire::kKeyShared : 0});
@@ -253,7 +253,7 @@ void settle_releases(Settling where) noexcept {
     const StorageCopy copy(storage);
     if (shared || copy.bytes() == 0) continue;
     if (where == Settling::kNoCensus) {
-      thread->pending[thread->pending_count++] = pending | kSettled;  // at most as many as were taken out
+      thread->pending[thread->pending_count++] = pending | kSettled;  // at most as many as were removed
       continue;
     }
     take_census(wire::CensusTrigger::kRelease, storage, key);
@@ -263,7 +263,7 @@ void settle_releases(Settling where) noexcept {
 
 namespace {
 
-/// The largest of the released storages.
+/// The largest released storages.
 struct Largest {
   struct Released {
     std::uint64_t bytes;

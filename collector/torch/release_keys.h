@@ -1,8 +1,8 @@
-// What happens to gathered parameters, as records: gather, wait, release, and what the release left.
+// Records the events of gathered parameters: gather, wait, release, and what the release left.
 //
-// A key is (graph, parameter). Its storage is the output of its latest gather or wait; a release operator's tensor
-// argument is an activation and says nothing. The rules of a cycle are key_cycle.h, the keys key_table.h, their
-// storages storage_watch.h, and reads after a release key_reads.h.
+// A key is (graph, parameter). Its storage is the output of its latest gather or wait. A release operator's tensor
+// argument is an activation and is ignored. The rules of a cycle are in key_cycle.h, the keys in key_table.h, their
+// storages in storage_watch.h, and reads after a release in key_reads.h.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,18 @@
 
 namespace dcmt::torch_provider {
 
-/// False without memory. Once, before all else.
+/// False without memory. Call it once, before all other functions.
 bool make_release_keys() noexcept;
-/// There are no keys any more. The caller has emptied the memory of arena().
+/// Forgets all keys. The caller has emptied the memory of arena().
 void forget_release_keys() noexcept;
 
-/// What a gather or wait gives: a tensor, or (`tensor` nullptr) a storage.
+/// The result of a gather or wait: a tensor, or (`tensor` nullptr) a storage.
 struct Gathered {
   const void* tensor;
   const void* storage;
 };
 
-/// `op` is the string id of the operator, function or mark. `flags` may carry wire::kKeyExplicit, kKeyFunction and
+/// `op` is the string id of the operator, function or mark. `flags` may contain wire::kKeyExplicit, kKeyFunction and
 /// kKeyUnwound.
 void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept;
 void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept;
@@ -39,21 +39,21 @@ bool key_is_gathered(KeyName name) noexcept;
 
 enum class Settling {
   kWithCensus,
-  kNoCensus,  ///< here nobody can be asked: the census comes with the thread's next activity where it can
+  kNoCensus,  ///< no census is possible here; the thread's next activity that allows one makes it
 };
-/// The calling thread goes on (an operator begins, a block was allocated, a kernel is launched): its final releases get
-/// their verdict and, where bytes remain, a census.
+/// The calling thread continues (an operator begins, a block was allocated, a kernel is launched): its final releases
+/// get their verdict and, if bytes remain, a census.
 void settle_releases(Settling where) noexcept;
 
-/// A census of the storages that outlived their release: of the largest, if there are many.
+/// Makes a census of the storages that outlived their release; of the largest ones if there are many.
 void look_at_released(wire::CensusTrigger trigger) noexcept;
 
 /// True once something has been gathered.
 bool keys_exist() noexcept;
 
-// Told by the lifetime hooks. Cheap where nothing is watched.
+// The lifetime hooks call these. Cheap if nothing is watched.
 void watched_storage_ends(const void* storage) noexcept;
-/// It has no bytes any more.
+/// The storage has no bytes any more.
 void watched_storage_empties(const void* storage) noexcept;
 
 }  // namespace dcmt::torch_provider

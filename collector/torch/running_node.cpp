@@ -15,13 +15,13 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// It returns a shared_ptr up to torch 2.12, an intrusive_ptr after.
+/// Returns a shared_ptr up to torch 2.12, an intrusive_ptr later.
 using CurrentNode = decltype(torch::autograd::get_current_node)*;
 constinit CurrentNode g_current_node = nullptr;
 
-/// What torch calls its nodes: the class's name, of those in torch::autograd::generated without where they are. It is
-/// taken from the name as the compiler writes it, N5torch8autograd9generated12MulBackward0E, up to what is no plain
-/// part of it: asking the node itself would allocate, and one that Python defines takes the GIL.
+/// The name that torch uses for a node: the class's name, without the namespace if it is torch::autograd::generated. It
+/// is parsed from the mangled name, N5torch8autograd9generated12MulBackward0E, up to the first part that is not a plain
+/// name. node->name() is not called: it allocates, and for a node defined in Python it acquires the GIL.
 std::size_t class_name(std::string_view mangled, std::span<char> out) noexcept {
   constexpr std::string_view kGenerated = "N5torch8autograd9generated";
   std::size_t length = 0;
@@ -56,11 +56,11 @@ bool prepare_running_node() noexcept {
 
 std::uint64_t running_node() noexcept {
   if (g_current_node == nullptr || nodes_are_observed()) return 0;
-  // The engine and the graph hold it while it runs: this reference is never the last, and never the second, whose end
-  // would ask for the GIL where the node is Python's.
+  // The engine and the graph hold the node while it runs. So this reference is never the last one, and never the second
+  // one; dropping that would acquire the GIL for a node of Python.
   const auto node = g_current_node();
   if (node.get() == nullptr) return 0;
-  // What a table of virtual functions has in front of it, by the C++ ABI that torch is built for.
+  // The word before a virtual table, by the C++ ABI of torch.
   const auto* table = *reinterpret_cast<const std::type_info* const* const*>(node.get());
   char name[128];
   return agent::intern(name, class_name(table[-1]->name(), name));

@@ -27,7 +27,8 @@ const char* wrong(const char* what) {
 
 std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-/// Plants an address where an object keeps its Python object, and takes it out again: nobody else has the object yet.
+/// Writes an address to the field of an object's Python object, and removes it again: no other thread has the object
+/// yet.
 bool shows_py_object(const void* object, c10::impl::PyObjectSlot* slot, std::size_t field) {
   static char planted;
   slot->pyobj_.store(reinterpret_cast<PyObject*>(&planted));
@@ -40,7 +41,7 @@ bool shows_py_object(const void* object, c10::impl::PyObjectSlot* slot, std::siz
 
 const char* wrong_fields(const Fields& fields) {
   using layout::word;
-  // What torch's library makes, and what its headers set.
+  // Objects made by torch's library and by its headers.
   const at::Tensor tensor = at::empty({3, 5}, at::kFloat);
   const at::Tensor again = tensor;
   const at::Tensor view = tensor.select(0, 1);
@@ -49,7 +50,7 @@ const char* wrong_fields(const Fields& fields) {
   c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const c10::TensorImpl* viewed = view.unsafeGetTensorImpl();
   c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
-  // No memory of a GPU is needed to see where a storage keeps its device.
+  // A storage's device field can be checked without GPU memory.
   const c10::StorageImpl elsewhere(c10::StorageImpl::use_byte_size_t(), 0, c10::DataPtr(nullptr, {at::kCUDA, 3}),
                                    nullptr, false);
 
@@ -58,7 +59,7 @@ const char* wrong_fields(const Fields& fields) {
     return "tensor objects";
   }
   const auto count_of = [&](const void* object) { return word(object, fields.count) & 0xffffffffu; };
-  // `again` and the view's base are the second and the third.
+  // `again` and the view's base are the second and the third reference.
   if (count_of(impl) != 3 || count_of(impl) != tensor.use_count() || count_of(storage) != 2 ||
       count_of(storage) != tensor.storage().use_count()) {
     return "reference counts";
@@ -86,7 +87,7 @@ const char* wrong_fields(const Fields& fields) {
       !shows_py_object(storage, storage->pyobj_slot(), fields.storage_py_object)) {
     return "Python object slots";
   }
-  // What a view keeps for autograd.
+  // The data that a view keeps for autograd.
   const auto* autograd = torch::autograd::impl::get_view_autograd_meta(view);
   if (autograd == nullptr || !autograd->has_bw_view() ||
       autograd->get_backward_view().base_.unsafeGetTensorImpl() != impl ||
@@ -99,7 +100,7 @@ const char* wrong_fields(const Fields& fields) {
 
 const char* self_check() {
   Fields fields;
-  // For tests: a field that is not where it is expected.
+  // For tests: simulates a field with an unexpected offset.
   if (const char* forced = getenv("DC_MEMTRACE_TEST_SELF_CHECK"); forced != nullptr && strcmp(forced, "fail") == 0) {
     fields.tensor_offset += sizeof(void*);
   }
@@ -107,7 +108,7 @@ const char* self_check() {
   const at::Tensor tensor = at::empty({1}, at::kFloat);
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
-  // Virtual tables: the slots that are hooked must hold the functions we think they hold.
+  // Virtual tables: the slots to hook must contain the expected functions.
   void* c10 = elf::loaded_library("libc10.so");
   if (c10 == nullptr) return wrong("libraries");
   void* const* table = static_cast<void* const*>(elf::symbol_in_use(c10, "_ZTVN3c1010TensorImplE"));
@@ -117,7 +118,7 @@ const char* self_check() {
       table[layout::kTensorSlotRelease] != dlsym(c10, "_ZN3c1010TensorImpl17release_resourcesEv")) {
     return wrong("virtual tables");
   }
-  // The other slots have no symbol: what they hold is seen when it is called (rehearsal.h).
+  // The other slots have no symbol: a test call verifies them (rehearsal.h).
   constexpr char kDetach[] = "_ZNK3c1010TensorImpl23shallow_copy_and_detachERKNS_15VariableVersionEb";
   constexpr char kDetachMove[] = "_ZNK3c1010TensorImpl23shallow_copy_and_detachEONS_15VariableVersionEb";
   if (table[layout::kTensorSlotDetach] != dlsym(c10, kDetach) ||

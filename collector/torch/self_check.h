@@ -1,4 +1,4 @@
-// Proof at load that this torch is the one we know: every offset of layout.h on live objects, and the virtual tables.
+// Proves at load that this torch is the expected one: every offset of layout.h on live objects, and the virtual tables.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dcmt::torch_provider {
 
-/// The fields of layout.h, so that tests can move one.
+/// The fields of layout.h, so that tests can change one.
 struct Fields {
   std::size_t count = layout::kCount;
   std::size_t tensor_storage = layout::kTensorStorage;
@@ -24,10 +24,10 @@ struct Fields {
   std::size_t view_has_base = layout::kViewHasBase;
 };
 
-/// nullptr if the fields are where live objects have them, whose values are known and not 0, else what differs.
+/// nullptr if the fields of live objects with known values other than 0 are as expected; else what differs.
 const char* wrong_fields(const Fields& fields);
 
-/// nullptr if everything holds, else one line: what does not, and what to do.
+/// nullptr if every check passes, else one line: which check failed, and what to do.
 const char* self_check();
 
 }  // namespace dcmt::torch_provider

@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned kBucketBits = 13;
 constexpr std::uint32_t kBuckets = 1u << kBucketBits;
 
-/// A tensor's address, a mark of its storage's, and whether the trace was told of it. What is allocated has an address
-/// of at most 47 bits, a multiple of 16.
+/// A tensor's address, a mark of its storage, and whether its birth was recorded. Addresses have at most 47 bits and
+/// are multiples of 16.
 using Entry = std::uint64_t;
 constexpr Entry kTold = 1;
 constexpr unsigned kAlignBits = 4;
@@ -23,7 +23,7 @@ constexpr unsigned kMarkBits = 20;
 constexpr unsigned kBelowTensor = 64 - (47 - kAlignBits);
 static_assert(kBelowTensor == kMarkBits + 1);
 
-/// Tells apart the storages of a bucket, if not for sure.
+/// Distinguishes most storages of a bucket; collisions are possible.
 std::uint64_t mark_of(const void* storage) noexcept {
   return (reinterpret_cast<std::uint64_t>(storage) >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kMarkBits);
 }
@@ -37,30 +37,31 @@ bool has_mark(Entry entry, std::uint64_t mark) noexcept {
   return (entry << (63 - kMarkBits) >> (64 - kMarkBits)) == mark;
 }
 bool is_of(Entry entry, const void* tensor) noexcept {
-  return ((entry ^ entry_of(tensor, 0)) >> kBelowTensor) == 0;  // no tensor is at 0, as in an empty entry
+  return ((entry ^ entry_of(tensor, 0)) >> kBelowTensor) == 0;  // no tensor has address 0, which an empty entry has
 }
 
 /// The first line of a bucket.
 struct alignas(64) First {
   std::atomic<Entry> tensors[7];
-  std::atomic<std::uint64_t> beyond;  ///< entries in what follows
+  std::atomic<std::uint64_t> beyond;  ///< entries in the second part
 };
 static_assert(sizeof(First) == 64);
 
-/// What follows, elsewhere: four lines, so that two storages can have all they may. Those without a place are lost.
+/// The second part of a bucket, in another table: four lines, so that two storages can have the maximum of tensors.
+/// Further entries are lost.
 struct alignas(64) Second {
   std::atomic<Entry> tensors[31];
-  std::atomic<std::uint64_t> lost;  ///< a bit for each storage that lost one, by its mark
+  std::atomic<std::uint64_t> lost;  ///< a bit, by its mark, for each storage that has lost an entry
 };
 static_assert(sizeof(Second) == 256);
 
 constinit First* g_first = nullptr;
 constinit Second* g_second = nullptr;
 
-/// The first line of a storage's bucket. Storages that lie side by side, as a program makes and uses them, have lines
-/// side by side; those that lie at equal distances of two megabytes or more are spread.
+/// The first line of a storage's bucket. Neighbouring storages, which a program makes and uses together, have
+/// neighbouring lines; storages at equal distances of two megabytes or more are spread.
 First& bucket_of(const void* storage) noexcept {
-  constexpr unsigned kBitsOfOne = 8;  // of an address within the memory of two storages, if nothing else lay there
+  constexpr unsigned kBitsOfOne = 8;  // bits of an address in the memory of two storages, if only they were there
   const auto at = reinterpret_cast<std::uint64_t>(storage) >> kBitsOfOne;
   const auto spread = (at >> kBucketBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits);  // Fibonacci hashing
   return g_first[(at + spread) % kBuckets];
@@ -70,7 +71,7 @@ Second& second(const First& first) noexcept { return g_second[&first - g_first];
 
 std::uint64_t bit_of(std::uint64_t mark) noexcept { return std::uint64_t{1} << mark % 64; }
 
-/// Calls `visit` for each entry until it returns true; whether it did.
+/// Calls `visit` for each entry until it returns true; returns whether it did.
 template <class Visit>
 bool any_entry(First& bucket, const Visit& visit) noexcept {
 #pragma GCC unroll 7
@@ -90,7 +91,7 @@ bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
          entry.compare_exchange_strong(empty, tensor, std::memory_order_release);
 }
 
-/// A buffer that hundreds of tensors share leaves some room to the other storages of its bucket.
+/// A buffer that hundreds of tensors share leaves some places for the other storages of its bucket.
 [[gnu::noinline]] void put_in_second(First& bucket, Entry added, std::uint64_t mark) noexcept {
   std::uint32_t of_storage = 0;
   bucket.beyond.fetch_add(1, std::memory_order_relaxed);
@@ -108,9 +109,9 @@ bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
   second(bucket).lost.fetch_or(bit_of(mark), std::memory_order_relaxed);
 }
 
-/// Empties the entry if it is the tensor's, and returns what it was, else 0. No exchange: a locked instruction costs as
-/// much as all the rest, and nobody else takes out what ends here. Who tells of the tensor meanwhile is not seen
-/// (sharing_set.h).
+/// Empties the entry if it belongs to the tensor, and returns its earlier value, else 0. It uses no atomic exchange: a
+/// locked instruction costs as much as all the rest, and no other thread removes an ending tensor. It can miss a
+/// sharing_tell() of another thread at the same time (sharing_set.h).
 Entry take(std::atomic<Entry>& entry, const void* tensor) noexcept {
   const Entry before = entry.load(std::memory_order_relaxed);
   if (!is_of(before, tensor)) return 0;
@@ -128,7 +129,7 @@ Entry take(std::atomic<Entry>& entry, const void* tensor) noexcept {
   return taken;
 }
 
-/// A stale entry's address can have been born again: the same tensor then stands twice.
+/// A new tensor can have the address of a stale entry: the same tensor is then in the set twice.
 bool contains(const SharingSet& set, const void* tensor) noexcept {
   for (std::uint32_t i = 0; i < set.count; ++i) {
     if (set.tensors[i] == tensor) return true;
@@ -160,7 +161,7 @@ void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
 Told sharing_remove(const void* tensor, const void* storage) noexcept {
   First& bucket = bucket_of(storage);
   Entry taken = 0;
-  // All of them: it can stand twice, if an earlier end at its address was not seen.
+  // Remove all entries: the tensor is there twice if an earlier end at its address was missed.
 #pragma GCC unroll 7
   for (auto& entry : bucket.tensors) taken |= take(entry, tensor);
   if (bucket.beyond.load(std::memory_order_relaxed) != 0) taken |= take_from_second(bucket, tensor);
@@ -178,7 +179,7 @@ Told sharing_tell(const void* tensor, const void* storage) noexcept {
     } else if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) {
       told = Told::kNo;
     } else if (is_of(before, tensor)) {
-      told = Told::kYes;  // another thread was first; else it ended
+      told = Told::kYes;  // another thread was first, or the tensor ended
     }
     return true;
   });

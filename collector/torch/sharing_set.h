@@ -1,10 +1,10 @@
-// Which tensors lie on a storage, without a list of all tensors.
+// Finds the tensors on a storage, without a list of all tensors.
 //
-// A fixed table of recent tensor births, in buckets by storage: a cache line each, and four more for those that need
-// it. It may lose entries (a full bucket, a storage with many tensors) and it may hold stale ones (a tensor whose
-// storage was exchanged by code that has no hook). So it answers with candidates, each verified by reading the
-// candidate's memory through the kernel, which cannot fault, and it says when it may be incomplete. Lock-free; callable
-// from any hook.
+// A fixed table of recent tensor births, in buckets by storage: a cache line for each, and four more lines for those
+// that need them. It may lose entries (a full bucket, a storage with many tensors), and it may have stale ones (a
+// tensor whose storage was exchanged by code without a hook). So its answers are candidates. Each is verified by
+// reading its memory through the kernel, which cannot fault, and the answer says when it may be incomplete. Lock-free;
+// any hook may call it.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,22 @@ namespace dcmt::torch_provider {
 
 bool make_sharing_table() noexcept;
 
-/// Whether the trace has been told of a tensor.
+/// Whether a tensor's birth was recorded.
 enum class Told {
   kNo,
   kYes,
-  kNotKnown,  ///< the table has lost it, or never had it
+  kNotKnown,  ///< the table has no entry: it lost it, or never had it
 };
 
-/// A tensor is about to be added: the table's line is asked for meanwhile.
+/// A tensor is about to be added: prefetches the line of the table.
 void sharing_expect(const void* storage) noexcept;
 void sharing_add(const void* tensor, const void* storage, bool told) noexcept;
-/// As its end begins, or its move; only the thread that ends or moves it calls this. What another thread tells of it at
-/// this very moment may be missing in the answer: where others can tell, of a watched storage, take kNo for kYes.
+/// Removes the tensor at the begin of its end or move. Only the thread that ends or moves the tensor calls this. A
+/// sharing_tell() of another thread at the same time may be missing in the answer. For a watched storage, where other
+/// threads can call it, treat kNo as kYes.
 Told sharing_remove(const void* tensor, const void* storage) noexcept;
 
-/// Notes that the trace is told of the tensor from here on; what it was before. Of several that call it, one gets kNo.
+/// Notes that the tensor is recorded from here on; returns the earlier state. Only one of several callers gets kNo.
 Told sharing_tell(const void* tensor, const void* storage) noexcept;
 
 struct SharingSet {
@@ -38,13 +39,13 @@ struct SharingSet {
   bool maybe_incomplete = false;
 };
 
-/// The live tensors known to lie on `storage` now, or only those that the trace was not told of.
+/// The live tensors that the table has for `storage`, or only those that are not recorded.
 void sharing_of(const void* storage, SharingSet& out, bool untold_only = false) noexcept;
 
-/// Whether the tensor still is one of them: false once its end has begun.
+/// True if the tensor is still one of them; false once its end has begun.
 bool sharing_contains(const void* tensor, const void* storage) noexcept;
 
-/// Copies memory that another thread may be giving back at this moment. False if it cannot be read.
+/// Copies memory that another thread may free at the same time. False if it cannot be read.
 bool read_memory(const void* address, void* out, std::size_t bytes) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -15,25 +15,27 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// What a device has in small blocks. `high` is the most since the last record, raised by whoever adds, lowered by
-/// whoever writes: one thread at a time. An addition at the very moment of a record may be told by the next one only.
+/// The bytes of a device's small blocks. `high` is the highest value since the last record. Threads that add raise it;
+/// the thread that writes a record lowers it, one thread at a time. An addition at the same time as a record may be
+/// included only in the next one.
 struct alignas(64) Sum {
-  std::atomic<std::int64_t> allocated;  ///< less what was given back
-  std::atomic<std::int64_t> taken_out;  ///< of these: told after all, and its end will be
+  std::atomic<std::int64_t> allocated;  ///< less what was freed
+  std::atomic<std::int64_t> taken_out;  ///< bytes of these blocks that got records of their own; their ends will, too
   std::atomic<std::int64_t> high;
   std::atomic<std::int64_t> told;
-  std::atomic<bool> added_to;  ///< since the last exact moment; if not, a forward pass may begin with the next one
+  std::atomic<bool> added_to;  ///< since the last exact point; if not, a forward pass may begin with the next one
   std::atomic<bool> busy;
 
   [[nodiscard]] std::int64_t now() const noexcept {
-    // In this order: what is taken out was allocated before, so another thread cannot make it too low, or negative.
+    // In this order: bytes are removed only after they were allocated, so another thread cannot make the result too low
+    // or negative.
     const std::int64_t out = taken_out.load(std::memory_order_acquire);
     return allocated.load(std::memory_order_relaxed) - out;
   }
 };
-constexpr std::uint32_t kDevices = 128;  // blocks of any beyond are told
+constexpr std::uint32_t kDevices = 128;  // blocks of further devices have records of their own
 constinit Sum g_sums[kDevices] = {};
-constinit std::atomic<std::uint32_t> g_devices{0};  ///< all that have a sum are below
+constinit std::atomic<std::uint32_t> g_devices{0};  ///< all devices with a sum are below this number
 
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
   std::int64_t before = high.load(std::memory_order_relaxed);
@@ -41,10 +43,10 @@ void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
   }
 }
 
-/// What is allocated then.
+/// Returns the new sum.
 std::int64_t add(std::uint32_t device, Sum& sum, std::int64_t bytes) noexcept {
   if (device == wire::kCpuDevice) return sum.allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  // The allocator's lock keeps the device's other threads out.
+  // The allocator's lock excludes the device's other threads.
   const std::int64_t allocated = sum.allocated.load(std::memory_order_relaxed) + bytes;
   sum.allocated.store(allocated, std::memory_order_relaxed);
   return allocated;
@@ -83,7 +85,7 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   tell(device, sum);
 }
 
-/// By how much the sum grows; nothing if the block cannot be known.
+/// Returns by how much the sum grows; nothing if the block cannot be tracked.
 std::optional<std::int64_t> know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
   const auto grows = static_cast<std::int64_t>(bytes);
   if (device != wire::kCpuDevice) {
@@ -146,7 +148,7 @@ void tell_block_of(const void* storage) noexcept {
       layout::is_on_gpu(storage) ? wire::cuda_device(layout::device_index_of(storage)) : wire::kCpuDevice;
   const std::int64_t bytes = device < kDevices ? forget(device, address) : 0;
   if (bytes == 0) return;
-  // Outside of the allocator's lock, so apart from what it has allocated.
+  // The allocator's lock is not held here, so this is a counter of its own.
   g_sums[device].taken_out.fetch_add(bytes, std::memory_order_release);
   write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes),
                     pinned_owner(storage));
@@ -163,7 +165,7 @@ void write_small_sum_before_alloc(std::uint32_t device) noexcept {
 
 void write_small_sum_before_free(std::uint32_t device) noexcept {
   if (agent::full_detail() || device >= kDevices) return;
-  // What has become less meanwhile can wait: no peak lies there.
+  // A decrease can wait: it makes no peak.
   Sum& sum = g_sums[device];
   if (sum.high.load(std::memory_order_relaxed) > sum.told.load(std::memory_order_relaxed)) tell(device, sum);
 }

@@ -1,5 +1,5 @@
-// With detail `lifetimes`, blocks below kFollowedBytes count for the curve only, so they are no records each: what
-// every device has in them is summed here, and told before the sum matters to anything (docs/adr/0018).
+// With detail `lifetimes`, blocks below kFollowedBytes count only for the curve and have no records of their own. Their
+// sum for each device is counted here, and recorded before it is needed (docs/adr/0018).
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 namespace dcmt::torch_provider {
 
-/// All sums are 0, and no block is known. The caller has emptied the memory of arena().
+/// Sets all sums to 0 and forgets all blocks. The caller has emptied the memory of arena().
 void forget_small_blocks() noexcept;
 
-/// Of a storage below kFollowedBytes: whether its size is among those that are followed nevertheless.
+/// True if a storage below kFollowedBytes has a size that is tracked nevertheless.
 bool is_small_but_followed(const void* storage) noexcept;
 
-/// Takes a new block into its device's sum. False if it is to be told like any other: it is not small, the detail is
-/// higher, or there is no room. Of a CUDA block, call this and remove_small_block() under its allocator's lock.
+/// Adds a new block to its device's sum. False if the block gets a record of its own: it is not small, the detail is
+/// higher, or the table is full. For a CUDA block, call this and remove_small_block() under its allocator's lock.
 /// @param device  as in wire::BlockRecord
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept;
 
-/// Before the block is given back: takes it out of its sum. False if it is in none.
+/// Call it before the block is freed: removes it from its sum. False if it is in no sum.
 bool remove_small_block(std::uint32_t device, const void* address) noexcept;
 
-/// Whether the storage has records of its own for its size, in `lifetimes`.
+/// True if the storage has records of its own because of its size, in `lifetimes`.
 inline bool is_followed_by_size(const void* storage) noexcept {
   const std::uint64_t bytes = layout::bytes_of(storage);
   if (bytes < agent::g_hot.smallest_followed.load(std::memory_order_relaxed)) return false;
   return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || is_small_but_followed(storage);
 }
 
-/// The storage is followed although it is small: its block leaves the sum and is told.
+/// The storage is tracked although it is small: removes its block from the sum and records it.
 void tell_block_of(const void* storage) noexcept;
 
-/// Before another block of the device is told to begin or to end: the curve's peaks stay exact.
+/// Call it before another block of the device is recorded: the curve's peaks stay exact.
 void write_small_sum_before_alloc(std::uint32_t device) noexcept;
 void write_small_sum_before_free(std::uint32_t device) noexcept;
 
-/// Before a moment at which all curves are to be exact: a mark, a scope of a user, a backward pass, a gather or
-/// release. Inside the guard.
+/// Call it before a point at which all curves must be exact: a mark, a user scope, a backward pass, a gather or
+/// release. Call it inside the guard.
 void write_small_sums() noexcept;
 
 }  // namespace dcmt::torch_provider

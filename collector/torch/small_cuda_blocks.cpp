@@ -14,16 +14,16 @@ constexpr std::uint64_t kUnit = 512;
 constexpr unsigned kRegionBits = 21;
 constexpr std::size_t kUnits = (std::size_t{1} << kRegionBits) / kUnit;
 
-/// In units; 0: no block in a sum begins here.
+/// Size of the block that begins at a unit, in units; 0: no block in a sum begins here.
 using Size = std::atomic<std::uint8_t>;
 static_assert((kFollowedBytes - 1) / kUnit <= 0xff);
 
-/// 2 MiB of the address space in which blocks were known. It stays for ever: segments come back at the same addresses.
+/// 2 MiB of addresses that have had tracked blocks. It stays for ever, because segments reuse addresses.
 struct Region {
   std::atomic<std::uint64_t> number;  ///< address / 2 MiB; 0: unused
   std::atomic<Size*> sizes;           ///< nullptr: another thread is about to set it, or there is no memory
 };
-constexpr unsigned kTableBits = 13;  // 16 GiB, whatever else lies there
+constexpr unsigned kTableBits = 13;  // 16 GiB, if no other addresses are used
 constexpr std::uint32_t kProbes = 16;
 constinit Region g_regions[1u << kTableBits] = {};
 static_assert(sizeof g_regions == spool::kGpuRegions * sizeof(spool::GpuRegion));
@@ -31,7 +31,7 @@ static_assert(offsetof(Region, number) == offsetof(spool::GpuRegion, number) &&
               offsetof(Region, sizes) == offsetof(spool::GpuRegion, sizes));
 static_assert(kUnit == spool::kGpuUnitBytes && kUnits == spool::kGpuUnits);
 
-/// Where the size of a block at the address stands; nullptr: nowhere.
+/// The place of the size of a block at the address; nullptr: none.
 Size* size_at(std::uint64_t address, bool make) noexcept {
   const std::uint64_t number = address >> kRegionBits;
   const std::uint64_t first = number * 0x9E3779B97F4A7C15u >> (64 - kTableBits);  // Fibonacci hashing

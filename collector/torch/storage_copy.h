@@ -1,4 +1,4 @@
-// The fields of a storage that another thread may be ending: read through the kernel, which cannot fault.
+// Copies the fields of a storage that another thread may be ending. It reads through the kernel, which cannot fault.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace dcmt::torch_provider {
 
-/// What it holds is true only if the storage is alive after it was made: whoever makes one asks then for its claim on
-/// the storage once more.
+/// The copy is valid only if the storage was still alive after the copy: the caller must check its claim on the storage
+/// again.
 class StorageCopy {
  public:
   explicit StorageCopy(const void* storage) noexcept
@@ -24,7 +24,7 @@ class StorageCopy {
   [[nodiscard]] bool is_on_gpu() const noexcept { return readable && layout::is_on_gpu(fields_); }
 
  private:
-  // Before `readable`, which is made of it.
+  // Declared before `readable`, whose initializer uses it.
   alignas(8) char fields_[layout::kStoragePyObject + 8];
 
  public:

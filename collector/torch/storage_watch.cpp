@@ -9,18 +9,18 @@ constinit std::atomic<std::int32_t> g_watched_count{0};
 
 namespace {
 
-/// One watched storage. When it ends, its place serves the next storage of the same chain, in the next life.
+/// A watched storage. When it ends, its place is reused for the next storage of the same chain, with the next life.
 struct Watched {
   std::atomic<const void*> storage;  ///< nullptr: the place is free
-  std::atomic<std::uint32_t> life;   ///< two more for each storage that has ended here; odd while one is ending
-  std::uint32_t next;                ///< in the chain
+  std::atomic<std::uint32_t> life;   ///< increased by two for each storage that has ended here; odd while one is ending
+  std::uint32_t next;                ///< next place in the chain
 
   std::atomic<std::uint32_t> busy;  ///< Locked
-  std::uint32_t listed_life;        ///< the life that the list and the counts below are of
+  std::uint32_t listed_life;        ///< the life that the list and the counts below belong to
   std::atomic<std::uint32_t> gathered;
-  std::atomic<KeyIndex> released;  ///< first of the keys that have released it
+  std::atomic<KeyIndex> released;  ///< first of the keys that have released the storage
   std::atomic<KeyIndex> latest;
-  std::atomic<std::int64_t> number;  ///< one more than number_of_storage(); 0: none
+  std::atomic<std::int64_t> number;  ///< number_of_storage() plus one; 0: none
 
   std::atomic<std::uint64_t> touches;
   std::atomic<std::uint64_t> touch_name;
@@ -29,13 +29,14 @@ struct Watched {
 
 constexpr unsigned kChainBits = 16;
 constexpr std::uint32_t kChains = 1u << kChainBits;
-// Few of the storages that hooks ask for are watched. Whether any in their part of all chains is, stands in few lines.
+// Hooks ask for many storages, of which few are watched. A few cache lines have the number of watched storages in each
+// part of all chains.
 constexpr unsigned kPartBits = 13;
 
 constinit NumberedTable<Watched> g_watched{};
 constinit std::atomic<std::uint32_t>* g_chains = nullptr;
 constinit std::atomic<std::uint16_t>* g_watched_in = nullptr;
-constinit std::atomic<std::uint32_t> g_adding{0};  ///< by one thread at a time
+constinit std::atomic<std::uint32_t> g_adding{0};  ///< set while a thread adds a place
 constinit std::atomic<std::int32_t> g_released_alive{0};
 constinit std::atomic<std::int64_t> g_next_number{0};
 
@@ -69,8 +70,8 @@ void said_busy() noexcept {
                   "an event of a parameter was not recorded: another thread was busy with its storage");
 }
 
-/// Keeps a storage's list of keys to one thread, empty if the storage has ended. The end of a storage never waits for
-/// that thread: it leaves the list to it.
+/// Gives one thread exclusive access to a storage's list of keys; the list is empty if the storage has ended. The end
+/// of a storage does not wait for that thread: the thread clears the list later.
 class Locked {
  public:
   explicit Locked(Watched& watched, int patience = kPatience) noexcept : watched_(watched) {
@@ -79,7 +80,7 @@ class Locked {
   ~Locked() {
     while (owned) {
       watched_.busy.store(0, std::memory_order_seq_cst);
-      // It may have ended meanwhile, and found the list busy.
+      // The storage may have ended meanwhile, when the list was busy.
       owned = watched_.life.load(std::memory_order_seq_cst) != watched_.listed_life && try_lock();
     }
   }
@@ -87,10 +88,10 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
   bool owned = false;
 
-  /// The place is between two storages: no key may hang itself on it, no storage occupy it.
+  /// The place is between two storages: no key may be added to it, and no storage may use it.
   [[nodiscard]] bool ending() const noexcept { return watched_.listed_life % 2 != 0; }
 
-  /// The key is one of those that have released the storage.
+  /// Adds the key to those that have released the storage.
   void add_released(KeyIndex key) const noexcept {
     KeyHold& hold = key_at(key).hold;
     if (hold.released.load(std::memory_order_relaxed)) return;
@@ -123,7 +124,7 @@ class Locked {
     while (const KeyIndex first = watched_.released.load(std::memory_order_relaxed)) remove_released(first);
   }
 
-  /// The key is one of those that have gathered into the storage, or is not any more.
+  /// Adds the key to those that have gathered into the storage, or removes it.
   void count_gathered(KeyHold& hold, bool gathered) const noexcept {
     if (hold.counted == gathered) return;
     hold.counted = gathered;
@@ -135,7 +136,7 @@ class Locked {
     if (watched_.busy.exchange(1, std::memory_order_seq_cst) != 0) return false;
     const std::uint32_t life = watched_.life.load(std::memory_order_seq_cst);
     if (watched_.listed_life == life) return true;
-    // The keys of the storage that has ended see by its life that they hang on nothing.
+    // The keys of the ended storage see from its life that they have no storage.
     if (watched_.released.exchange(0, std::memory_order_release) != 0) {
       g_released_alive.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -150,7 +151,7 @@ class Locked {
 
 std::uint64_t hold_on(std::uint32_t index, std::uint32_t life) noexcept { return std::uint64_t{index} << 32 | life; }
 
-/// The place where the key hangs, or 0. A storage that has ended is no place, nor is the next one there.
+/// The place of the key, or 0. A place whose storage has ended does not count, even if another storage uses it.
 std::uint32_t place_of(const KeyHold& hold) noexcept {
   const std::uint64_t on = hold.on.load(std::memory_order_acquire);
   const auto index = static_cast<std::uint32_t>(on >> 32);
@@ -159,21 +160,21 @@ std::uint32_t place_of(const KeyHold& hold) noexcept {
              : 0;
 }
 
-/// Makes a free place the storage's. Nobody else adds one meanwhile.
+/// Gives a free place to the storage. Only one thread at a time adds.
 bool occupy(Watched& watched, const void* storage) noexcept {
   if (watched.storage.load(std::memory_order_acquire) != nullptr) return false;
   const Locked list(watched, 1);
   if (!list.owned || list.ending()) return false;
   watched.number.store(0, std::memory_order_relaxed);
   watched.touches.store(0, std::memory_order_relaxed);
-  // Counted first: who finds a count of none need not search.
+  // Count first: a thread that reads a count of 0 does not search.
   part_of(storage).fetch_add(1, std::memory_order_relaxed);
   g_watched_count.fetch_add(1, std::memory_order_relaxed);
   watched.storage.store(storage, std::memory_order_release);
   return true;
 }
 
-/// The storage's place, a new one if need be; 0 without memory.
+/// The storage's place, a new one if necessary; 0 without memory.
 std::uint32_t find_or_add(const void* storage) noexcept {
   if (const std::uint32_t found = find(storage); found != 0) return found;
   bool owned = false;
@@ -202,8 +203,8 @@ std::uint32_t find_or_add(const void* storage) noexcept {
   return index;
 }
 
-/// False if it is still on it. The list that the key is in is changed under its own lock only, also after the storage's
-/// end: else another thread would follow the key into the next list.
+/// False if the key is still on its storage. The key's list is changed only under that list's lock, also after the
+/// storage's end: otherwise another thread could follow the key into the next list.
 bool leave(KeyIndex key) noexcept {
   KeyHold& hold = key_at(key).hold;
   const auto index = static_cast<std::uint32_t>(hold.on.load(std::memory_order_acquire) >> 32);
@@ -268,7 +269,7 @@ bool hang_gathered(KeyIndex key, const void* storage, bool again) noexcept {
     said_busy();
     return false;
   }
-  // It may have ended since, and a storage at its address may be the next one here.
+  // The storage may have ended since, and the next storage here may have the same address.
   if (list.ending() || watched.storage.load(std::memory_order_acquire) != storage) return false;
   if (same && place_of(hold) != place) return false;
   if (!same) hold.on.store(hold_on(place, watched.listed_life), std::memory_order_release);
@@ -298,7 +299,7 @@ const void* storage_of_key(KeyIndex key) noexcept {
   const std::uint32_t place = place_of(hold);
   if (place == 0) return nullptr;
   const void* storage = g_watched.at(place).storage.load(std::memory_order_acquire);
-  // The next storage of this place comes after the end of the key's own, which changes the life first.
+  // The next storage of this place comes after the end of the key's storage, which changes the life first.
   return place_of(hold) == place ? storage : nullptr;
 }
 
@@ -335,13 +336,14 @@ bool unwatch_storage(const void* storage) noexcept {
   if (index == 0) return false;
   Watched& watched = g_watched.at(index);
   const bool had_keys = watched.latest.load(std::memory_order_acquire) != 0;
-  // Odd before the storage leaves its place: whoever still sees it there must not hang a key on the next life.
+  // Make the life odd before the storage leaves its place: a thread that still sees the storage must not add a key to
+  // the next life.
   watched.life.fetch_add(1, std::memory_order_seq_cst);
   watched.storage.store(nullptr, std::memory_order_release);
   watched.life.fetch_add(1, std::memory_order_seq_cst);
   part_of(storage).fetch_sub(1, std::memory_order_relaxed);
   g_watched_count.fetch_sub(1, std::memory_order_relaxed);
-  const Locked list(watched, 1);  // empties it; who has it does so otherwise
+  const Locked list(watched, 1);  // clears the list; if another thread holds it, that thread clears it
   return had_keys;
 }
 
@@ -349,7 +351,7 @@ void note_touch(const void* storage, std::uint64_t name, std::uint64_t tsc) noex
   const std::uint32_t index = find(storage);
   if (index == 0) return;
   Watched& watched = g_watched.at(index);
-  // Of two launches at one moment either is the last.
+  // Of two launches at the same time, either may count as the last.
   watched.touch_name.store(name, std::memory_order_relaxed);
   watched.touch_tsc.store(tsc, std::memory_order_relaxed);
   watched.touches.fetch_add(1, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
-// Storages that are followed at any size: those on which keys hang, any number of keys on each, and those that have
-// shrunk. A storage is watched once and stays so until it ends; then all its keys have none, at once.
+// Storages that are tracked at any size: those with keys, any number of keys on each, and those that have shrunk. A
+// storage is watched until it ends; then all its keys lose it at the same time.
 //
-// Thread-safety: any thread may call these at any time. What concerns a key is called with its KeyGuard owned. Bounded:
-// where another thread keeps a storage's list of keys busy for too long, the call gives up and counts a loss.
+// Thread-safety: any thread may call these functions at any time. Functions with a key require its KeyGuard. All are
+// bounded: if another thread keeps a storage's list of keys busy for too long, the call gives up and counts a loss.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 namespace dcmt::torch_provider {
 
-/// False without memory. Once, before all else.
+/// False without memory. Call it once, before all other functions.
 bool make_storage_watch() noexcept;
-/// None is watched any more. The caller has emptied the memory of arena().
+/// Forgets all watched storages. The caller has emptied the memory of arena().
 void forget_watched() noexcept;
 
 extern constinit std::atomic<std::int32_t> g_watched_count;  ///< written in storage_watch.cpp only
@@ -23,29 +23,31 @@ inline bool storage_is_watched(const void* storage) noexcept {
   return g_watched_count.load(std::memory_order_relaxed) != 0 && is_among_watched(storage);
 }
 
-/// A followed storage became, or a followed tensor moved to, one smaller than what is followed by size alone.
+/// A tracked storage has shrunk below the size that is tracked by itself, or a tracked tensor has moved to such a
+/// storage.
 void watch_small(const void* storage) noexcept;
 
-/// A number for a storage that has none of its own: the same until it ends. -1: it has none, and `create` is false or
-/// there is no memory.
+/// A number for a storage, which has none of its own: constant until the storage ends. -1: it has no number, and
+/// `create` is false or there is no memory.
 std::int64_t number_of_storage(const void* storage, bool create) noexcept;
 
-/// The key has gathered into this storage, of which the key's record will speak, or waits for it.
-/// @param again  whether keys that have released the storage lose their claim even if the key was on it before
+/// Puts the key on a storage that it has gathered into, or that it waits for. The key's record will describe the
+/// storage.
+/// @param again  keys that have released the storage lose their claim even if the key was on it before
 /// @return  false: the key has no storage now
 bool hang_gathered(KeyIndex key, const void* storage, bool again) noexcept;
-/// The key's cycle is closed. With `claims` the key is one of those that have released its storage from here on.
-/// @return  whether that is so
+/// The key's cycle is closed. With `claims`, the key belongs to those that have released its storage from here on.
+/// @return  whether it does
 bool hang_released(KeyIndex key, bool claims) noexcept;
-/// The storage on which the key hangs; nullptr: it has ended, or there was none.
+/// The storage of the key; nullptr: it has ended, or there was none.
 const void* storage_of_key(KeyIndex key) noexcept;
 
-/// Whose storage this is: of keys that have gathered into it, else of those that have released it.
+/// The keys of a storage: those that have gathered into it, else those that have released it.
 struct Claims {
   bool watched = false;
   bool gathered = false;
-  KeyIndex released = 0;  ///< one of these keys; 0: there is none, or it was gathered again
-  KeyIndex latest = 0;    ///< the key that hung itself on it last, if it still does; else 0
+  KeyIndex released = 0;  ///< one of these keys; 0: none, or the storage was gathered again
+  KeyIndex latest = 0;    ///< the key that was put on it last, if it is still there; else 0
 };
 Claims claims_on(const void* storage) noexcept;
 
@@ -54,14 +56,14 @@ bool released_storages_alive() noexcept;
 /// Calls `visit(key, storage)` for one key of each such storage.
 void each_released(void (*visit)(void* context, KeyIndex key, const void* storage), void* context) noexcept;
 
-/// The storage ends: call it before its memory goes. True if keys hung on it.
+/// Call it before the storage's memory is freed. True if it had keys.
 bool unwatch_storage(const void* storage) noexcept;
 
-/// A launch got the storage's memory while keys had gathered into it.
+/// A launch used the storage's memory while keys had gathered into it.
 void note_touch(const void* storage, std::uint64_t name, std::uint64_t tsc) noexcept;
 struct Touches {
-  std::uint64_t count = 0;  ///< since the storage is watched
-  std::uint64_t name = 0;   ///< string id of the last one's kernel
+  std::uint64_t count = 0;  ///< since the storage has been watched
+  std::uint64_t name = 0;   ///< string id of the last kernel's name
   std::uint64_t tsc = 0;
 };
 Touches touches_of(const void* storage) noexcept;

@@ -1,4 +1,4 @@
-// Names of torch's functions, virtual tables and variables that are hooked or read, as the compiler writes them.
+// Mangled names of torch's functions, virtual tables and variables that are hooked or read.
 #pragma once
 
 namespace dcmt::torch_provider {

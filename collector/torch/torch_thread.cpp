@@ -12,8 +12,8 @@ namespace dcmt::torch_provider {
 
 namespace {
 
-/// States of threads that have ended, any number of them, as a stack: the address of the uppermost, and a count that
-/// tells it from itself, taken and given back meanwhile. Addresses have 47 bits, and these are multiples of 64.
+/// A stack of the states of threads that have ended. The word has the address of the top state and a counter, which
+/// changes when a state is removed and added again. Addresses have 47 bits and are multiples of 64.
 constinit std::atomic<std::uint64_t> g_spare{0};
 constexpr unsigned kCountBits = 17 + 6;
 constexpr std::uint64_t kCounts = (std::uint64_t{1} << kCountBits) - 1;
@@ -28,7 +28,7 @@ std::uint64_t with_uppermost(std::uint64_t spare, TorchThread* thread) noexcept 
 TorchThread* take_spare() noexcept {
   std::uint64_t spare = g_spare.load(std::memory_order_acquire);
   while (TorchThread* const thread = uppermost(spare)) {
-    // Another thread may have taken it and be at work with it: then the exchange fails.
+    // Another thread may have removed the state and use it already: then the exchange fails.
     TorchThread* const next = __atomic_load_n(&thread->next_spare, __ATOMIC_RELAXED);
     if (g_spare.compare_exchange_weak(spare, with_uppermost(spare, next), std::memory_order_acquire)) return thread;
   }
@@ -45,7 +45,7 @@ void give_to_spare(TorchThread* thread) noexcept {
 }  // namespace
 
 void empty_torch_threads(void (*empty_tables)()) noexcept {
-  // The list of those to spare lies in them. What does not fit here is left behind.
+  // The list of spare states is inside the states. States beyond this array are not kept.
   static constinit TorchThread* spare[1024] = {};
   std::size_t count = 0;
   while (count < std::size(spare) && (spare[count] = take_spare()) != nullptr) ++count;
@@ -92,7 +92,7 @@ std::uint64_t stack_here() noexcept {
 void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) noexcept {
   ++thread.ordinal;
   if (thread.depth < TorchThread::kMaxDepth) {
-    // The frame that opens a scope of its own goes on inside of it.
+    // A frame that opens a user scope continues inside the scope.
     const void* frame = scope != wire::OpScope::kUser ? agent::python_frame() : nullptr;
     RunningOp& op = thread.running[thread.depth];
     op.function = function;

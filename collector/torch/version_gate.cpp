@@ -14,7 +14,8 @@ const char* other_torch_version() noexcept {
   static char text[256];
   void* cpu = elf::loaded_library("libtorch_cpu.so");
   if (cpu == nullptr) return "libtorch_cpu.so is not loaded under its usual name: nothing is recorded in this process";
-  // A byte each from the top: major, minor, patch. A torch without the function is older than all that are supported.
+  // One byte for each part, major part first: major, minor, patch. A torch without the function is older than all
+  // supported versions.
   const auto version = reinterpret_cast<std::uint64_t (*)()>(elf::symbol_in_use(cpu, "aoti_torch_abi_version"));
   const std::uint64_t runs = version != nullptr ? version() : 0;
   constexpr unsigned kMajor = TORCH_VERSION_MAJOR;

@@ -1,4 +1,4 @@
-// Gathers and releases without torch, and what is published of them.
+// Gathers and releases without torch, and the records that they publish.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace dcmt::torch_provider {
 
 inline constexpr std::uint64_t kBytes = 1 << 20;
 
-/// What was published of the keys of one graph.
+/// The records of the keys of one graph.
 struct Published {
   int gathers = 0, releases = 0, final = 0, not_settled = 0, settled = 0, dead = 0, without_bytes = 0, other_bytes = 0,
       diagnostics = 0;
@@ -76,7 +76,7 @@ class ReleaseKeysFixture : public ::testing::Test {
     published_.other_bytes += key.bytes != 0 && key.bytes != kBytes ? 1 : 0;
   }
 
-  /// Does `each` for all keys, and drains the spool now and then.
+  /// Calls `each` for all keys, and drains the spool at intervals.
   void for_keys(int keys, const std::function<void(KeyName, int)>& each) {
     for (int i = 0; i < keys; ++i) {
       {
@@ -95,8 +95,8 @@ class ReleaseKeysFixture : public ::testing::Test {
 
   std::int64_t graph_ = 0;
   Published published_;
-  std::vector<wire::KeyRecord> records_;  ///< the first of them
-  std::vector<wire::KeyRecord> others_;   ///< of waits and of the begins of releases
+  std::vector<wire::KeyRecord> records_;  ///< the first records
+  std::vector<wire::KeyRecord> others_;   ///< records of waits and of release begins
   std::vector<wire::LastTouchRecord> touches_;
   std::vector<wire::ReadRecord> reads_;
 };

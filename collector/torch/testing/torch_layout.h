@@ -1,4 +1,4 @@
-// Some layout, for unit tests that are built without a torch: that of 2.11.
+// A layout for unit tests that are built without torch: that of 2.11.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What release_keys.cpp calls and these tests do without: operators, tensors, Python and CUDA.
+// Replaces what release_keys.cpp calls and these tests do not have: operators, tensors, Python and CUDA.
 #include "collector/torch/testing/without_torch.h"
 
 #include "collector/agent/provider.h"

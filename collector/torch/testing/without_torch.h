@@ -1,4 +1,4 @@
-// Storages for tests without torch: memory that has nothing but the fields that are read.
+// Storages for tests without torch: memory that has only the fields that are read.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace dcmt::torch_provider {
 
-extern std::atomic<int> g_censuses;           ///< how many were asked for
-extern std::vector<const void*> g_looked_at;  ///< their storages; of one thread
+extern std::atomic<int> g_censuses;           ///< how many were requested
+extern std::vector<const void*> g_looked_at;  ///< their storages; for one thread
 
 inline constexpr std::size_t kFakeStorageBytes = 128;
 inline constexpr std::size_t kFakeTensorBytes = 256;
