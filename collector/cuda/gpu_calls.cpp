@@ -17,15 +17,15 @@ namespace {
 enum class Call : std::uint8_t {
   kNone,
   kKernel,       ///< cuLaunchKernel: kernelParams and extra
-  kKernelEx,     ///< cuLaunchKernelEx, likewise
+  kKernelEx,     ///< cuLaunchKernelEx, with the same parameters
   kCooperative,  ///< cuLaunchCooperativeKernel: kernelParams
-  kOtherKernel,  ///< parameters that were given earlier, or for many devices
+  kOtherKernel,  ///< the parameters were set earlier, or are for many devices
   kGraph,
-  kCopy,       ///< two addresses come first
-  kPeerCopy,   ///< an address, a context, an address
-  kFill,       ///< one address comes first
-  kOtherCopy,  ///< a description of many addresses
-  kUnload,     ///< code goes
+  kCopy,       ///< begins with two addresses
+  kPeerCopy,   ///< begins with an address, a context, an address
+  kFill,       ///< begins with one address
+  kOtherCopy,  ///< describes many addresses
+  kUnload,     ///< unloads code
 };
 
 struct WantedCall {
@@ -133,7 +133,7 @@ constinit Counts g_counts;
 
 void count_one(std::atomic<std::uint64_t>& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
 
-/// The arguments of one call: finds the watched memory that they have an address in.
+/// Finds the watched memory that the arguments of one call have addresses in.
 class Arguments {
  public:
   explicit Arguments(const char* name) noexcept : name_(name) {}
@@ -147,21 +147,21 @@ class Arguments {
   }
 
   void look_at_address(std::uint64_t address) noexcept {
-    // Sizes, flags and small numbers.
+    // These are sizes, flags and small numbers.
     if (address < kLowestAddress) return;
     const agent::RangeLook look = agent::range_at(address);
     busy_ = busy_ || look.busy;
     if (look.owner != nullptr) touch(look);
   }
 
-  /// True if the watched memory was changing, so that not all was seen.
+  /// True if the watched memory was changing, so that the search may be incomplete.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
  private:
   static constexpr std::uint64_t kLowestAddress = 1u << 16;
   static constexpr std::uint32_t kMostOwners = 64;
 
-  /// Once for each owner. Of more than there is room for, some may be told twice.
+  /// Reports each owner once. If there are more than kMostOwners, some may be reported twice.
   void touch(const agent::RangeLook& look) noexcept {
     if (std::find(owners_, owners_ + count_, look.owner) != owners_ + count_) return;
     if (count_ == kMostOwners) count_ = 0;
@@ -177,7 +177,7 @@ class Arguments {
   const void* owners_[kMostOwners];
 };
 
-/// The buffer of all parameters that a caller can give in place of an array.
+/// Inspects the buffer of all parameters that a caller can pass instead of an array.
 void look_at_buffer(void** extra, Arguments& arguments) noexcept {
   constexpr int kMostEntries = 4;
   constexpr std::size_t kMostBytes = 32 * 1024;
@@ -257,7 +257,7 @@ void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   if (kCallOf[id] == Call::kUnload) return forget_kernels();
   if (agent::watched_ranges() == 0 || !agent::recording()) return;
   const agent::Inside inside;
-  // Of storages that live to the end of a killed process, what was seen is known up to here.
+  // If the process is killed, storages that live to its end have counts up to here.
   constexpr std::uint64_t kBetweenRecords = 1024;
   if (g_counts.calls.fetch_add(1, std::memory_order_relaxed) % kBetweenRecords == kBetweenRecords - 1) {
     write_launches(true);

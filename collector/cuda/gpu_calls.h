@@ -1,4 +1,4 @@
-// What a call that gives the GPU work has for arguments, and whether watched memory is among them.
+// Inspects the arguments of a call that gives the GPU work for addresses of watched memory.
 #pragma once
 
 #include <cupti.h>
@@ -7,13 +7,13 @@
 
 namespace dcmt::cuda_provider {
 
-/// Ids of the driver's functions whose callbacks are wanted, of CUPTI's domain DRIVER_API.
+/// Callback ids of the observed driver functions, in CUPTI's domain DRIVER_API.
 std::span<const CUpti_CallbackId> wanted_calls() noexcept;
 
 /// The callback. It may run on any thread, inside any call of the job to CUDA.
 void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept;
 
-/// Writes a LaunchesRecord: `looking` says whether calls come here. Call inside the guard.
+/// Writes a LaunchesRecord; `looking`: calls are observed. Call it inside the guard.
 void write_launches(bool looking) noexcept;
 
 }  // namespace dcmt::cuda_provider

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::uint32_t kKernels = 1u << 14;
 constexpr std::uint32_t kProbes = 16;
-constexpr std::uint32_t kSizes = 1u << 19;  ///< of all kernels together
+constexpr std::uint32_t kSizes = 1u << 19;  ///< for all kernels together
 constexpr std::uint64_t kClaimed = 1;
-/// A handle is an address of the lower half, so the generation stands above it.
+/// A handle is an address of the lower half, so the generation is in the bits above it.
 constexpr int kHandleBits = 48;
 constexpr std::uint32_t kLastGeneration = 0xffff;
 
 struct Kernel {
   std::atomic<std::uint64_t> key;  ///< handle and generation; 0: free, kClaimed: being written
-  std::uint32_t first;             ///< of g_sizes
+  std::uint32_t first;             ///< index into g_sizes
   std::uint16_t count;
   bool known;
   bool nccl;
@@ -32,7 +32,7 @@ constinit std::atomic<std::uint32_t> g_generation{0};
 constinit std::atomic<decltype(Driver::function_parameter)> g_function_parameter{nullptr};
 constinit std::atomic<decltype(Driver::kernel_parameter)> g_kernel_parameter{nullptr};
 
-/// Calls `parameter(index, offset, size)` until there is none. Returns their number; 0 if not even the first is known.
+/// Calls `parameter(index, offset, size)` until it fails. Returns the number of parameters; 0 if the first call fails.
 template <class Parameter>
 std::uint32_t ask(Parameter parameter, std::uint16_t (&sizes)[kMostParameters]) noexcept {
   std::uint32_t count = 0;
@@ -61,7 +61,7 @@ KernelParameters ask_driver(CUfunction kernel, const char* name, std::uint16_t (
 }  // namespace
 
 bool make_kernel_table() noexcept {
-  // After an earlier recording they are there, and empty.
+  // After an earlier recording the tables exist and are empty.
   if (g_kernels == nullptr) g_kernels = static_cast<Kernel*>(agent::arena(kKernels * sizeof(Kernel)));
   if (g_sizes == nullptr) g_sizes = static_cast<std::uint16_t*>(agent::arena(kSizes * sizeof(std::uint16_t)));
   g_sizes_used.store(0, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ void set_driver(const Driver& driver) noexcept {
 
 void forget_kernels() noexcept {
   const std::uint32_t generation = g_generation.load(std::memory_order_relaxed);
-  // At the last one kernels are asked for at each launch.
+  // In the last generation, the driver is asked at each launch.
   if (generation < kLastGeneration) g_generation.store(generation + 1, std::memory_order_relaxed);
 }
 

@@ -1,4 +1,4 @@
-// The functions of CUPTI and of the driver that are called, found in the libraries that the process has loaded.
+// The functions of CUPTI and of the driver, from the libraries that the process has loaded.
 #pragma once
 
 #include <cuda.h>
@@ -13,8 +13,8 @@ struct Cupti {
   decltype(&cuptiEnableCallback) enable_callback;
 };
 
-/// How many GPUs there are, once the program uses the driver. Parameters of a kernel: either may be missing, and a
-/// driver before CUDA 12.4 has none of them.
+/// The number of GPUs, once the program uses the driver; and the parameters of a kernel. Each function may be missing:
+/// a driver before CUDA 12.4 has none for parameters.
 struct Driver {
   decltype(&cuDeviceGetCount) device_count;
   decltype(&cuFuncGetParamInfo) function_parameter;
@@ -24,7 +24,7 @@ struct Driver {
 /// False if the process has no CUPTI.
 bool find_cupti(Cupti& out) noexcept;
 
-/// What the driver has, as soon as it is loaded.
+/// The driver's functions, as soon as the driver is loaded.
 Driver find_driver() noexcept;
 
 }  // namespace dcmt::cuda_provider

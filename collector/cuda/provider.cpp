@@ -1,4 +1,4 @@
-// Start of the CUDA provider.
+// Starts the CUDA provider.
 #include "collector/agent/provider.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/subscription.h"
@@ -9,7 +9,7 @@ namespace {
 const agent::CudaProvider kProvider = {
     sizeof(agent::CudaProvider), watch_calls, write_launches_if_ever, step_aside, watch_from_now, before_end, leave};
 
-/// Storages that live to the end: what was seen of the launches until now.
+/// Writes the final counts of launches, for storages that live to the end.
 __attribute__((destructor)) void on_exit() {
   if (agent::cuda_provider() != &kProvider || !agent::recording()) return;
   const agent::Inside inside;

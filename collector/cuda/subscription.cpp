@@ -22,11 +22,11 @@ using elf::patch_imports;
 using elf::pointer;
 
 enum class State : int {
-  kOff,       ///< not subscribed; free to try
-  kChanging,  ///< a thread is at it
+  kOff,       ///< not subscribed; a thread may try
+  kChanging,  ///< a thread is changing it
   kOn,        ///< subscribed
-  kAway,      ///< another one is subscribed, or about to be
-  kGone,      ///< another one was on its way, and will not tell when it leaves
+  kAway,      ///< another subscriber exists, or is about to subscribe
+  kGone,      ///< another subscriber came through a pointer, and its end cannot be observed
   kEnded,     ///< the recording has ended
 };
 
@@ -38,7 +38,7 @@ constinit std::atomic<State> g_state{State::kOff};
 constinit std::atomic<std::int64_t> g_next_try_ns{0};
 constinit std::atomic<bool> g_was_on{false};
 constinit std::atomic<bool> g_said{false};
-constinit std::atomic<const char*> g_why_not{nullptr};  ///< what was said
+constinit std::atomic<const char*> g_why_not{nullptr};  ///< the reason that was reported
 
 constexpr char kNoGpuYet[] =
     "the program uses no GPU so far: kernels are seen from the first release on that leaves memory of one alive";
@@ -71,7 +71,7 @@ void subscribe() noexcept {
   forget_kernels();
   const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
   if (result != CUPTI_SUCCESS) {
-    static char text[160];  // written by the thread whose turn it is
+    static char text[160];  // only the thread that changes the state writes it
     const bool taken = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     snprintf(text, sizeof text, "CUPTI refuses (error %d): kernels that touch released storages are not seen",
              static_cast<int>(result));
@@ -81,7 +81,7 @@ void subscribe() noexcept {
     return;
   }
   for (const CUpti_CallbackId id : wanted_calls()) {
-    // A library that is older than its header knows not all of them.
+    // A library that is older than its header does not have all of them.
     static_cast<void>(g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id));
   }
   g_was_on.store(true);
@@ -89,8 +89,8 @@ void subscribe() noexcept {
   write_launches(true);
 }
 
-/// The state becomes `away`, if it is not that already, and we are not subscribed. Waits for a thread that is just
-/// subscribing. True if the state has changed.
+/// Unsubscribes and sets the state to `away`, unless it is that already. Waits for a thread that is subscribing. True
+/// if the state has changed.
 bool make_way(State away) noexcept {
   constexpr int kPatience = 100'000;
   for (int tries = 0; tries < kPatience; ++tries) {
@@ -112,7 +112,7 @@ bool make_way(State away) noexcept {
   return false;
 }
 
-/// Nobody is subscribed any more.
+/// Nobody is subscribed any more, so we may try again.
 void may_come_back() noexcept {
   State away = State::kAway;
   g_state.compare_exchange_strong(away, State::kOff);
@@ -132,7 +132,7 @@ CUptiResult CUPTIAPI on_unsubscribe(CUpti_SubscriberHandle subscriber) {
 }
 
 CUptiResult CUPTIAPI on_finalize() {
-  // Ends every subscription, also ours.
+  // It ends every subscription, including ours.
   make_way(State::kAway);
   const CUptiResult result = g_cupti.finalize();
   may_come_back();
@@ -146,15 +146,16 @@ const ImportPatch kImports[] = {
 };
 const std::span<const ImportPatch> kGroups[] = {kImports};
 
-/// The program has begun to use CUDA. Whoever subscribes before that would begin it, and a process that has begun
-/// cannot be forked into one that uses a GPU.
+/// True if the program uses CUDA already. A subscription before that would initialise CUDA, and a process that has
+/// initialised it cannot fork children that use a GPU.
 bool uses_gpu() noexcept {
   const Driver driver = find_driver();
   int count = 0;
   return driver.device_count != nullptr && driver.device_count(&count) == CUDA_SUCCESS && count > 0;
 }
 
-/// Triton's profiler keeps the address of cuptiSubscribe. Where it has looked it up before we came, nobody saw that.
+/// Triton's profiler keeps the address of cuptiSubscribe. If it had the address before we came, we cannot observe its
+/// calls.
 bool has_proton() noexcept { return elf::loaded_library("libproton.so") != nullptr; }
 
 }  // namespace
@@ -169,7 +170,7 @@ bool begin_subscription(const char** why) noexcept {
   g_said.store(false);
   g_why_not.store(nullptr);
   g_next_try_ns.store(0);
-  // Who was subscribed when an earlier recording ended may have left since.
+  // A subscriber from the end of an earlier recording may have left since.
   for (State state : {State::kEnded, State::kAway}) g_state.compare_exchange_strong(state, State::kOff);
   return true;
 }
@@ -178,7 +179,8 @@ void watch_calls() noexcept {
   switch (g_state.load(std::memory_order_relaxed)) {
     case State::kOff:
       if (now_ns() < g_next_try_ns.load(std::memory_order_relaxed) || !take_turn(State::kOff)) return;
-      // Objects that were loaded since may import CUPTI too. One that is still being loaded is met the next time.
+      // Objects that were loaded since may import CUPTI, too. An object that is still being loaded is patched next
+      // time.
       patch_imports(kGroups);
       subscribe();
       return;
@@ -215,7 +217,7 @@ void before_end() noexcept {
 }
 
 void leave() noexcept {
-  // A thread that is just subscribing is waited for, so that nobody goes through the objects meanwhile.
+  // Wait for a thread that is subscribing, because it walks through the objects.
   make_way(State::kEnded);
   if (g_state.load() != State::kChanging) elf::undo();
 }

@@ -1,9 +1,9 @@
-// CUPTI serves one subscriber. This is how the provider becomes it, makes way for others and comes back.
+// CUPTI has only one subscriber. The provider subscribes, leaves when another library subscribes, and comes back.
 #pragma once
 
 namespace dcmt::cuda_provider {
 
-/// Finds CUPTI and takes a seat at the imports through which others subscribe, at the start of each recording. False,
+/// Finds CUPTI and hooks the imports through which other libraries subscribe, at the start of each recording. False,
 /// with the reason in `why`, if the process has no CUPTI.
 bool begin_subscription(const char** why) noexcept;
 

@@ -20,7 +20,7 @@
 namespace dcmt::elf {
 namespace {
 
-/// What has been looked at: by address, which an object that is unloaded leaves to the next one.
+/// Inspected objects by address. If an object is unloaded, the next one can have its address.
 constinit PageList<ElfW(Addr)> g_seen;
 
 struct SlotToWrite {
@@ -29,15 +29,15 @@ struct SlotToWrite {
 };
 using SlotsOfObject = PageList<SlotToWrite>;
 
-// Objects ever loaded and unloaded, when g_seen was complete.
+// The loader's counts of loaded and unloaded objects when g_seen was complete.
 unsigned long long g_loaded = 0;
 unsigned long long g_unloaded = 0;
-bool g_postponed = false;  ///< an object was left for later
+bool g_postponed = false;  ///< an object is still incomplete, and will be inspected again
 
-// Of such an object. A hook asks as long as there is one: a look costs milliseconds, so there are few.
+// For incomplete objects. Hooks ask as long as there is one, and a search costs milliseconds, so the number is limited.
 constexpr unsigned kMostLooks = 10;
 constexpr std::int64_t kFirstPauseNs = 1'000'000;
-unsigned g_looks = 0;  ///< in vain, since something was loaded
+unsigned g_looks = 0;  ///< unsuccessful searches since something was loaded
 std::int64_t g_next_look_ns = 0;
 
 std::int64_t now_ns() {
@@ -46,7 +46,7 @@ std::int64_t now_ns() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Reading the kernel's list of mappings is a place where a thread can be cancelled; it must not be here.
+/// Reading the kernel's list of mappings is a cancellation point, which a hook must not be.
 class NotCancelled {
  public:
   NotCancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -71,7 +71,7 @@ struct Request {
   bool postponed;
   bool looked;
   const char* given_up;
-  SlotsOfObject slots;  ///< of the object that is looked at
+  SlotsOfObject slots;  ///< slots of the inspected object
 };
 
 struct Relocations {
@@ -79,9 +79,9 @@ struct Relocations {
   std::size_t count = 0;
 };
 
-/// What an object imports.
+/// The imports of an object.
 struct Imports {
-  const char* object = nullptr;  ///< its file's name
+  const char* object = nullptr;  ///< its file name
   const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   Relocations jump, data;
@@ -96,7 +96,7 @@ Imports imports_of(const dl_phdr_info& info) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
     }
   }
-  // The kernel's own object has unrelocated pointers in its dynamic section, and imports nothing.
+  // The kernel's own object has unrelocated pointers in its dynamic section, and it imports nothing.
   if (dynamic == nullptr || strstr(imports.object, "vdso") != nullptr) return imports;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
     const auto pointer = dynamic->d_un.d_ptr;
@@ -146,7 +146,7 @@ void each_import(const Imports& imports, ElfW(Addr) base, Visit&& visit) {
 template <class Visit>
 void each_patch(const Request& request, const char* object, const char* name, Visit&& visit) {
   for (const auto& group : request.groups) {
-    // All of a group begin alike (C++ names of c10 and at, functions of CUPTI): this rules most imports out.
+    // All symbols of a group begin alike (C++ names of c10 and at, functions of CUPTI): this excludes most imports.
     if (group.empty() || name[0] != group.front().symbol[0] || name[1] != group.front().symbol[1]) continue;
     for (const ImportPatch& patch : group) {
       if (strcmp(name, patch.symbol) != 0) continue;
@@ -156,17 +156,17 @@ void each_patch(const Request& request, const char* object, const char* name, Vi
   }
 }
 
-/// The slots have addresses, not offsets: the loader is through with them.
+/// True if the slots contain addresses, not offsets: the loader has relocated them.
 bool are_relocated(ElfW(Addr) span, const SlotsOfObject& slots) {
   return std::all_of(slots.begin(), slots.end(), [span](const auto& each) {
     return reinterpret_cast<ElfW(Addr)>(__atomic_load_n(each.slot, __ATOMIC_ACQUIRE)) >= span;
   });
 }
 
-/// False while the loader is still at work on an object: another thread's dlopen() shows it before its slots are final,
-/// and relocating a slot of ours would make it point nowhere. What the loader does last is to close the pages of
-/// PT_GNU_RELRO; an object without has addresses in its slots once it is relocated. So has one whose pages another tool
-/// has opened again: after some looks that is believed.
+/// False while the loader still works on an object. During another thread's dlopen(), the object is listed before its
+/// slots are final, and relocating our replacement would make it invalid. The loader's last step is to make the pages
+/// of PT_GNU_RELRO read-only. An object without such pages has addresses in its slots once it is relocated. The same
+/// check is used, after some tries, for an object whose pages another tool has made writable again.
 bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   ElfW(Addr) span = 0;
@@ -183,7 +183,7 @@ bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
   return info.dlpi_addr == 0 || are_relocated(span, slots);
 }
 
-/// Called with the loader's lock held: must not call malloc.
+/// Called under the loader's lock: must not call malloc.
 int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   auto& request = *static_cast<Request*>(context);
   if (info->dlpi_subs != g_unloaded) g_seen.clear();
@@ -217,9 +217,9 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     request.given_up = imports.object;
     slots.clear();
   }
-  // One that finds no room is looked at again, which changes nothing.
+  // If the list is full, the object is inspected again, which changes nothing.
   static_cast<void>(g_seen.add(info->dlpi_addr));
-  Mapping around;  // asked for once: the slots of an object lie together
+  Mapping around;  // read only once: the slots of an object are close together
   for (const auto& [slot, replacement] : slots) {
     if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) == replacement) continue;
     if (write_slot(slot, replacement, around)) ++request.written;
@@ -251,7 +251,7 @@ Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noex
 void* loaded_library(const char* name) noexcept { return dlopen(name, RTLD_NOLOAD | RTLD_LAZY); }
 
 void* symbol_in_use(void* library, const char* symbol) noexcept {
-  // The program comes first in the global scope. Under Python torch is not in it.
+  // The program comes first in the global scope. Under Python, torch is not in that scope.
   void* found = dlsym(RTLD_DEFAULT, symbol);
   return found != nullptr ? found : dlsym(library, symbol);
 }

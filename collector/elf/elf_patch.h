@@ -1,4 +1,4 @@
-// Rewrites imported-function slots and virtual-table slots.
+// Replaces function pointers in import slots and in virtual tables.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,34 +9,34 @@
 
 namespace dcmt::elf {
 
-/// One import to redirect in loaded objects.
+/// An import to redirect in loaded objects.
 struct ImportPatch {
   const char* symbol;  ///< mangled name
   void* replacement;
-  const char* only_object;  ///< nullptr: every object; else only the one whose file name begins with this
+  const char* only_object;  ///< nullptr: in every object; else only in the one whose file name begins with this
 };
 
 struct Patched {
-  std::size_t written;  ///< slots
-  bool postponed;       ///< an object that imports one of the symbols is still being loaded: look again
-  bool looked;          ///< went through the objects; false: nothing was loaded since, or it is too early to look again
-  /// File of an object that was waited for in vain, whose slots were never all relocated: it stays as it is. Valid as
-  /// long as the object is loaded; nullptr: there is none.
+  std::size_t written;  ///< number of slots
+  bool postponed;       ///< an object that imports one of the symbols is still being loaded: call again
+  bool looked;          ///< true: objects were searched; false: nothing was loaded since, or it is too early
+  /// File of an object whose slots were never all relocated, although we waited: it stays unchanged. Valid as long as
+  /// the object is loaded; nullptr: there is none.
   const char* given_up;
 };
 
-/// Redirects every slot of the patches (the symbols of a group begin with the same two characters) in every loaded
-/// object that has not been seen yet, the provider's own excepted. One that is still being loaded is looked at again
-/// after 1, 2, 4, ... ms, for about a second. Not thread-safe against itself; set-up and re-scans only.
+/// Redirects every slot of the patches in every loaded object that was not inspected yet, except the provider itself.
+/// The symbols of a group must begin with the same two characters. An object that is still being loaded is inspected
+/// again after 1, 2, 4, ... ms, for about a second. Not thread-safe against itself; only for set-up and later searches.
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
-/// The next patch_imports() goes through all objects, also those that it has seen.
+/// The next patch_imports() inspects all objects again.
 void look_at_all_again() noexcept;
 
-/// A library that the process has loaded, nullptr if it has not.
+/// The handle of a loaded library; nullptr if the process has not loaded it.
 void* loaded_library(const char* name) noexcept;
 
-/// A function of a loaded library, as what a hook passes on to. False if the library has no such function.
+/// A function of a loaded library, which a hook calls. False if the library has no such function.
 template <class Function>
 bool find(void* library, const char* symbol, Function& out) noexcept {
   out = reinterpret_cast<Function>(dlsym(library, symbol));
@@ -48,19 +48,19 @@ void* pointer(Function function) noexcept {
   return reinterpret_cast<void*>(function);
 }
 
-/// Where the variable or virtual table `symbol` of `library` is, nullptr if there is none. A program linked with the
-/// library can have a copy, which then is the one in use (a copy relocation).
+/// The address of the variable or virtual table `symbol` of `library`; nullptr if there is none. A program linked with
+/// the library can have a copy, which is the one in use then (a copy relocation).
 void* symbol_in_use(void* library, const char* symbol) noexcept;
 
-/// Where the loaded `library` (its file's name) keeps the address of a function that it imports, up to `out.size()`
-/// places; how many there are.
+/// The places, at most `out.size()`, where the loaded `library` (by its file name) has the address of a function that
+/// it imports. Returns their number.
 std::size_t import_slots(const char* library, const char* symbol, std::span<void**> out) noexcept;
 
 /// Replaces word `index` of a table of addresses, such as a virtual one. False if its page cannot be written.
 bool patch_slot(void** table, std::size_t index, void* replacement) noexcept;
 
-/// Puts back what was in a slot before, for every slot that was changed to `replacement` (nullptr: to anything) and
-/// still has that. A slot that somebody else has changed since is left. Returns how many slots were put back. Not
+/// Restores the earlier value of every slot that was changed to `replacement` (nullptr: to any value) and still has
+/// that value. A slot that another tool has changed since is not touched. Returns the number of restored slots. Not
 /// thread-safe against itself and patch_imports().
 std::size_t undo(void* replacement = nullptr) noexcept;
 

@@ -1,5 +1,5 @@
-// Objects that look as if the loader were still at work on them: the page that it closes last stays open, as another
-// tool that rewrites import slots may leave it.
+// Tests objects that look as if the loader still worked on them: the page that it makes read-only last is writable, as
+// another tool that rewrites import slots may leave it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -22,7 +22,7 @@ int ours() { return 2; }
 const ImportPatch kPatches[] = {{"dcmt_test_imported", pointer(ours), nullptr}};
 const std::span<const ImportPatch> kGroups[] = {kPatches};
 
-/// Makes the pages of the importer that the loader has closed writable.
+/// Makes the importer's read-only pages writable.
 void open_pages() {
   const auto visit = [](dl_phdr_info* info, std::size_t, void*) {
     if (strstr(info->dlpi_name, "dcmt_test_importer") == nullptr) return 0;
@@ -46,7 +46,7 @@ TEST(Incomplete, IsLookedAtAFewTimesAndThenTakenAsItsSlotsAre) {
   ASSERT_EQ(call(), 1);
   open_pages();
 
-  // Every hook of a job asks as long as something is left for later.
+  // Every hook of a job calls this as long as an object is incomplete.
   int looks = 0;
   int calls = 0;
   Patched patched{};

@@ -1,6 +1,7 @@
-// While the loader lists objects it holds its lock. A malloc that asks the loader for these (heaptrack's, to find where
-// an allocation was made) holds a lock of its own meanwhile: who calls malloc while the loader lists objects, as a hook
-// that looks for import slots might, would wait for ever. Here malloc and dl_iterate_phdr are the test's own.
+// The loader holds its lock while it lists objects. A malloc that calls the loader for that list (heaptrack's does, to
+// find where an allocation was made) holds a lock of its own meanwhile. A thread that calls malloc while the loader
+// lists objects, as a hook that searches import slots might, would wait for ever. The test replaces malloc and
+// dl_iterate_phdr.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -21,7 +22,7 @@ namespace {
 
 thread_local bool t_listing = false;
 int g_listings = 0;
-int g_calls_of_malloc = 0;  ///< while objects are listed
+int g_calls_of_malloc = 0;  ///< calls while objects are listed
 
 void count() { g_calls_of_malloc += t_listing ? 1 : 0; }
 
@@ -76,7 +77,7 @@ TEST(LoaderLock, MallocIsNotCalledWhileTheLoaderHoldsIt) {
   EXPECT_EQ(g_listings, 2);
   EXPECT_EQ(g_calls_of_malloc, 0);
 
-  // What the test counts by is called indeed.
+  // Check that the test's own malloc is called.
   t_listing = true;
   std::free(std::malloc(1));
   t_listing = false;

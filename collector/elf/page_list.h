@@ -1,5 +1,5 @@
-// A list whose memory comes from the kernel. While the loader lists objects it holds its lock; a program's malloc may
-// wait for that lock with its own held (heaptrack's does), so malloc must not be called then.
+// A list whose memory comes directly from the kernel. The loader holds its lock while it lists objects. A program's
+// malloc may wait for that lock while it holds its own (heaptrack's does), so malloc must not be called then.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,19 +9,19 @@
 
 namespace dcmt::elf {
 
-/// Has no destructor: hooks may run until the very end of the process. release() gives the memory back.
+/// It has no destructor, because hooks may run until the end of the process. release() frees the memory.
 template <class Value>
 class PageList {
   static_assert(std::is_trivially_copyable_v<Value>);
 
  public:
-  /// False if the kernel has no memory, or no mapping, left: then the list is as before.
+  /// False if the kernel has no memory, or no mapping, left; the list is then unchanged.
   [[nodiscard]] bool add(const Value& value) noexcept {
     if (count_ == room_ && !grow()) return false;
     values_[count_++] = value;
     return true;
   }
-  /// The last value comes in its place.
+  /// Replaces the value by the last one.
   void remove(Value* value) noexcept { *value = values_[--count_]; }
   void clear() noexcept { count_ = 0; }
   void release() noexcept {

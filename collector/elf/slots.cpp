@@ -19,7 +19,8 @@ struct Change {
 
 constinit PageList<Change> g_ledger;
 
-/// Original before slot: who reads the slot and finds ours must find the original here. False if there is no room.
+/// Enters the original before the slot is written: a thread that reads our function in the slot must find the original
+/// here. False if there is no space.
 bool enter(void** slot, void* value) {
   void* const before = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   const auto known = std::ranges::find_if(
@@ -33,7 +34,7 @@ bool enter(void** slot, void* value) {
   return true;
 }
 
-/// Calls `write` while the page of `slot` can be written to. False if it cannot be made so.
+/// Calls `write` while the page of `slot` is writable. False if it cannot be made writable.
 template <class Write>
 bool with_open_page(void** slot, const Mapping& around, const Write& write) {
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -50,7 +51,7 @@ bool is_within(const Mapping& around, void** slot) {
   return address >= around.low && address < around.high;
 }
 
-/// The kernel's list of mappings, one character after the other.
+/// Reads the kernel's list of mappings character by character.
 class MapsText {
  public:
   MapsText() : file_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -60,7 +61,7 @@ class MapsText {
   MapsText(const MapsText&) = delete;
   MapsText& operator=(const MapsText&) = delete;
 
-  /// '\0' at the end.
+  /// Returns '\0' at the end.
   char next() {
     if (at_ == size_) {
       size_ = file_ < 0 ? 0 : read(file_, text_, sizeof text_);
@@ -68,7 +69,7 @@ class MapsText {
     }
     return at_ < size_ ? text_[at_++] : '\0';
   }
-  /// A hexadecimal number with the character that follows it.
+  /// Reads a hexadecimal number and the character that follows it.
   std::uintptr_t number() {
     std::uintptr_t value = 0;
     for (char letter = next();; letter = next()) {
@@ -126,7 +127,7 @@ std::size_t undo_slots(void* replacement) {
   Mapping around;
   for (const Change& change : g_ledger) {
     if (replacement != nullptr && change.ours != replacement) continue;
-    // The object may be unloaded since.
+    // The object may have been unloaded since.
     if (!is_within(around, change.slot)) around = mapping_of(reinterpret_cast<std::uintptr_t>(change.slot));
     if ((around.protection & PROT_READ) == 0) continue;
     with_open_page(change.slot, around, [&] {

@@ -1,4 +1,4 @@
-// Words of memory that hold the address of a function, and the ledger of those that were changed.
+// Words of memory that hold a function's address, and the ledger of the changed ones.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace dcmt::elf {
 
-/// A stretch of memory of one protection (PROT_*), as the kernel says; empty: nothing is mapped.
+/// A range of memory with one protection (PROT_*), as the kernel lists it; empty: nothing is mapped.
 struct Mapping {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
@@ -15,12 +15,13 @@ struct Mapping {
 
 // Nothing here calls malloc: the caller may hold the loader's lock.
 
-/// The mapping at `address`. Opens a file: a place where a thread can be cancelled, which the caller rules out.
+/// The mapping at `address`. It opens a file, which is a cancellation point; the caller must have disabled
+/// cancellation.
 Mapping mapping_of(std::uintptr_t address);
 
-/// Enters the slot, what it has and `value` into the ledger, then stores `value`; a page that is not writable is made
-/// so for as long as that takes. `around` is what is known of the place, and is kept up to date. False if the page
-/// cannot be written, or the ledger has no room: then nothing is changed. Not thread-safe.
+/// Enters the slot, its value and `value` into the ledger, then stores `value`. A read-only page is made writable
+/// during the store. `around` is the mapping found by an earlier call; it is updated. False if the page cannot be
+/// written, or the ledger is full: nothing is changed then. Not thread-safe.
 bool write_slot(void** slot, void* value, Mapping& around);
 
 /// See undo() in elf_patch.h.

@@ -1,4 +1,4 @@
-// The ledger of changed slots: what is undone, and what is left as somebody else made it.
+// Tests the ledger of changed slots: which ones are restored, and which ones stay because another tool changed them.
 #include "collector/elf/slots.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace dcmt::elf {
 namespace {
 
-/// A table of addresses on pages of its own, as closed as the loader leaves a virtual table.
+/// A table of addresses on its own pages, read-only as the loader leaves a virtual table.
 class SlotsTest : public testing::Test {
  protected:
   void SetUp() override {

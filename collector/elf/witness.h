@@ -1,6 +1,7 @@
-// Functions that stand in a slot for a moment, to see whether it is called and with what. A witness keeps its first two
-// arguments and jumps on with stack and registers as they came: whatever function the slot holds, of any arguments, is
-// called as before. A hook could not be tried out like this: in the wrong slot it would itself do the harm.
+// Functions that are put into a slot for a short time, to see whether it is called and with which arguments. A witness
+// records its first two arguments and jumps to the real function with unchanged stack and registers. So any function,
+// with any arguments, can be behind it. A hook could not be tested in this way: in a wrong slot it would do the damage
+// itself.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@ namespace dcmt::elf {
 
 inline constexpr std::size_t kWitnesses = 32;
 
-/// The witness of a number below kWitnesses, and from now on `real` is what it passes on to.
+/// The witness with this number, which is below kWitnesses. From now on it jumps to `real`.
 void* witness(std::size_t number, void* real) noexcept;
 
 /// The first two arguments of the last call by the thread that made the witness.

@@ -1,4 +1,5 @@
-// The preloaded entry points without the agent: who is told what when a program loads libraries and asks for symbols.
+// Tests the preloaded entry points without the agent: which calls it gets when a program loads libraries and requests
+// symbols.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ void* load(int more) { return dlopen("libm.so.6", RTLD_LAZY | more); }
 
 TEST(Inject, WhoAsksForCuptiIsGivenWayToEvenIfItLoadsNothing) {
   ASSERT_NE(load(0), nullptr);
-  dlsym(RTLD_DEFAULT, "PyInit_x");  // as Python does after it has loaded an extension
+  dlsym(RTLD_DEFAULT, "PyInit_x");  // Python does this after it has loaded an extension
   g_ways_made = 0;
   void* there = load(RTLD_NOLOAD);
   ASSERT_NE(there, nullptr);

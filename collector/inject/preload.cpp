@@ -1,4 +1,4 @@
-// The entry points of the preloaded agent: process start, and the moment a Python extension has been loaded.
+// The entry points of the preloaded agent: process start, and the time after a Python extension was loaded.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -22,14 +22,14 @@ __attribute__((visibility("hidden"))) void* dcmt_real_dlopen = nullptr;
 __attribute__((visibility("hidden"))) void* dcmt_real_dlsym = nullptr;
 
 __attribute__((visibility("hidden"))) void dcmt_resolve_real_functions() {
-  // dlvsym is not one of ours. The oldest version exists in every x86-64 glibc.
+  // dlvsym is not replaced by us. The oldest version exists in every x86-64 glibc.
   dcmt_real_dlopen = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5");
   dcmt_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 }
 
-/// dlsym is about to run. Python asks for PyInit_* right after loading an extension, on the importing thread, outside
-/// the loader: the earliest safe moment at which torch can be complete. A user of CUPTI may have loaded nothing before
-/// it asks for a function: the library is there, and it asked with RTLD_NOLOAD.
+/// Called before dlsym. Python requests PyInit_* right after it has loaded an extension, on the importing thread,
+/// outside the loader: that is the earliest safe time at which torch can be complete. A user of CUPTI may request a
+/// function without loading anything: if the library is loaded already, it uses RTLD_NOLOAD.
 __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char* symbol) {
   if (symbol != nullptr && strncmp(symbol, "cuptiSubscribe", 14) == 0) dcmt::agent::make_way_for_cupti_user();
   if (dcmt_loader_was_busy == kIdle) return;
@@ -43,13 +43,14 @@ __attribute__((visibility("hidden"))) void dcmt_before_symbol(void*, const char*
   begin_if_torch_is_here();
 }
 
-/// The agent's own: nobody's comes before them inside of it.
+/// The agent's own functions. Inside it, no other library's functions precede them.
 __attribute__((visibility("hidden"))) void* dcmt_own_dlopen() { return reinterpret_cast<void*>(&dlopen); }
 __attribute__((visibility("hidden"))) void* dcmt_own_dlsym() { return reinterpret_cast<void*>(&dlsym); }
 
 using StartMain = int (*)(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
 
-/// Programs linked with libtorch: all libraries are initialised when the C runtime is entered, main is not.
+/// For programs linked with libtorch: when the C runtime is entered, all libraries are initialised, and main has not
+/// begun.
 __attribute__((visibility("default"))) int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv,
                                                              void (*init)(), void (*fini)(), void (*rtld_fini)(),
                                                              void* stack_end) {

@@ -26,36 +26,36 @@
 namespace dcmt::agent {
 namespace {
 
-// Torch's operators run on this thread while a session starts; of the stack, what is never touched costs nothing.
+// Torch's operators run on this thread while a session starts. Unused pages of the stack cost nothing.
 constexpr std::size_t kStack = std::size_t{1} << 20;
 constexpr int kBacklog = 4;
-/// Who has connected and says nothing for so long is left.
+/// A client that sends nothing for this long is disconnected.
 constexpr timeval kPatience{2, 0};
 
 constinit std::atomic<bool> g_begun{false};
 constinit int g_listening = -1;
-constinit pid_t g_owner = 0;  ///< the process that made the socket, not a forked child
+constinit pid_t g_owner = 0;  ///< the process that made the socket, as opposed to a forked child
 constinit char g_path[512] = {};
 constinit std::atomic<bool> g_busy{false};  ///< a session begins or ends
-// Of the session; used by the standby's thread alone.
+// State of the session; only the standby thread uses it.
 constinit int g_session = -1;
 constinit pid_t g_recorder = 0;
 constinit std::uint32_t g_sessions = 0;
 
-/// A private folder of ours: nobody else can put a socket there.
+/// True for a private folder of this user: no other user can put a socket there.
 bool is_private(int folder) noexcept {
   struct stat status {};
   return fstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
          (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/// Binds in the folder by its descriptor: its path can be longer than an address has room for.
+/// Binds relative to the folder's descriptor, because its path can be too long for an address.
 bool bind_in(int folder, const char* name) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const int length = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder, name);
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) return false;
-  unlinkat(folder, name, 0);  // of an earlier process with this pid
+  unlinkat(folder, name, 0);  // left by an earlier process with this pid
   return bind(g_listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
          fchmodat(folder, name, S_IRUSR | S_IWUSR, 0) == 0 && listen(g_listening, kBacklog) == 0;
 }
@@ -83,7 +83,7 @@ bool make_socket() noexcept {
   return false;
 }
 
-/// The folder that this library lies in.
+/// The folder of this library.
 bool own_folder(char (&out)[4096]) noexcept {
   Dl_info self{};
   if (dladdr(reinterpret_cast<void*>(&own_folder), &self) == 0 || self.dli_fname == nullptr) return false;
@@ -94,7 +94,7 @@ bool own_folder(char (&out)[4096]) noexcept {
   return true;
 }
 
-/// Of a file or folder that was handed over, wherever it lies. False: it was not.
+/// The path of a passed file or folder, wherever it is. False if none was passed.
 template <std::size_t kSize>
 bool path_of(int descriptor, char (&out)[kSize]) noexcept {
   if (descriptor >= 0) snprintf(out, kSize, "/proc/self/fd/%d", descriptor);
@@ -115,7 +115,7 @@ void send_reply(int to, Answer answer, const char* message) noexcept {
 
 void refuse_request(int to, const char* why) noexcept { send_reply(to, Answer::kRefused, why); }
 
-/// What came with the request; -1 where nothing did.
+/// The descriptors of the request; -1 where none was passed.
 struct Received {
   StandbyRequest request;
   int descriptors[kAttachDescriptors] = {-1, -1, -1, -1};
@@ -147,7 +147,7 @@ void receive(int from, Received& received) noexcept {
                    memcmp(received.request.magic, kStandbyMagic, sizeof kStandbyMagic) == 0;
 }
 
-/// The caller's pid if it is this user's, else -1.
+/// The caller's pid if it belongs to this user, else -1.
 pid_t own_users(int connection) noexcept {
   ucred who{};
   socklen_t size = sizeof who;
@@ -155,7 +155,7 @@ pid_t own_users(int connection) noexcept {
   return who.uid == geteuid() || who.uid == 0 ? who.pid : -1;
 }
 
-/// nullptr, or why not.
+/// Returns nullptr, or why the session did not begin.
 const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
   const StandbyRequest& request = received.request;
   const std::uint32_t chunks = request.chunk_count;
@@ -163,7 +163,7 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
       chunks > spool::kMaxChunks || request.detail > static_cast<std::uint32_t>(Detail::kOperators)) {
     return "the request is not whole";
   }
-  // A recorder that shortened it would end this process by SIGBUS.
+  // If the recorder truncated the memory, this process would die of SIGBUS.
   const int seals = fcntl(received.descriptors[kSpool], F_GET_SEALS);
   struct stat status {};
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(received.descriptors[kSpool], &status) != 0 ||
@@ -185,7 +185,7 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
                         request.kernels != 0, operators, libraries, prepared});
 }
 
-/// Whether the session goes on.
+/// Handles a message of the recorder; false if the session ends.
 bool hear_recorder() noexcept {
   StandbyRequest request{};
   const ssize_t bytes = recv(g_session, &request, sizeof request, MSG_DONTWAIT);
@@ -206,7 +206,7 @@ void end() noexcept {
   g_session = -1;
 }
 
-/// A connection is answered, and closed unless it begins a session.
+/// Answers a connection, and closes it unless it begins a session.
 void serve(int connection) noexcept {
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   const pid_t caller = own_users(connection);
@@ -251,7 +251,7 @@ void* stand_by(void*) noexcept {
   for (;;) {
     pollfd wanted[2] = {{g_listening, POLLIN, 0}, {g_session, POLLIN, 0}};
     if (poll(wanted, g_session >= 0 ? 2 : 1, -1) < 0) continue;
-    // The recorder's end ends the session, too. What it has sent is read before the connection is closed, or else it
+    // The recorder's end ends the session, too. Read what it has sent before the connection is closed; otherwise it
     // would not get the answer.
     if (g_session >= 0 && wanted[1].revents != 0 && !hear_recorder()) end();
     if ((wanted[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return nullptr;
@@ -260,19 +260,20 @@ void* stand_by(void*) noexcept {
     if (connection >= 0) {
       serve(connection);
     } else {
-      nanosleep(&kPause, nullptr);  // such as no descriptor left: whoever waits is still there
+      nanosleep(&kPause, nullptr);  // for example, no descriptor is left: the client is still waiting
     }
   }
 }
 
-/// A child without the thread must not keep the socket, or the session's, open.
+/// A forked child does not have the thread, so it must not keep the sockets open.
 void in_child() noexcept {
   if (g_listening >= 0) close(g_listening);
   if (g_session >= 0) close(g_session);
   g_listening = g_session = -1;
 }
 
-/// At the exit, what a session needs is about to be taken down: one that begins or ends is let come to its end.
+/// At exit, the objects that a session needs are about to be destroyed: wait until a session has finished to begin or
+/// end.
 void wait_while_busy() noexcept {
   constexpr timespec kPause{0, 1'000'000};
   constexpr int kMostPauses = 1000;
@@ -305,7 +306,7 @@ void begin_standby() noexcept {
 }
 
 namespace {
-/// The socket's file goes with the process.
+/// The socket's file is removed at the end of the process.
 __attribute__((destructor)) void remove_socket() {
   if (g_owner == getpid()) unlink(g_path);
 }

@@ -1,11 +1,11 @@
-// A process in standby: one thread that sleeps until dc-memtrace asks for a recording. Until then nothing is hooked,
+// A process in standby has a thread that sleeps until dc-memtrace requests a recording. Until then nothing is hooked,
 // loaded or allocated.
 #pragma once
 
 namespace dcmt::agent {
 
-/// Makes the socket and starts the thread, once in a process. Where that is not possible, nothing happens, and who
-/// tries to attach finds no socket then.
+/// Makes the socket and starts the thread, once in a process. If that is impossible, it does nothing; an attach then
+/// fails because there is no socket.
 void begin_standby() noexcept;
 
 }  // namespace dcmt::agent

@@ -17,13 +17,13 @@ constexpr std::uint64_t kBodySeed = 0x626F6479;
 constexpr std::uint64_t kLinesSeed = 0x6C696E6573;
 constexpr std::size_t kPieceBytes = 8192;
 
-/// Writes one part of a code object as a row of records. Between construction and the last byte the agent may not be
-/// asked for anything else.
+/// Writes one part of a code object as a row of records. From its construction to the last byte, no other function of
+/// the agent may be called.
 class PartWriter {
  public:
   PartWriter(wire::CodeBodyPart part, std::uint64_t code, std::size_t total) noexcept
       : part_(part), code_(code), total_(total) {
-    if (total == 0) open();  // a part without bytes is said, too: the reader can tell that it is whole
+    if (total == 0) open();  // write a part without bytes, too, so that the reader sees that it is complete
   }
   ~PartWriter() { close(); }
   PartWriter(const PartWriter&) = delete;
@@ -42,13 +42,14 @@ class PartWriter {
     }
   }
 
-  /// Where the next bytes go (nullptr if the record was lost) and how many fit; at least one while bytes are missing.
+  /// The place of the next bytes (nullptr if the record was lost) and their capacity, which is at least one while bytes
+  /// are missing.
   unsigned char* next(std::size_t& room) noexcept {
     if (used_ == piece_) open();
     room = piece_ - used_;
     return record_ != nullptr ? reinterpret_cast<unsigned char*>(record_ + 1) + used_ : nullptr;
   }
-  /// True if a piece found no room.
+  /// True if a piece was lost because there was no space.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
   void advance(std::size_t bytes) noexcept {
     used_ += bytes;
@@ -81,14 +82,14 @@ class PartWriter {
   wire::CodeBodyPart part_;
   std::uint64_t code_;
   std::size_t total_;
-  std::size_t offset_ = 0;  ///< where the next piece begins
+  std::size_t offset_ = 0;  ///< begin of the next piece
   std::size_t piece_ = 0;   ///< bytes of the open piece
-  std::size_t used_ = 0;    ///< bytes of it that are there
+  std::size_t used_ = 0;    ///< written bytes of that piece
   wire::CodeBodyRecord* record_ = nullptr;
   bool lost_ = false;
 };
 
-// Each publish_ function is false if something found no room: the next sight tries again.
+// Each publish_ function returns false if there was no space; the next sight tries again.
 
 bool publish_bytes(wire::CodeBodyPart part, std::uint64_t id, PyObject* bytes) noexcept {
   if (bytes == nullptr || !PyBytes_Check(bytes)) return true;
@@ -126,8 +127,8 @@ bool publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
   return !writer.lost();
 }
 
-/// The value that a dict has for a text, borrowed; nullptr if it has none. CPython's own look-up is for a thread that
-/// holds the GIL; here it may only be kept free.
+/// The value for a text in a dict, borrowed; nullptr if there is none. CPython's own function requires the GIL; here
+/// the GIL may only be kept free.
 PyObject* value_of(PyObject* dict, std::string_view key) noexcept {
   if (dict == nullptr || !PyDict_CheckExact(dict)) return nullptr;
   PyObject* name = nullptr;
@@ -140,8 +141,8 @@ PyObject* value_of(PyObject* dict, std::string_view key) noexcept {
   return nullptr;
 }
 
-/// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Looks only where a
-/// look runs no Python code: dicts with text keys, and a class whose metaclass is `type`.
+/// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Uses only lookups that
+/// run no Python code: dicts with text keys, and a class whose metaclass is `type`.
 PyObject* line_map(PyObject* filename) noexcept {
   PyObject* const module = value_of(value_of(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
   if (module == nullptr || !PyModule_Check(module)) return nullptr;
@@ -187,7 +188,7 @@ void publish_body(PyCodeObject* code, std::uint64_t id) noexcept {
 }
 
 void publish_source_lines(PyObject* filename) noexcept {
-  // Inductor fills the map of a file before anything in it is called: one look is enough.
+  // Inductor fills the map of a file before it calls code of the file, so one check is enough.
   const std::uint64_t file = Text(filename).intern();
   const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
   if (!agent::first_sight(map_id)) return;
@@ -198,7 +199,7 @@ void publish_source_lines(PyObject* filename) noexcept {
     if (is_sequence(lines) && is_sequence(texts) && Py_SIZE(lines) == Py_SIZE(texts)) {
       bool whole = true;
       for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
-        if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text holds from its line on
+        if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text is valid from its line on
         whole = publish_source_line(file, item(lines, i), item(texts, i));
       }
       if (!whole) agent::forget(map_id);

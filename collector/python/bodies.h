@@ -1,5 +1,5 @@
-// What the recorder needs to understand a variable: bytecode, tables and names of a code object, and where the lines of
-// a generated file come from. Each once.
+// Publishes what the recorder needs to analyse a variable: bytecode, tables and names of a code object, and the origin
+// of the lines of a generated file. Each is published once.
 #pragma once
 
 #include <Python.h>

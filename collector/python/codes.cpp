@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::size_t kEntries = 65536;
 constexpr std::size_t kProbes = 32;
-constexpr std::uint64_t kCodeSeed = 0x636F6465;  // keeps code ids apart from other ids made of the same words
+constexpr std::uint64_t kCodeSeed = 0x636F6465;  // distinguishes code ids from other ids made of the same words
 
-/// One per address at which a code object was identified. Never removed: an address keeps its generation.
+/// An entry for each address of an identified code object. Entries are never removed: an address keeps its generation.
 struct Entry {
   std::atomic<std::uintptr_t> address;
-  std::atomic<std::uint64_t> id;          ///< of the code object that lives there; 0: not identified since a death
+  std::atomic<std::uint64_t> id;          ///< of the live code object there; 0: not identified since the last death
   std::atomic<std::uint64_t> generation;  ///< deaths of identified code objects
   std::atomic<std::uint32_t> function;    ///< row in the table of functions, valid while `id` is set
 };
@@ -48,8 +48,8 @@ Entry* find(std::uintptr_t address, Missing missing) noexcept {
   return nullptr;
 }
 
-/// CPython's destructor of code objects, called with the GIL. The death is noted after it: a destructor that runs
-/// inside may still meet the dying code object on a stack, and nobody can use the address again before we return.
+/// Replaces CPython's destructor of code objects, which is called with the GIL. The death is noted after the original:
+/// a nested destructor may still find the dying code object on a stack. The address cannot be reused before we return.
 void on_code_death(PyObject* code) {
   const auto address = reinterpret_cast<std::uintptr_t>(code);
   g_deallocate(code);
@@ -60,7 +60,7 @@ void on_code_death(PyObject* code) {
   g_epoch.fetch_add(1, std::memory_order_release);
 }
 
-/// What tells a code object without an entry from another at the same address: nothing of it changes in its life.
+/// Distinguishes a code object without an entry from another one at the same address. These fields never change.
 std::uint64_t fingerprint(const PyCodeObject* code) noexcept {
   const auto word = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
   std::uint64_t hash = mix(static_cast<std::uint64_t>(code->co_firstlineno), kCodeSeed);
@@ -70,7 +70,7 @@ std::uint64_t fingerprint(const PyCodeObject* code) noexcept {
   return mix(hash, word(code->co_consts));
 }
 
-/// False if there was no room: the next sight tries again.
+/// False if there was no space; the next sight tries again.
 bool publish(const PyCodeObject* code, std::uint64_t id) noexcept {
   if (!agent::first_sight(id)) return true;
   const std::uint64_t file = Text(code->co_filename).intern();
@@ -139,7 +139,7 @@ void unwatch_codes() noexcept {
 bool watch_codes() noexcept {
   if (g_entries != nullptr) {
     forget_codes();
-    // Another tool's destructor, put there meanwhile, may lead to ours: then that is called still.
+    // Another tool may have replaced the destructor meanwhile and call ours: then ours stays valid.
     destructor original = g_deallocate;
     std::atomic_ref(PyCode_Type.tp_dealloc).compare_exchange_strong(original, on_code_death);
     return true;

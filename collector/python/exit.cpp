@@ -6,7 +6,7 @@
 namespace dcmt::python_provider {
 namespace {
 
-/// The GIL is kept: it is taken nowhere in this provider, and objects stand still while they are read.
+/// The GIL is kept while it waits. This provider never acquires the GIL, and objects do not change while they are read.
 PyObject* at_exit(PyObject*, PyObject*) noexcept {
   agent::await_last_reading();
   Py_RETURN_NONE;
@@ -20,7 +20,7 @@ void watch_exit() noexcept {
   static constinit bool watched = false;
   PyThreadState* const thread = dcmt_py_thread();
   if (watched || thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) return;
-  // What is registered first is called last: by then the program's own handlers have run.
+  // The handler that is registered first is called last: the program's own handlers have run by then.
   PyObject* const atexit = PyImport_ImportModule("atexit");
   PyObject* const function = atexit != nullptr ? PyCFunction_New(&g_at_exit, nullptr) : nullptr;
   PyObject* const done = function != nullptr ? PyObject_CallMethod(atexit, "register", "O", function) : nullptr;

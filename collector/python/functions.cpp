@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::size_t kMaxRows = agent::kMaxTableFunctions;
 constexpr std::size_t kMaxText = agent::kMaxTableBytes + 1;
-/// How far out the function may be: helpers that it calls, comprehensions.
+/// How many frames outward the function is searched: it may call helpers and comprehensions.
 constexpr unsigned kMaxDepth = 6;
 
-/// One row, its texts in g_text. Attributes: empty if there is none.
+/// A row of the table; its texts are in g_text. Attributes: empty if there is none.
 struct Row {
-  const char* file;      ///< how the file's path ends
+  const char* file;      ///< end of the file's path
   const char* function;  ///< qualified name
   agent::FunctionRole role;
   agent::FunctionEvent event;
   std::int64_t graph;
   const char* mechanism;
   const char* key;      ///< attribute of the tensor: the parameter's number
-  const char* persist;  ///< attribute of the tensor: true if it is kept for good
+  const char* persist;  ///< attribute of the tensor: true if it is kept permanently
   const char* owner;    ///< the function's variable ...
   const char* name;     ///< ... and its attribute that is the parameter's name
 };
@@ -41,7 +41,7 @@ constinit Row g_rows[kMaxRows] = {};
 constinit std::size_t g_row_count = 0;
 constinit std::atomic<bool> g_births{false};
 
-/// Cuts the next field off a line that ends with a zero byte.
+/// Removes the next field from a zero-terminated line.
 char* next_field(char*& at) noexcept {
   char* const field = at;
   char* const tab = std::strchr(at, '\t');
@@ -52,7 +52,7 @@ char* next_field(char*& at) noexcept {
 
 bool is(const char* text, const char* other) noexcept { return std::strcmp(text, other) == 0; }
 
-/// Rows of one mechanism share a number below zero, where no graph of an operator is.
+/// Rows of a mechanism share a number below zero; graphs of operators have none of these.
 std::int64_t graph_of(const char* mechanism) noexcept {
   std::int64_t lowest = 0;
   for (std::size_t i = 0; i < g_row_count; ++i) {
@@ -83,7 +83,7 @@ void load_row(char* line) noexcept {
 
 std::string_view view(const Text& text) noexcept { return {text.data(), text.size()}; }
 
-/// The value of a variable of the frame, nullptr if it has none. Borrowed.
+/// The value of a variable of the frame, borrowed; nullptr if there is none.
 PyObject* variable(const dcmt_py_frame& frame, const char* name) noexcept {
   for (std::int32_t i = 0; i < frame.locals; ++i) {
     if (view(Text(PyTuple_GET_ITEM(frame.code->co_localsplusnames, i))) != name) continue;
@@ -94,7 +94,7 @@ PyObject* variable(const dcmt_py_frame& frame, const char* name) noexcept {
   return nullptr;
 }
 
-/// The attributes of the parameter that its row names. The caller holds the GIL.
+/// Reads the attributes of the parameter that the row names. The caller holds the GIL.
 void read_attributes(const Row& row, const dcmt_py_frame& frame, PyObject* tensor, agent::FunctionCall& call) noexcept {
   if (tensor != nullptr && *row.key != '\0') {
     PyObject* const key = dcmt_py_attribute(tensor, row.key);
@@ -164,7 +164,7 @@ agent::FunctionCall function_here(agent::FunctionEvent event, const void* object
     call.graph = row.graph;
     call.function = Text(frame.code->co_qualname).intern();
     call.mechanism = agent::intern(row.mechanism, std::strlen(row.mechanism));
-    // Operators run without the GIL, so a birth has no attributes; a later event of the same parameter does.
+    // Operators run without the GIL, so a birth has no attributes; a later event of the same parameter has them.
     auto* const tensor = static_cast<PyObject*>(const_cast<void*>(object));
     if (dcmt_py_holds_gil(thread) != 0) read_attributes(row, frame, tensor, call);
     return call;

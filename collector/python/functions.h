@@ -1,5 +1,5 @@
-// Python functions that gather or release parameters without an operator of their own: they move a parameter to other
-// memory, or give a storage another size. Which they are says the table (docs/operators.md).
+// Python functions that gather or release parameters without an operator: they move a parameter to other memory, or
+// resize a storage. The table lists them (docs/operators.md).
 #pragma once
 
 #include <Python.h>
@@ -10,16 +10,16 @@
 
 namespace dcmt::python_provider {
 
-/// Reads the rows of functions from the table that the environment names. Called once.
+/// Reads the functions from the table that the environment names. Call it once.
 void load_functions() noexcept;
 
-/// The row of a code object, from 1; 0: it has none. No GIL needed while the object lives.
+/// The row of a code object, from 1; 0: none. Does not need the GIL while the object lives.
 std::uint32_t function_row(const PyCodeObject* code) noexcept;
 
-/// PythonProvider::function_here.
+/// Implements PythonProvider::function_here.
 agent::FunctionCall function_here(agent::FunctionEvent event, const void* object) noexcept;
 
-/// PythonProvider::births_by_functions.
+/// Implements PythonProvider::births_by_functions.
 bool births_by_functions() noexcept;
 
 }  // namespace dcmt::python_provider

@@ -24,7 +24,7 @@
 #error "free-threaded CPython has no GIL to rely on"
 #endif
 
-/* A chain longer than this is no chain of frames. */
+/* A longer chain is not a chain of frames. */
 #define MAX_FRAMES 100000
 
 int dcmt_py_runs(void) { return _PyRuntime.initialized && _PyRuntimeState_GetFinalizing(&_PyRuntime) == NULL; }
@@ -41,7 +41,8 @@ static const _Py_CODEUNIT* instruction_of(const _PyInterpreterFrame* frame) { re
 static _PyInterpreterFrame* innermost_of(const PyThreadState* thread) { return thread->cframe->current_frame; }
 #endif
 
-/* PyGILState_GetThisThreadState(), called for every stack: three calls into another library less. */
+/* PyGILState_GetThisThreadState() without its three calls into another library, because it is called for every stack.
+ * */
 PyThreadState* dcmt_py_thread(void) {
   if (!dcmt_py_runs()) return NULL;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -53,7 +54,7 @@ PyThreadState* dcmt_py_thread(void) {
 }
 
 int dcmt_py_holds_gil(const PyThreadState* thread) {
-  /* Not PyGILState_Check: it says yes to everybody once there is a sub-interpreter. */
+  /* PyGILState_Check is not used: it returns 1 on every thread once there is a sub-interpreter. */
   return thread != NULL && _PyThreadState_UncheckedGet() == thread;
 }
 
@@ -68,9 +69,9 @@ static struct _gil_runtime_state* gil_of_main(void) {
 int dcmt_py_freeze(void) {
   if (!dcmt_py_runs()) return 0;
   struct _gil_runtime_state* const gil = gil_of_main();
-  /* Every taker of the GIL passes through this mutex and leaves it at once, or sleeps without it. */
+  /* Every thread that acquires the GIL locks this mutex, and unlocks it at once or sleeps without it. */
   if (gil == NULL || pthread_mutex_trylock(&gil->mutex) != 0) return 0;
-  /* Finalization begins and ends with the GIL held: seen not begun here, it cannot begin before the thaw. */
+  /* Finalization begins and ends with the GIL held. If it has not begun here, it cannot begin before the thaw. */
   if (is_locked(gil) == 0 && dcmt_py_runs()) return 1;
   pthread_mutex_unlock(&gil->mutex);
   return 0;
@@ -80,7 +81,7 @@ void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
 PyObject* dcmt_py_sys(void) { return PyInterpreterState_Main()->sysdict; }
 
-/* Not a frame of the interpreter's own: where C calls it, and below the __init__ of a class that is called often. */
+/* True if it is not one of the interpreter's own frames: where C calls it, and below a frequently called __init__. */
 static int of_python(const _PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
   return frame->owner != FRAME_OWNED_BY_CSTACK && frame->f_funcobj != Py_None;
@@ -103,9 +104,8 @@ unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position*
   *more = 0;
   _PyInterpreterFrame* frame = innermost_of(thread);
   if (frame != NULL && !complete(frame)) frame = frame->previous;
-  /* One that has called another has begun: looking into its code object, to be told so, would be two fifths of the
-     walk. (3.11 can collect garbage as a frame begins: that one is in the chain of a finalizer then, with its first
-     line.) */
+  /* A frame that has called another one has begun. Checking that in its code object would cost two fifths of the walk.
+   * (3.11 can collect garbage while a frame begins: that frame is then in a finalizer's chain, with its first line.) */
   for (; frame != NULL; frame = frame->previous) {
     if (!of_python(frame)) continue;
     if (count == capacity) {
@@ -190,10 +190,10 @@ static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
     out->handle = frame;
     out->offset = offset_of(frame);
     out->locals = code_of(frame)->co_nlocalsplus;
-    /* Both versions set it to -1 while the frame runs, so a positive one has been saved for a call into Python. */
+    /* Both versions set it to -1 while the frame runs. A positive value was saved for a call into Python. */
     out->stack_top = frame->stacktop;
 #if PY_VERSION_HEX < 0x030C0000
-    /* 3.11 drops a frame's variables while the frame is still in the chain, and leaves the pointers behind. */
+    /* 3.11 drops a frame's variables while the frame is still in the chain, and does not clear the pointers. */
     if (out->offset >= 0 && base_opcode(out->code, (size_t)out->offset / sizeof(_Py_CODEUNIT)) == RETURN_VALUE) {
       out->locals = 0;
       out->stack_top = 0;
@@ -229,7 +229,7 @@ enum dcmt_py_slot dcmt_py_slot_kind(PyCodeObject* code, int index) {
 
 PyObject* dcmt_py_attribute(PyObject* object, const char* name) {
   PyTypeObject* const type = Py_TYPE(object);
-  /* The look-up would take an error that is on its way for its own. */
+  /* The lookup would mistake an exception in flight for its own error. */
   if (type->tp_getattro != PyObject_GenericGetAttr || PyErr_Occurred() != NULL) return NULL;
   PyObject* const key = PyUnicode_InternFromString(name);
   if (key == NULL) {
@@ -255,7 +255,7 @@ void dcmt_py_copy_code(const PyCodeObject* code, size_t from, size_t count, unsi
       argument = _Py_OPARG(_PyCode_CODE(code)[from + i]);
 #if PY_VERSION_HEX >= 0x030D0000
       if (opcode == ENTER_EXECUTOR) {
-        /* Where the optimizer put a trace in the place of an instruction, the trace keeps both. */
+        /* If the optimizer has replaced an instruction by a trace, the trace has its opcode and argument. */
         const _PyVMData* const replaced = &code->co_executors->executors[argument]->vm_data;
         opcode = _PyOpcode_Deopt[replaced->opcode];
         argument = replaced->oparg;

@@ -7,13 +7,14 @@ namespace {
 
 constexpr std::uint64_t kLineSeed = 0x6C696E65;
 
-/// Blocks of one code object have keys in a row, so that they never take each other's place.
+/// Blocks of one code object have consecutive keys, so that they never use the same place.
 std::uint64_t key_of(std::uint64_t code, std::uint32_t block) noexcept { return mix(code, kLineSeed) + block; }
 
-/// The first byte of an entry has its top bit set; the bytes after it do not.
+/// Only the first byte of an entry has its top bit set.
 bool begins_entry(unsigned char byte) noexcept { return (byte & 0x80u) != 0; }
 
-/// Lines from the entry before to this one. The number has six bits a byte, the lowest first, and its sign in bit 0.
+/// The difference to the line of the entry before. The number has six bits in each byte, lowest first, and its sign in
+/// bit 0.
 std::int64_t step_of(const LineTable& table, std::size_t at, unsigned kind) noexcept {
   if (kind >= 10 && kind <= 12) return kind - 10;
   if (kind != 13 && kind != 14) return 0;
@@ -65,7 +66,7 @@ LineMarks::Answer LineMarks::line_of(const LineTable& table, std::int32_t offset
     do ++place.at;
     while (place.at < table.bytes && !begins_entry(table.entries[place.at]));
     ++walked;
-    // An entry is eight code units at most: the first one to reach into a block is the one to begin that block with.
+    // An entry has at most eight code units: begin the block with the first entry that reaches into it.
     const std::uint32_t block = place.offset / kBlock;
     if (block != before.offset / kBlock) remember(table.code, block, before);
     if (place.offset > wanted) {

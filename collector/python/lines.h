@@ -1,6 +1,6 @@
 // Source lines of instructions, from a code object's line table (PEP 626). CPython's own function reads the table from
-// its start every time, so a first pass through a function would cost the square of the function's length. Here marks
-// remember where in the table each block of bytecode begins.
+// its start every time, so a first pass through a function would have quadratic cost. Marks record where each block of
+// bytecode begins in the table.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace dcmt::python_provider {
 
-/// A code object's line table, borrowed. `code` is the code object's identity: no other one ever has it.
+/// A code object's line table, borrowed. `code` is the code object's identity, which is never reused.
 struct LineTable {
   std::uint64_t code;
   const unsigned char* entries;
@@ -17,27 +17,28 @@ struct LineTable {
   int first_line;
 };
 
-/// Marks of all code objects. Shared by all threads without a lock: a reader that meets a half-written mark sees a
-/// check that does not fit, and a lost mark costs the next reader a longer way.
+/// Marks of all code objects. All threads share them without a lock: a reader of a half-written mark finds a wrong
+/// check value, and a lost mark makes the next reader's walk longer.
 class LineMarks {
  public:
-  /// Bytes of bytecode from mark to mark. A shorter function has no marks.
+  /// Bytes of bytecode between marks. A shorter function has no marks.
   static constexpr std::int32_t kBlock = 1024;
 
   struct Answer {
     int line;              ///< 0 if the instruction has none
-    std::uint32_t walked;  ///< entries of the table that were read
+    std::uint32_t walked;  ///< entries of the table that it has read
   };
 
-  /// @param offset  of the instruction, in bytes; negative: the frame has not started. Allocates nothing, any thread.
+  /// @param offset  of the instruction, in bytes; negative: the frame has not started. Allocates nothing; any thread
+  /// may call it.
   Answer line_of(const LineTable& table, std::int32_t offset) noexcept;
 
  private:
-  /// Where a walk through the table stands: before the entry at `at`, which begins at `offset` of the bytecode.
+  /// A position of a walk through the table: before the entry at `at`, which begins at `offset` of the bytecode.
   struct Place {
     std::uint32_t offset;
     std::uint32_t at;
-    std::int64_t line;  ///< of the entry before
+    std::int64_t line;  ///< line of the entry before
   };
   struct Mark {
     std::atomic<std::uint64_t> check;  ///< key of (code, block) ^ mix(place, line)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kFirstLine = 10;
 
-/// A line table as the compiler writes it, and the line of each code unit.
+/// A line table in the compiler's format, and the line of each code unit.
 struct Function {
   std::vector<unsigned char> table;
   std::vector<int> lines;
@@ -31,7 +31,7 @@ struct Function {
   }
 };
 
-/// Every form of an entry, with steps of all sizes in both directions.
+/// Uses every form of an entry, with steps of all sizes in both directions.
 Function function_of(std::size_t entries) {
   Function function;
   std::mt19937 random(11);  // NOLINT(cert-msc51-cpp): the same function every time
@@ -50,7 +50,7 @@ Function function_of(std::size_t entries) {
   return function;
 }
 
-/// Entries in one block, and the two that reach over its edges.
+/// Entries in one block, and the two that cross its ends.
 constexpr std::uint32_t kMostEntries = LineMarks::kBlock / 2 + 2;
 
 TEST(LineMarks, APassThroughALongFunctionReadsOneBlockALine) {

@@ -11,21 +11,21 @@
 namespace dcmt::python_provider {
 namespace {
 
-/// Keeps Python from running elsewhere while frames of other threads are looked at, if that needs no waiting: the
-/// caller holds the GIL, or nobody does, and then nobody can take it meanwhile. The caller does not take it either:
-/// from 3.12 on that can wait, and it ends the thread once Python goes down.
+/// Prevents Python from running on other threads while their frames are inspected, if that is possible without waiting:
+/// the caller holds the GIL, or no thread holds it and none can acquire it meanwhile. The caller does not acquire it
+/// either: since 3.12 that can wait, and it ends the thread when Python finalizes.
 class Stillness {
  public:
   Stillness(PyThreadState* thread, const PyInterpreterState* interpreter) noexcept
       : main_(interpreter == PyInterpreterState_Main()),
         have_gil_(dcmt_py_holds_gil(thread) != 0),
-        frozen_(!have_gil_ && main_ && dcmt_py_freeze() != 0) {}  // the freeze is of the main interpreter's GIL
+        frozen_(!have_gil_ && main_ && dcmt_py_freeze() != 0) {}  // freezes the main interpreter's GIL
   ~Stillness() {
     if (frozen_) dcmt_py_thaw();
   }
   Stillness(const Stillness&) = delete;
   Stillness& operator=(const Stillness&) = delete;
-  /// Whether what belongs to the main interpreter can be read.
+  /// True if objects of the main interpreter can be read.
   [[nodiscard]] bool of_main() const noexcept { return main_ && *this; }
   explicit operator bool() const noexcept { return have_gil_ || frozen_; }
 
@@ -37,7 +37,7 @@ class Stillness {
 
 struct Hit {
   dcmt_py_frame frame;
-  PyObject* cell;  ///< the cell that names the object, nullptr for plain names
+  PyObject* cell;  ///< the cell that refers to the object; nullptr for plain variables
   std::uint64_t object;
   wire::LocalKind kind;
   std::int32_t index;
@@ -70,8 +70,8 @@ class Visit {
     }
   }
 
-  /// Writes what was found. Before the GIL goes, and only here: until then a cell that several frames share is counted
-  /// once, under the name of the function that owns it.
+  /// Writes the hits. Call it while the GIL is still held or kept free. Before it is called, a cell that several frames
+  /// share is counted once, under the name of the function that owns it.
   void publish() noexcept {
     for (std::size_t i = 0; i < hits_; ++i) publish(found_[i]);
     hits_ = 0;
@@ -109,7 +109,7 @@ class Visit {
     if (cell != nullptr) {
       for (std::size_t i = 0; i < hits_; ++i) {
         if (found_[i].cell != cell) continue;
-        if (kind == wire::LocalKind::kCell) found_[i] = hit;  // one reference; its owner's name says most
+        if (kind == wire::LocalKind::kCell) found_[i] = hit;  // one reference; its owner's name is the best
         return;
       }
     }
@@ -164,7 +164,7 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
   Visit visit(census, objects, count, still.of_main());
   if (self != nullptr) visit.look_at(self, agent::current_tid());
   if (!still) {
-    visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so there is one
+    visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so another thread exists
   } else {
     for (PyThreadState* thread = PyInterpreterState_ThreadHead(interpreter); thread != nullptr;
          thread = PyThreadState_Next(thread)) {

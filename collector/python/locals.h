@@ -1,4 +1,4 @@
-// Which Python variables name an object.
+// Finds Python variables that refer to an object.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dcmt::python_provider {
 
-/// PythonProvider::visit_locals.
+/// Implements PythonProvider::visit_locals.
 agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                                 bool other_threads) noexcept;
 

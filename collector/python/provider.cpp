@@ -1,4 +1,4 @@
-// The entry through which the agent starts the provider: checks first, registration only if they pass.
+// The agent calls the entry point of this file to start the provider: it registers only if its checks pass.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +21,7 @@ constinit const agent::PythonProvider kProvider{
 /// `version` is Py_GetVersion().
 bool free_threaded(const char* version) noexcept { return std::strstr(version, "free-threading") != nullptr; }
 
-/// True if the Python that runs has the version whose layouts were compiled in, and a GIL as that one has.
+/// True if the running Python has the version whose layouts were compiled in, and a GIL like that version.
 bool same_version(const char* version) noexcept {
   if (free_threaded(version)) return false;
   char wanted[16];
@@ -29,8 +29,8 @@ bool same_version(const char* version) noexcept {
   return std::strncmp(version, wanted, static_cast<std::size_t>(length)) == 0;
 }
 
-/// Compares the walk with what CPython says of the caller's innermost frame. Needs the GIL for CPython's answer; a
-/// thread without it or without frames has nothing to compare.
+/// Compares the stack walk with CPython's answer for the caller's innermost frame. CPython's answer needs the GIL; a
+/// thread without the GIL or without frames compares nothing.
 bool walk_agrees() noexcept {
   PyThreadState* const thread = dcmt_py_thread();
   if (thread != PyGILState_GetThisThreadState()) return false;

@@ -15,8 +15,8 @@ namespace {
 constexpr unsigned kMaxFrames = 64;
 constexpr std::uint64_t kStackSeed = 0x737461636B;
 
-/// The id of a stack seen before. Shared by all threads without a lock: a reader that meets a half-written slot sees a
-/// check that does not fit, and a lost write only costs the next look-up.
+/// Caches the id of a stack. All threads share the slots without a lock: a reader of a half-written slot finds a wrong
+/// check value, and a lost write only costs the next lookup.
 struct Slot {
   std::atomic<std::uint64_t> check;  ///< key ^ id
   std::atomic<std::uint64_t> id;
@@ -24,7 +24,7 @@ struct Slot {
 constexpr std::size_t kSlots = 16384;
 constinit Slot g_slots[kSlots] = {};
 
-/// 0 if the stack is not known.
+/// 0 if the stack is not in the cache.
 std::uint64_t find_known(std::uint64_t key) noexcept {
   const Slot& slot = g_slots[key % kSlots];
   const std::uint64_t id = slot.id.load(std::memory_order_relaxed);
@@ -37,10 +37,10 @@ void remember(std::uint64_t key, std::uint64_t id) noexcept {
   slot.check.store(key ^ id, std::memory_order_relaxed);
 }
 
-/// What a stack is looked up by: its instructions' addresses, sure names until an identified code object dies.
+/// The key of a stack: its instructions' addresses, which are valid until an identified code object dies.
 std::uint64_t key_of(const dcmt_py_position* positions, unsigned count, bool more) noexcept {
   const auto word = [positions](unsigned i) { return reinterpret_cast<std::uintptr_t>(positions[i].instruction); };
-  // Two chains and two frames a link, so that few multiplications wait for one another.
+  // Two chains, with two frames in each step, so that few multiplications depend on each other.
   std::uint64_t chains[2] = {mix(code_epoch(), kStackSeed), mix(count, kStackSeed + (more ? 1 : 0))};
   unsigned i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -51,7 +51,7 @@ std::uint64_t key_of(const dcmt_py_position* positions, unsigned count, bool mor
   return mix(chains[0], chains[1]);
 }
 
-/// False if there was no room: the next sight tries again.
+/// False if there was no space; the next sight tries again.
 bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uint64_t* codes, unsigned count,
              bool more) noexcept {
   const std::size_t bytes = sizeof(wire::StackRecord) + count * sizeof(wire::StackFrame);
@@ -72,7 +72,7 @@ bool publish(std::uint64_t id, const dcmt_py_position* positions, const std::uin
   return true;
 }
 
-/// The id, published at first sight.
+/// The id of a stack, which is published at first sight.
 std::uint64_t id_of(const dcmt_py_position* positions, unsigned count, bool more) noexcept {
   const std::uint64_t key = key_of(positions, count, more);
   if (const std::uint64_t known = find_known(key); known != 0) return known;

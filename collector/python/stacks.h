@@ -1,4 +1,4 @@
-// Python stacks as ids.
+// Ids of Python stacks.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace dcmt::python_provider {
 
-/// PythonProvider::capture_stack. Budget: 150 ns for 30 frames that were seen before.
+/// Implements PythonProvider::capture_stack. Budget: 150 ns for 30 frames that are in the cache.
 std::uint64_t capture_stack() noexcept;
 
-/// PythonProvider::describe_stack.
+/// Implements PythonProvider::describe_stack.
 std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept;
 
-/// PythonProvider::innermost_frame.
+/// Implements PythonProvider::innermost_frame.
 const void* innermost_frame() noexcept;
 
 }  // namespace dcmt::python_provider

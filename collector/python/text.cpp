@@ -5,7 +5,7 @@
 namespace dcmt::python_provider {
 namespace {
 
-/// Appends one character; returns the bytes written, 0 if they do not fit.
+/// Appends one character; returns the bytes written, 0 if there is not enough space.
 std::size_t encode(Py_UCS4 c, char* out, std::size_t room) noexcept {
   if (c >= 0xD800 && c <= 0xDFFF) c = 0xFFFD;
   const auto continuation = [](Py_UCS4 bits) { return static_cast<char>(0x80u | (bits & 0x3Fu)); };

@@ -1,4 +1,4 @@
-// Python text as UTF-8, without Python's help: PyUnicode_AsUTF8 allocates and wants the GIL.
+// Converts Python text to UTF-8 itself: PyUnicode_AsUTF8 allocates and needs the GIL.
 #pragma once
 
 #include <Python.h>
@@ -8,8 +8,8 @@
 
 namespace dcmt::python_provider {
 
-/// UTF-8 of a str, in a buffer of its own. Text that does not fit is cut at a character; a surrogate becomes U+FFFD;
-/// an object that is no ready str becomes empty. No GIL needed while the object lives.
+/// UTF-8 of a str, in a buffer of its own. Longer text is cut at a character. A surrogate becomes U+FFFD. An object
+/// that is not a ready str becomes empty. Does not need the GIL while the object lives.
 class Text {
  public:
   explicit Text(PyObject* object) noexcept;
@@ -22,7 +22,7 @@ class Text {
   [[nodiscard]] std::uint64_t intern() const noexcept;
 
  private:
-  static constexpr std::size_t kCapacity = 8192;  // the agent cuts strings there too
+  static constexpr std::size_t kCapacity = 8192;  // the agent truncates strings at this length, too
   const char* data_ = "";
   std::size_t size_ = 0;
   char buffer_[kCapacity];

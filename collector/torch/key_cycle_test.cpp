@@ -1,4 +1,4 @@
-// The rules of a cycle, alone.
+// Tests the rules of a cycle without torch.
 #include "collector/torch/key_cycle.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Reads of what was released, as records, without torch.
+// Tests the records of reads after a release, without torch.
 #include "collector/torch/key_reads.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class KeyReads : public ReleaseKeysFixture {
     key_gathered(key(number), {nullptr, storage}, 0, 0);
     release(key(number));
   }
-  /// Within the release operator of that key, the tensor is re-pointed away from its storage.
+  /// Re-points the tensor away from its storage, inside the release operator of that key.
   static void repoint_in_release(KeyName of, const void* tensor, const void* old_storage) {
     torch_thread()->in_cycle_op = 1;
     torch_thread()->releasing = find_key(of);
@@ -123,7 +123,7 @@ TEST_F(KeyReads, OfOneReleaseFourTensorsAreRemembered) {
   };
   for (int i = 0; i < 6; ++i) repoint_in_release(key(0), tensor(i, nothing), storage_);
   EXPECT_EQ(remembered(), 4);
-  // One that ends makes room for another.
+  // The end of a tensor frees a place for another.
   watched_tensor_ends(&tensors_[0]);
   EXPECT_EQ(remembered(), 3);
   repoint_in_release(key(0), tensor(5, nothing), storage_);
@@ -139,10 +139,10 @@ TEST_F(KeyReads, InABufferOfSeveralKeysTheTensorIsOfTheOneThatIsReleased) {
   repoint_in_release(key(0), tensor(0, nothing), storage_);
   ASSERT_TRUE(released_key_of(&tensors_[0], found));
   EXPECT_EQ(found.key, find_key(key(0)));
-  repoint_in_release(key(2), tensor(1, nothing), storage_);  // of another buffer
+  repoint_in_release(key(2), tensor(1, nothing), storage_);  // its old storage is another buffer
   ASSERT_TRUE(released_key_of(&tensors_[kFakeTensorBytes], found));
   EXPECT_EQ(found.key, find_key(key(1))) << "the one that gathered into it last";
-  repoint_in_release(key(9), tensor(2, nothing), storage(3, kBytes));  // of a storage of no key
+  repoint_in_release(key(9), tensor(2, nothing), storage(3, kBytes));  // its old storage belongs to no key
   EXPECT_FALSE(released_key_of(&tensors_[2 * kFakeTensorBytes], found));
 }
 
@@ -156,7 +156,7 @@ TEST_F(KeyReads, AReadSaysWhoReadWhat) {
     write_read(found, on, "aten::mm", 7, wire::kReadOverwrites);
     write_read(found, on, nullptr, 8, 0);
     kernel_touches(storage_, kBytes, "kernel", 9, false);
-    kernel_touches(storage(1, kBytes), kBytes, "kernel", 9, false);  // of no key
+    kernel_touches(storage(1, kBytes), kBytes, "kernel", 9, false);  // the storage belongs to no key
   }
   drain();
   ASSERT_EQ(reads_.size(), 3u);

@@ -1,4 +1,4 @@
-// Blocks by their address: in a line of a thread's own, and in the table behind it.
+// Tests the set of blocks by address: in a thread's own line, and in the table behind it.
 #include "collector/torch/known_blocks.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace dcmt::torch_provider {
 namespace {
 
-constexpr std::uint64_t kUnit = 64;  ///< what an address is a multiple of
+constexpr std::uint64_t kUnit = 64;  ///< addresses are multiples of this
 constexpr std::uint64_t kAddresses = std::uint64_t{1} << 30;
 
 class KnownBlocksTest : public testing::Test {
@@ -23,7 +23,7 @@ class KnownBlocksTest : public testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(make_block_table()); }
 };
 
-/// A thread's part in it.
+/// One thread's part of the set.
 class Allocator {
  public:
   Allocator() = default;
@@ -32,7 +32,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
 
   bool know(std::uint64_t address, std::uint64_t bytes) { return know_block(recent_, address, bytes); }
-  /// The bytes it was known with, 0: it was not.
+  /// The bytes with which it was tracked; 0: it was not tracked.
   std::uint64_t forget(std::uint64_t address) { return forget_block(recent_, address); }
 
  private:
@@ -75,7 +75,7 @@ TEST_F(KnownBlocksTest, WhatCannotBeKnownIsSaidToBe) {
 }
 
 TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
-  // All of one bucket: eight there, and what the thread's own line has.
+  // Blocks of one bucket: it has eight places, and the thread's own line has more.
   Allocator one;
   std::vector<std::uint64_t> known;
   for (std::uint64_t i = 0; i < 16; ++i) {
@@ -83,7 +83,7 @@ TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
     if (one.know(address, i + 1)) known.push_back(address);
   }
   EXPECT_EQ(known.size(), 8 + RecentBlocks::kBlocks);
-  // None of those in the line can move on, which is no reason to refuse a block elsewhere.
+  // No block in the line can move to the full bucket, but a block of another bucket must be accepted.
   EXPECT_TRUE(one.know(kAddresses + (1 << 20), 5));
   EXPECT_EQ(one.forget(kAddresses + (1 << 20)), 5);
   for (const std::uint64_t address : known) {
@@ -114,8 +114,8 @@ TEST_F(KnownBlocksTest, ThreadsGiveBackWhatOthersHaveJustAllocated) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 50'000;
   constexpr int kPlaces = 24;
-  // Each thread allocates at addresses of its own and passes every second block to the next thread, which gives it back
-  // while its allocator is about to move it from its line to the table.
+  // Each thread allocates at addresses of its own and passes every second block to the next thread. That thread frees
+  // the block while the first one is about to move it from its line to the table.
   struct Post {
     std::atomic<std::uint64_t> addresses[kPlaces] = {};
   };
@@ -157,7 +157,7 @@ TEST_F(KnownBlocksTest, ThreadsGiveBackWhatOthersHaveJustAllocated) {
     }
   }
   EXPECT_EQ(wrong, 0u);
-  // Nothing is left behind under any address that was ever used.
+  // Nothing is left at any address that was used.
   for (int number = 0; number < kThreads; ++number) {
     for (std::uint64_t i = 0; i < kRounds; ++i) {
       ASSERT_EQ(last.forget(kAddresses * static_cast<std::uint64_t>(number + 2) + i * 128), 0);

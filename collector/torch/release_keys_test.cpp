@@ -1,4 +1,4 @@
-// Gathers and releases of many keys, as records, without torch.
+// Tests the records of gathers and releases of many keys, without torch.
 #include "collector/torch/release_keys.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST_F(ReleaseKeys, TheLastTouchIsOneOfItsOwnCycle) {
   EXPECT_EQ(touches_[0].op, 0x99u);
   EXPECT_EQ(touches_[0].touches, 2u);
   EXPECT_EQ(touches_[0].tsc, 6u);
-  // What was touched before a wait gave it is another key's.
+  // A touch before the wait that gave it the storage belongs to another key.
   for_keys(1, [&](KeyName key, int) {
     key_gathered(key, {nullptr, own}, 0, 0);
     key_waited(key, {nullptr, other}, 0, 0);
@@ -107,7 +107,7 @@ TEST_F(ReleaseKeys, ReadsAfterAReleaseAreRecordedUpToABound) {
       for (std::size_t i = 0; i < times; ++i) {
         write_read(key, nullptr, "aten::mm", 7, 0);
         kernel_touches(storage, 200, "kernel", 8, false);
-        kernel_touches(storage, 200, "kernel", 8, true);  // an address that is left over tells nothing
+        kernel_touches(storage, 200, "kernel", 8, true);  // a left-over address proves nothing
       }
     });
   };
@@ -122,7 +122,7 @@ TEST_F(ReleaseKeys, ReadsAfterAReleaseAreRecordedUpToABound) {
   EXPECT_EQ(reads_[1].bytes, 200u);
   EXPECT_EQ(reads_[1].ordinal, 8u);
   EXPECT_NE(reads_[1].header.aux & wire::kReadByKernel, 0u);
-  // Of the next release they are counted anew.
+  // After the next release they are counted from 0.
   reads_.clear();
   released();
   read(1);
@@ -172,7 +172,7 @@ TEST_F(ReleaseKeys, FortySevenThousandKeysOfTheirOwnStorages) {
   for (int cycle = 0; cycle < kCycles; ++cycle) {
     for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, storages[i]}, 0, 0); });
     for_keys(kKeys, [&](KeyName key, int) {
-      settle_releases(Settling::kWithCensus);  // as the release operator's begin does
+      settle_releases(Settling::kWithCensus);  // the begin of a release operator does this
       release(key);
     });
     for_keys(1, [](KeyName, int) { settle_releases(Settling::kWithCensus); });
@@ -239,7 +239,7 @@ TEST_F(ReleaseKeys, AStorageCanEndAndItsPageGoWhileItIsSettled) {
   }
   other.join();
   EXPECT_EQ(published_.settled, kKeys * kRounds);
-  // What is not said to be dead was read whole.
+  // If the storage is not recorded as dead, it was read completely.
   EXPECT_EQ(published_.without_bytes, published_.dead);
   EXPECT_EQ(published_.other_bytes, 0);
   EXPECT_FALSE(reads_wanted());
@@ -283,7 +283,7 @@ TEST_F(ReleaseKeys, AWaitGivesTheStorageOfACycleThatIsOpen) {
     key_waited(key, {nullptr, second}, 0x55, wire::kKeyExplicit);
     release(key);
     EXPECT_FALSE(key_is_gathered(key));
-    key_waited(key, {nullptr, first}, 0x55, 0);  // nobody has gathered it
+    key_waited(key, {nullptr, first}, 0x55, 0);  // no thread has gathered it
     EXPECT_EQ(storage_of_key(find_key(key)), second);
   });
   ASSERT_EQ(others_.size(), 3u);
@@ -303,7 +303,7 @@ TEST_F(ReleaseKeys, AGatherOfAnotherBufferIsAnotherCycle) {
   const void* second = fake_storage(&memory[kFakeStorageBytes], kBytes);
   for_keys(1, [&](KeyName key, int) {
     for (const void* storage : {first, first, second}) key_gathered(key, {nullptr, storage}, 0, 0);
-    key_gathered(key, {nullptr, nullptr}, 0, 0);  // an empty one: the wait will give the rest
+    key_gathered(key, {nullptr, nullptr}, 0, 0);  // an empty gather: the wait has the result
   });
   ASSERT_EQ(records_.size(), 4u);
   EXPECT_EQ(records_[1].cycle, 1u);

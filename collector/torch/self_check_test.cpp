@@ -1,4 +1,4 @@
-// The self-check on the torch that the provider is built for: as it is, and with each field moved.
+// Tests the self-check with the torch that the provider is built for: unchanged, and with each field moved.
 #include "collector/torch/self_check.h"
 
 #include <gtest/gtest.h>

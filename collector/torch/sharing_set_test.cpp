@@ -1,4 +1,4 @@
-// The table of tensors by storage, with objects that have nothing but the field it verifies.
+// Tests the table of tensors by storage, with objects that have only the field that the table verifies.
 #include "collector/torch/sharing_set.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint32_t kFirstLine = 7;
 constexpr std::uint32_t kBucket = kFirstLine + 31;
 
-/// Four of these lie side by side in what has one bucket. A bucket knows for good what it lost, so each test has one
-/// for itself.
+/// Four of these are neighbours in the memory of one bucket. A bucket keeps its losses for ever, so each test uses its
+/// own bucket.
 struct alignas(64) Storage {};
 struct alignas(256) Neighbours {
   Storage storages[4];
@@ -55,7 +55,7 @@ TEST_F(SharingTest, TensorsOfBothLinesAreKnownUntilTheirEndInAnyOrder) {
     expected.insert(tensor.address());
     EXPECT_EQ(known(*storage), expected);
   }
-  // Every third one first, so that both lines get holes; then new ones fill the holes.
+  // Remove every third one first, so that both parts get holes; then fill the holes with new ones.
   for (std::uint32_t round = 0; round < 3; ++round) {
     for (std::size_t i = round; i < tensors.size(); i += 3) {
       EXPECT_EQ(sharing_remove(tensors[i].address(), storage), i % 2 == 0 ? Told::kYes : Told::kNo);
@@ -81,7 +81,7 @@ TEST_F(SharingTest, OneMoreThanAStorageMayHaveIsSaidAndLeavesRoomToItsNeighbours
   EXPECT_EQ(set.count, SharingSet::kCapacity);
   EXPECT_EQ(sharing_remove(tensors.back().address(), storage), Told::kNotKnown);
 
-  // All that is left, in two parts: one storage may not have it.
+  // The remaining places, in two steps: one storage may not use all of them.
   constexpr std::uint32_t kLeft = kBucket - SharingSet::kCapacity;
   const Storage* const neighbours[] = {&g_buckets[1].storages[1], &g_buckets[1].storages[2]};
   const std::vector<Tensor> others[] = {std::vector<Tensor>(kLeft / 2, Tensor(neighbours[0])),

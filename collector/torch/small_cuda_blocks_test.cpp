@@ -1,4 +1,4 @@
-// Sizes of small CUDA blocks by their address.
+// Tests the sizes of small CUDA blocks by address.
 #include "collector/torch/small_cuda_blocks.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(SmallCudaBlocksTest, ABlockWhoseEndWasNotSeenIsReturnedByTheNextOne) {
   EXPECT_EQ(forget_small_cuda_block(kAddresses), 5 * kUnit);
 }
 
-// Each device has its own lock, so threads of several devices can come to a new region at once.
+// Each device has its own lock, so threads of several devices can make a new region at the same time.
 TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
   constexpr int kThreads = 4;
   constexpr std::uint64_t kRounds = 500;
@@ -83,7 +83,7 @@ TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
         round.arrive_and_wait();
         const std::uint64_t address = kAddresses + (100 + i) * kRegion + number * kUnit;
         const std::uint64_t bytes = (i % 100 + 1) * kUnit;
-        // Whoever comes while another one makes the region may be refused.
+        // A thread that arrives while another one makes the region may be refused.
         const bool is_known = know_small_cuda_block(address, bytes).has_value();
         if (is_known) ++known;
         if (forget_small_cuda_block(address) != (is_known ? bytes : 0)) ++wrong;
@@ -95,7 +95,7 @@ TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
   EXPECT_GE(known, kRounds);
 }
 
-// The last test: it uses up what there is.
+// The last test, because it fills the table.
 TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndThatIsSaidOnce) {
   agent::test_spool();
   std::vector<std::uint64_t> known;

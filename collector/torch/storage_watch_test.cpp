@@ -1,4 +1,4 @@
-// Keys on watched storages: any number of them, and storages that end at any time.
+// Tests keys on watched storages: any number of keys, and storages that end at any time.
 #include "collector/torch/storage_watch.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class StorageWatch : public testing::Test {
     static const bool made = make_key_table() && make_storage_watch();
     ASSERT_TRUE(made);
   }
-  /// Of a graph of the test's own.
+  /// A key of the test's own graph.
   static KeyIndex key(std::int64_t number) {
     static std::int64_t graph = 0;
     if (number == 0) ++graph;
@@ -28,7 +28,7 @@ class StorageWatch : public testing::Test {
   }
 };
 
-/// For its address.
+/// Only its address is used.
 struct alignas(16) Storage {
   char bytes[96];
 };
@@ -61,7 +61,7 @@ TEST_F(StorageWatch, AClaimPassesToAnotherKeyThatHasReleasedTheStorage) {
   const KeyIndex keys[] = {key(0), key(1), key(2)};
   for (const KeyIndex each : keys) hang_gathered(each, &first, true);
   for (const KeyIndex each : keys) hang_released(each, true);
-  // They gather elsewhere, in any order; whoever is left has the claim.
+  // They gather elsewhere, in any order; the remaining key has the claim.
   for (const int left : {1, 0}) {
     const KeyIndex gone = left == 1 ? keys[1] : keys[2];
     hang_gathered(gone, &second, true);
@@ -88,7 +88,7 @@ TEST_F(StorageWatch, AGatherByAnotherKeyEndsTheClaimsOfThoseBefore) {
   hang_released(after, true);
   EXPECT_EQ(claims_on(&pool).released, after);
   EXPECT_EQ(storage_of_key(before), &pool) << "it has served both";
-  // A key that waits for what it has gathered takes nothing from others.
+  // A key that waits for its own gather does not change the claims of others.
   hang_gathered(before, &pool, true);
   hang_released(after, true);
   hang_gathered(before, &pool, false);
@@ -149,7 +149,7 @@ TEST_F(StorageWatch, TouchesAreTheStorages) {
   unwatch_storage(&storage);
 }
 
-// One thread gathers and releases, one gathers other keys into the same storages, one ends them: the lists stay whole.
+// One thread gathers and releases, one gathers other keys into the same storages, one ends them: the lists stay valid.
 TEST_F(StorageWatch, StoragesEndWhileOthersGatherAndRelease) {
   constexpr int kStorages = 2;
   constexpr int kEnds = 20'000;

@@ -19,7 +19,7 @@ struct RunningOp {
   std::uint64_t ordinal;
   std::uint32_t scope;  ///< wire::OpScope
   bool stack_known;
-  std::uint64_t stack;  ///< of the Python frames that called it; 0: unknown
+  std::uint64_t stack;  ///< if `stack_known`: of the Python frames that called it
   const void* frame;    ///< innermost of these frames, which does not advance while the operator runs; nullptr: none
   // Its inputs, if they were checked:
   bool inputs_known;  ///< `watched` has all of its watched storages

@@ -13,7 +13,7 @@ struct Kernel {
 std::deque<Kernel> g_kernels;
 std::map<const void*, Kernel*> g_by_handle;
 int g_questions = 0;
-int g_gpus = -1;  ///< -1: CUDA is not used
+int g_gpus = -1;  ///< -1: the program does not use CUDA
 
 CUresult parameter(const void* handle, bool as_kernel, std::size_t index, std::size_t* offset, std::size_t* size) {
   ++g_questions;

@@ -1,4 +1,4 @@
-// A CUPTI that calls back when a test says so, and a driver that knows the kernels a test has made up.
+// A CUPTI that calls back when a test wants it, and a driver with the kernels that a test defines.
 #pragma once
 
 #include <cuda.h>
@@ -11,24 +11,24 @@ namespace dcmt::fake {
 
 #define DCMT_FAKE __attribute__((visibility("default")))
 
-/// The program calls this function of the driver: whoever has subscribed and enabled it is called before and after.
+/// The program calls this driver function: the subscriber that has enabled it is called before and after.
 DCMT_FAKE void call(CUpti_CallbackId function, const void* parameters, const char* kernel = nullptr);
 
-/// True if somebody is subscribed, and whether with this callback enabled.
+/// True if there is a subscriber; and whether it has enabled this callback.
 DCMT_FAKE bool subscribed();
 DCMT_FAKE bool enabled(CUpti_CallbackId function);
 
-/// A tool outside of the process (Nsight) has CUPTI: everybody else is refused.
+/// A tool outside of the process (Nsight) uses CUPTI: all others are refused.
 DCMT_FAKE void set_taken(bool taken);
 
-/// The program uses CUDA, and there are so many GPUs. Before, it does not.
+/// The program uses CUDA, and there are so many GPUs. Before this call, it does not use CUDA.
 DCMT_FAKE void set_gpus(int count);
 
-/// A kernel with parameters of these sizes, known as a CUfunction or only as a CUkernel.
+/// Adds a kernel with parameters of these sizes. The driver accepts its handle as a CUfunction or only as a CUkernel.
 DCMT_FAKE CUfunction add_kernel(std::vector<std::size_t> sizes, bool as_kernel = false);
-/// Its handle means another one from here on.
+/// The handle belongs to another kernel from here on.
 DCMT_FAKE void change_kernel(CUfunction kernel, std::vector<std::size_t> sizes);
-/// How often parameters were asked for.
+/// How often parameters were requested.
 DCMT_FAKE int questions();
 
 }  // namespace dcmt::fake

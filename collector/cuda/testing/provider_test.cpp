@@ -1,5 +1,5 @@
-// The CUDA provider with the agent's core, a fake CUPTI and a fake driver. What it is to CUPTI belongs to the process,
-// so each test wants one of its own, as ctest runs them.
+// Tests the CUDA provider with the agent's core, a fake CUPTI and a fake driver. Its CUPTI subscription belongs to the
+// process, so each test needs its own process; ctest does that.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ namespace {
 
 const CudaProvider* g_cuda = nullptr;
 std::vector<Touch> g_touches;
-int g_work = 0;  ///< calls that said that GPU work begins
+int g_work = 0;  ///< reports that GPU work begins
 
 void gpu_touch(const void* owner, std::uint64_t bytes, const char* name) noexcept {
   g_touches.push_back({owner, bytes, name != nullptr ? name : ""});
@@ -75,7 +75,7 @@ class Provider : public ::testing::Test {
     const Inside inside;
     dcmt_provider_start();
   }
-  /// Of a recording; the program goes on.
+  /// Ends the recording; the program continues.
   static void end() {
     close_gate();
     g_cuda->leave();
@@ -93,7 +93,7 @@ class Provider : public ::testing::Test {
   }
   static void watch_memory() { ASSERT_TRUE(watch_range(storage(1), kBegin, kBytes)); }
 
-  /// A launch with these arguments, each in a place of its own.
+  /// A launch with these arguments, each in memory of its own.
   static void launch(CUfunction kernel, const std::vector<std::uint64_t>& arguments, const char* name = "kernel") {
     std::vector<std::uint64_t> values = arguments;
     std::vector<void*> pointers;
@@ -106,7 +106,7 @@ class Provider : public ::testing::Test {
 
   std::vector<Touch> take_touches() { return std::exchange(g_touches, {}); }
 
-  /// What was published since the last time.
+  /// The records published since the last call.
   struct Published {
     std::vector<wire::LaunchesRecord> launches;
     int diagnostics = 0;
@@ -219,7 +219,7 @@ TEST_F(Provider, AsksForTheParametersOfAKernelOnce) {
   EXPECT_EQ(take_touches().size(), 2u);
   EXPECT_EQ(fake::questions(), asked);
 
-  // The handle of unloaded code can be that of another kernel.
+  // A kernel can have the handle of unloaded code.
   fake::change_kernel(function, {4});
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, nullptr);
   launch(function, {kBegin});
@@ -293,7 +293,7 @@ TEST_F(Provider, LooksAtNothingWhileNothingIsWatched) {
   watch_memory();
   launch(kernel, {kBegin});
   {
-    const Inside inside;  // what the agent itself launches would be its own
+    const Inside inside;  // inside the guard, the agent's own launches do not count
     launch(kernel, {kBegin});
   }
   EXPECT_TRUE(unwatch_range(storage(1)));

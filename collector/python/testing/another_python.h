@@ -1,4 +1,4 @@
-// Included before everything else where the provider is compiled as if for CPython 3.99.
+// Included before all other headers, to compile the provider as if for CPython 3.99.
 #pragma once
 
 #include <Python.h>

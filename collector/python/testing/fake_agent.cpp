@@ -1,5 +1,5 @@
-// An agent for tests of a provider: publishes into memory instead of a spool. It carries the agent's library name, so a
-// provider that is loaded after it binds to it.
+// An agent for tests of a provider: it publishes into memory instead of a spool. It has the agent's library name, so
+// that a provider that is loaded after it uses it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,7 +17,7 @@
 namespace dcmt::agent {
 namespace {
 
-// Leaked on purpose: code objects die after static destructors.
+// Leaked on purpose: code objects die after static destructors have run.
 struct State {
   std::mutex mutex;
   std::vector<unsigned char> records;
@@ -32,12 +32,12 @@ State& state() {
   static State* const the = new State;
   return *the;
 }
-constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: there is little room in static TLS
+constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: static TLS has little space
 
 }  // namespace
 
 constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, 1, Detail::kLifetimes, {}, {}, {}};
-// Of no session, so every record asks for a chunk.
+// It belongs to no session, so every record requests a chunk.
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
 
@@ -106,21 +106,21 @@ void set_python_version(const char* version) noexcept { state().python_version =
 
 }  // namespace dcmt::agent
 
-// What the test calls.
+// The functions that the test calls.
 using dcmt::agent::state;
 
 extern "C" {
 
 DCMT_AGENT_API const char* fake_diagnostic() { return state().diagnostic.c_str(); }
 DCMT_AGENT_API const char* fake_python_version() { return state().python_version.c_str(); }
-/// 0: no record finds room, as in a full spool.
+/// 0: no record gets space, as with a full spool.
 DCMT_AGENT_API void fake_room(int has_room) { state().has_room.store(has_room != 0); }
 DCMT_AGENT_API int fake_registered() { return state().provider != nullptr ? 1 : 0; }
 DCMT_AGENT_API const unsigned char* fake_records() { return state().records.data(); }
 DCMT_AGENT_API std::size_t fake_records_bytes() { return state().records.size(); }
 DCMT_AGENT_API std::uint64_t fake_capture() { return state().provider->capture_stack(); }
 
-/// The stack of a thread that waits first, so that others can run meanwhile.
+/// The stack of a thread that waits first, so that other threads can run meanwhile.
 DCMT_AGENT_API std::uint64_t fake_capture_after_ms(int milliseconds) {
   usleep(static_cast<useconds_t>(milliseconds) * 1000);
   return state().provider->capture_stack();

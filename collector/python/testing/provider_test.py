@@ -20,7 +20,7 @@ import unittest
 
 FAKE_PATH = os.environ["DCMT_FAKE_AGENT"]
 HOLDING = ctypes.PyDLL(FAKE_PATH, ctypes.RTLD_GLOBAL)  # calls keep the GIL
-RELEASING = ctypes.CDLL(FAKE_PATH)  # calls release it, as torch's operators do
+RELEASING = ctypes.CDLL(FAKE_PATH)  # calls release the GIL, as torch's operators do
 PROVIDER = ctypes.PyDLL(os.environ["DCMT_PYTHON_PROVIDER"])
 
 for library in (HOLDING, RELEASING):
@@ -46,7 +46,7 @@ Local = collections.namedtuple("Local", "kind census object code offset line ind
 
 
 class Records:
-    """Everything published so far."""
+    """Everything that was published so far."""
 
     def __init__(self):
         raw = ctypes.string_at(HOLDING.fake_records(), HOLDING.fake_records_bytes())
@@ -98,7 +98,7 @@ class Place(ctypes.Structure):
 
 
 def describe(frames):
-    """The id of a stack that was taken before, given without the GIL."""
+    """The id of a stack that was captured before; computed without the GIL."""
     places = (Place * len(frames))(*[Place(id(code), offset) for code, offset in frames])
     return RELEASING.fake_describe(places, len(frames))
 
@@ -114,7 +114,7 @@ def taken():
 
 
 def expected_frames():
-    """What the caller's stack is, its own line left to it."""
+    """The expected stack of the caller, except for its own line."""
     frame = sys._getframe(1)
     found = []
     while frame:
@@ -125,7 +125,7 @@ def expected_frames():
 
 
 def both(library):
-    """A captured stack and the true one, taken on the same line."""
+    """A captured stack and the expected one, from the same line."""
     return library.fake_capture(), expected_frames()
 
 
@@ -134,7 +134,7 @@ def at_depth(depth, call):
 
 
 def visit(*objects, library=HOLDING, other_threads=False):
-    """The locals that name one of `objects`, as published by one census."""
+    """The locals that refer to one of `objects`, as one census publishes them."""
     visit.census += 1
     addresses = (ctypes.c_uint64 * len(objects))(*[id(o) for o in objects])
     reach = library.fake_visit(visit.census, ctypes.addressof(addresses), len(objects), other_threads)
@@ -151,7 +151,7 @@ class Thing:
 
 
 def names(found):
-    """Where things were found, the test's own machinery left out."""
+    """The places of the hits, without the test's own functions."""
     records = Records()
     own = {"visit"}
     return {(records.codes[l.code].function.split(".")[-1], l.name, l.kind) for l in found
@@ -279,7 +279,7 @@ class Stacks(unittest.TestCase):
         self.check(*sorted([1], key=lambda _: setattr(self, "pair", both(HOLDING)) or 0) and self.pair)
 
     def test_lines_of_a_long_function(self):
-        """Past the first block of bytecode lines come from marks: upward, downward, and where a line jumps far."""
+        """Beyond the first block of bytecode, lines come from marks: ascending, descending, and with large jumps."""
         body = ["def long(capture, order):"]
         for i in range(400):
             body += [f"  if {i} in order:", f"    found.append(({i % 3 + 1}, capture(),", "\n" * (i % 3) + "      sys._getframe().f_lineno))"]
@@ -294,7 +294,7 @@ class Stacks(unittest.TestCase):
             self.assertEqual(captured, line - below)
 
     def test_constructors_called_often(self):
-        """From 3.12 on a class that is called often gets a frame of the interpreter's own below __init__'s."""
+        """Since 3.12, a frequently called class gets a frame of the interpreter below that of its __init__."""
         class Made:
             def __init__(self):
                 self.pair = both(HOLDING)
@@ -343,7 +343,7 @@ class Stacks(unittest.TestCase):
         self.assertEqual(RELEASING.fake_describe(None, 0), 0)
 
     def test_no_python_thread(self):
-        """A thread that Python does not know has no stack."""
+        """A thread without a Python state has no stack."""
         libc = ctypes.CDLL(None)
         thread, result = ctypes.c_ulong(), ctypes.c_void_p()
         start = ctypes.cast(RELEASING.fake_capture, ctypes.c_void_p)
@@ -354,7 +354,7 @@ class Stacks(unittest.TestCase):
 
 class Generations(unittest.TestCase):
     def reuse(self, capture):
-        """Makes and drops code objects of one size, so that addresses come back; returns (number, stack) of each."""
+        """Makes and drops code objects of one size, so that addresses are reused; returns (number, stack) of each."""
         template = compile("def f():\n  return capture()\n", "file.py", "exec").co_consts[0]
         seen = collections.defaultdict(list)
         for i in range(400):
@@ -382,7 +382,7 @@ class Generations(unittest.TestCase):
         self.check(RELEASING.fake_capture)
 
     def check_same_text(self, capture):
-        """Even what looks equal in every field is another code object once its predecessor has died."""
+        """A code object that equals its dead predecessor in every field is still another one."""
         text = compile("def f():\n  return capture()\n", "same.py", "exec")
         identities = collections.defaultdict(list)
         for _ in range(50):
@@ -544,7 +544,7 @@ class Locals(unittest.TestCase):
         self.assertFalse(visit(Thing())[1])
 
     def test_error_indicator_stays(self):
-        """Inside an except block and with an exception on its way through a destructor."""
+        """Inside an except block, and in a destructor while an exception is in flight."""
         seen = []
 
         class Looks:
@@ -630,7 +630,7 @@ class Bodies(unittest.TestCase):
 
     @unittest.skipIf(sys.version_info < (3, 13), "CPython has no optimizer of traces before 3.13")
     def test_an_optimized_loop_is_turned_back(self):
-        """An optimizer puts ENTER_EXECUTOR in the place of a jump; few builds have one, so the test writes it there."""
+        """An optimizer replaces a jump by ENTER_EXECUTOR; few builds have one, so the test writes it there."""
         class Executor(ctypes.Structure):
             _fields_ = [("head", ctypes.c_int64 * 3), ("trace", ctypes.c_void_p), ("opcode", ctypes.c_uint8),
                         ("argument", ctypes.c_uint8)]
@@ -703,7 +703,9 @@ class SourceLines(unittest.TestCase):
         self.assertEqual([row for row in Records().source_lines if row[0] == path], [(path, 2, "a")])
 
     def test_the_gil_cannot_be_asked_for(self):
-        """Asking for it can wait and, once Python goes down, ends the thread: the provider imports nothing that does."""
+        """Acquiring it can wait and, when Python finalizes, ends the thread: the provider imports no function that does
+        so.
+        """
         with open(os.environ["DCMT_PYTHON_PROVIDER"], "rb") as file:
             provider = file.read()
         for name in (b"PyEval_RestoreThread", b"PyEval_AcquireThread", b"PyEval_AcquireLock", b"PyGILState_Ensure"):
@@ -724,7 +726,7 @@ class SourceLines(unittest.TestCase):
 
 class End(unittest.TestCase):
     def ended(self, program):
-        """What a program prints, and the agent at its end."""
+        """The output of a program, and that of the agent at its end."""
         start = (
             "import atexit, ctypes, os, sys; ctypes.PyDLL(os.environ['DCMT_FAKE_AGENT'], ctypes.RTLD_GLOBAL); "
             "ctypes.PyDLL(os.environ['DCMT_PYTHON_PROVIDER']).dcmt_provider_start(); "
