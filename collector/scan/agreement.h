@@ -1,21 +1,21 @@
-// What several passes over a running process agree on.
+// Keeps only what several passes over a running process agree on.
 //
-// What a pass found to hold something was read twice. That no root leads somewhere cannot be: while a pass goes on, a
-// variable is given to an object that was passed already. So a cycle that nothing else holds must be there in each of
-// several passes.
+// What a pass found to hold something was read twice. But one pass cannot prove that no root leads to an object: during
+// the pass, the program may store a reference in a variable that was inspected already. So a cycle without a root must
+// be found in each of several passes.
 #pragma once
 
 #include "collector/scan/census.h"
 
 namespace dcmt::scan {
 
-/// Holders without a root stay confirmed only where `earlier` confirmed the same one of the same storage, and Python's
-/// collector ran in neither pass. Both are of one process.
+/// Holders without a root stay confirmed only if `earlier` confirmed the same holder of the same storage, and Python's
+/// collector ran in neither pass. Both censuses must be of the same process.
 void keep_agreed(Census& census, const Census& earlier);
 
-/// A census of a running process. The first pass makes the next one quick, and the shorter a pass, the less changes
-/// under it. As long as holders without a root are left, up to three more passes have to agree on them.
-/// Fails as Censuses::take does.
+/// Takes a census of a running process. The first pass makes the next one quick, and in a shorter pass fewer objects
+/// change. While holders without a root are left, up to three more passes must agree on them.
+/// Fails like Censuses::take.
 [[nodiscard]] Expected<Census> take_agreed(Censuses& censuses, const CensusOptions& options);
 
 }  // namespace dcmt::scan

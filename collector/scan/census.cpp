@@ -24,18 +24,18 @@
 namespace dcmt::scan {
 namespace {
 
-/// Of a census of variables. Guesses, the globals of a function, base classes and other modules lead to the whole of
-/// the process.
+/// Limits for a census of variables. Guesses, a function's globals, base classes and other modules would lead to all
+/// objects of the process.
 constexpr GraphLimits kNear{.dearest = 2, .most_edges = 150'000};
 constexpr std::uint64_t kLongestNear = 65'536;  // entries
 
-// Behind a storage's data, in c10::DataPtr: what frees it, with which object, and the device.
+// After a storage's data, in c10::DataPtr: the object that frees it, the function for that, and the device.
 constexpr Address kContext = 16;
 constexpr Address kDevice = 24;
 
-constexpr Address kReferenceCount = 8;  // of an intrusive_ptr_target; the low half counts strong references
+constexpr Address kReferenceCount = 8;  // in an intrusive_ptr_target; the low half counts strong references
 
-/// What the StorageImpl says of itself.
+/// Reads the fields of the StorageImpl.
 HeldStorage storage_at(Address storage, Mirror& memory, const TorchLayout& torch) {
   HeldStorage held;
   held.storage = storage;
@@ -45,23 +45,23 @@ HeldStorage storage_at(Address storage, Mirror& memory, const TorchLayout& torch
   return held;
 }
 
-/// What holders are named with.
+/// What is needed to name holders.
 struct Naming {
   const Graph& graph;
   Paths paths;
   Cycles cycles;
   SecondReading second;
-  ContainerSearch search;  ///< gets the ways that are confirmed
+  ContainerSearch search;  ///< gets the confirmed paths
 };
 
-/// Whether the storage is still what it was: at its address another one can have begun.
+/// True if the storage is unchanged: another one could have begun at its address.
 bool still_lives(const HeldStorage& held, Mirror& fresh, const TorchLayout& torch) {
   const HeldStorage now = storage_at(held.storage, fresh, torch);
   return now.data == held.data && now.bytes == held.bytes && now.references != 0;
 }
 
-/// Names the holders of a storage of so many bytes: the cheapest path of each pattern, read a second time.
-/// @param lives  the storage did in the second reading
+/// Names the holders of a storage with this size: the cheapest path of each pattern, read a second time.
+/// @param lives  the storage was alive in the second reading
 std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t limit, std::uint64_t bytes, bool lives,
                                  Naming& naming) {
   auto& [graph, paths, cycles, second, search] = naming;
@@ -74,7 +74,7 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
     Holder holder;
     if (way.empty() && source != kRootNode) {
       const auto cycle = cycles.keeping(source);
-      if (!cycle) continue;  // kept by something that was not decoded
+      if (!cycle) continue;  // an object that was not decoded keeps it
       holder.path = paths.text_of(*cycle);
       holder.rooted = false;
       way = cycle->circle;
@@ -109,7 +109,7 @@ std::string type_of(ContainerKind kind, std::string of_object) {
   return of_object;
 }
 
-/// Names the objects with which most goes.
+/// Names the objects that would free the most bytes.
 std::vector<Retained> name_retained(const std::vector<StorageOf>& storages, const CensusOptions& options,
                                     Naming& naming, Mirror& memory, PythonText& text) {
   const Counts counts(naming.graph, memory);
@@ -154,10 +154,10 @@ void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<Stora
 
 using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
-/// Of one storage, by which its holders are named.
+/// For one storage: limit of the paths from which its holders are named.
 constexpr std::size_t kMostWays = 16;
 
-/// Adds storages that no Python object leads to, and names what holds these in C++.
+/// Adds storages that no Python object leads to, with their holders in C++.
 Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, const OpenSource& open,
                           ProcessTypes& types, Address runtime, Census& census) {
   std::vector<Range> data;
@@ -172,7 +172,8 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
     unnamed.push_back(storage);
   }
   search.search(unnamed);
-  // The second reading of Python's objects was made before the search, so it is older than what the search has read.
+  // The second reading of Python's objects was made before the search, so it is older than the memory that the search
+  // has read.
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
   SecondReading second(naming.graph, fresh, types, runtime, nullptr);
@@ -192,14 +193,14 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   return {};
 }
 
-/// Torch's allocator for the CPU frees a block by its own address; a file that is mapped, or memory of another library,
-/// is freed by an object of theirs.
+/// Torch's CPU allocator frees a block by its own address. A mapped file, or memory of another library, is freed
+/// through an object of its own.
 bool is_cpu_block(const HeldStorage& held, Mirror& memory, const TorchLayout& torch) {
   const Address place = held.storage + torch.storage_data;
   return memory.word(place + kContext) == held.data && memory.value<std::uint8_t>(place + kDevice) == 0;
 }
 
-/// Adds every storage that is alive.
+/// Adds every live storage.
 Status add_living(const std::vector<StorageOf>& small, Naming& naming, Mirror& memory, const OpenSource& open,
                   ProcessTypes& types, Address runtime, Census& census) {
   std::vector<Range> data;
@@ -255,8 +256,8 @@ struct Censuses::State {
   RunningVersions versions;
   ProcessTypes types;
   OwnModules own_modules;
-  std::vector<Range> read_before;        ///< that the latest census asked for
-  std::vector<Range> read_again_before;  ///< and its second reading
+  std::vector<Range> read_before;        ///< ranges that the latest census used
+  std::vector<Range> read_again_before;  ///< ranges that its second reading used
 };
 
 Censuses::Censuses(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -315,13 +316,14 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   }
 
   census.until_second = seconds();
-  // Listing the mappings takes a tenth of a census of variables, and hardly any of them changes within it.
+  // Listing the mappings takes a tenth of the time of a census of variables, and they hardly change meanwhile.
   std::unique_ptr<MemorySource> later;
   if (!is_near) {
     DCMT_ASSIGN_OR_RETURN(later, state_->source());
   }
   Mirror fresh(is_near ? *source : *later);
-  // What is read now and what is read on demand later do not fit each other where the program changes meanwhile.
+  // Only for a short census: if the program changes meanwhile, memory that is read ahead does not fit memory that is
+  // read later on demand.
   if (is_near) fresh.read_ahead(state_->read_again_before);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
@@ -330,7 +332,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   std::vector<StorageOf> small;
   for (const NodeIndex node : owners.storages()) {
     HeldStorage held = storage_at(graph.nodes()[node].address, memory, types.torch);
-    // A storage without data keeps no memory: those of fake tensors claim gigabytes.
+    // A storage without data keeps no memory: storages of fake tensors have sizes of gigabytes.
     if (held.data == 0) continue;
     if (held.bytes < options.smallest) {
       small.push_back({node, held.bytes});
@@ -362,7 +364,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   }
   state_->read_before = memory.ranges_used();
   state_->read_again_before = fresh.ranges_used();
-  // Of a process that ended meanwhile only a part was read.
+  // If the process ended meanwhile, only a part was read.
   if (!is_readable(*source, state_->read_before.front().begin)) DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read += memory.bytes_read() + fresh.bytes_read();
   census.seconds = seconds();

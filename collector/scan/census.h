@@ -1,4 +1,5 @@
-// Who holds the storages of a process: one census, taken from outside while the process goes on, or of its core file.
+// Finds the holders of a process's storages: a census, taken from outside while the process runs, or from its core
+// file.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +19,11 @@ namespace dcmt::scan {
 
 struct Holder {
   std::string path;   ///< "main: probe.seen[3]", "sys.last_traceback.tb_frame train: loss"
-  std::string place;  ///< where the frame stood that is the path's root, "train.py:37"; empty for another root
-  /// Every reference of the path was found again in a second reading. An unconfirmed path is what the program was
-  /// changing.
+  std::string place;  ///< position of the frame that is the path's root, "train.py:37"; empty for another root
+  /// A second reading found every reference of the path again. If it did not, the program was changing the path.
   bool confirmed = false;
-  /// False: no root was found to lead to what holds the storage. One reading of a process that runs proves no such
-  /// thing.
+  /// False: no root was found that leads to the holder. A single reading of a running process does not prove that there
+  /// is none.
   bool rooted = true;
 
   /// "main (train.py:37): probe.seen[3]"
@@ -33,102 +33,103 @@ struct Holder {
 /// A list, dictionary or another object whose entries hold storages.
 struct CommonContainer {
   std::string path;               ///< "main: probe.seen"
-  std::string place;              ///< as of a Holder
-  std::string type;               ///< "list"; "graph": what a tensor holds by its autograd graph; "finished frame": the
-                                  ///< variables of a call that an exception has ended
-  std::size_t entries = 0;        ///< that were found to hold storages
-  std::uint64_t small_bytes = 0;  ///< of storages under CensusOptions::smallest to which its entries alone lead
+  std::string place;              ///< as in Holder
+  std::string type;               ///< "list"; "graph": objects that a tensor holds by its autograd graph; "finished
+                                  ///< frame": the variables of a call that an exception has ended
+  std::size_t entries = 0;        ///< number of entries that hold storages
+  std::uint64_t small_bytes = 0;  ///< bytes of storages below CensusOptions::smallest that only its entries lead to
 };
 
 struct HeldStorage {
-  Address storage = 0;  ///< of the StorageImpl
+  Address storage = 0;  ///< address of the StorageImpl
   Address data = 0;
   std::uint64_t bytes = 0;
   std::uint32_t references = 0;  ///< strong count of the StorageImpl
   Role role = Role::kNone;
-  std::vector<Holder> holders;  ///< different paths, the one that reads best first; empty where none was found
-  std::vector<std::uint32_t> containers;  ///< into Census::containers: those whose entries lead to it
-  bool otherwise = true;        ///< it would still be held, or may be, if all of these let go of their entries
+  std::vector<Holder> holders;            ///< different paths, the most readable one first; empty if none was found
+  std::vector<std::uint32_t> containers;  ///< indexes into Census::containers whose entries lead to the storage
+  bool otherwise = true;                  ///< it would, or might, still be held if all of these dropped their entries
   bool is_unexplained = false;  ///< `otherwise` only because not all references were found: a census of variables
 };
 
-/// What would go if one object did.
+/// The storages that would be freed together with one object.
 struct Retained {
   std::string path;   ///< to the object: "main: opt.state"
-  std::string place;  ///< as of a Holder
+  std::string place;  ///< as in Holder
   std::string type;   ///< of the object: "defaultdict"
   std::uint64_t bytes = 0;
   std::uint64_t storages = 0;
-  std::uint32_t references = 0;  ///< to the object, but for those of what would go with it: 1 is the path itself
-  bool confirmed = false;        ///< as of a Holder
+  std::uint32_t references = 0;  ///< references to it, except from objects freed with it; 1: only the path
+  bool confirmed = false;        ///< as in Holder
 };
 
-/// A storage that is alive, whoever holds it.
+/// A live storage, with or without a known holder.
 struct LivingStorage {
-  Address storage = 0;  ///< of the StorageImpl
+  Address storage = 0;  ///< address of the StorageImpl
   Address data = 0;
   std::uint64_t bytes = 0;
-  bool is_block = false;  ///< its data is a block of torch's allocator for the CPU, which the storage owns
+  bool is_block = false;  ///< its data is a block of torch's CPU allocator, which the storage owns
 };
 
 struct Census {
   std::string python;  ///< "3.11"
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
-  std::vector<CommonContainer> containers;  ///< those that hold most
-  std::vector<HeldArrays> arrays;           ///< of numpy: who holds them, most bytes first
-  std::vector<Retained> retained;           ///< most bytes first, where CensusOptions asks for it
-  std::vector<LivingStorage> living;        ///< where CensusOptions asks for it
-  std::size_t objects = 0;                  ///< of Python and of C++ that were decoded
-  std::size_t references = 0;               ///< between them
-  std::size_t bytes_read = 0;               ///< from the process
-  std::size_t torn = 0;                     ///< objects that were being changed while they were read
-  bool collecting = false;  ///< Python's collector was running: what has no root may only have seemed so
-  double seconds = 0;       ///< that all of it took
-  double until_second = 0;  ///< seconds from its begin to that of the second reading, which confirms holders
+  std::vector<CommonContainer> containers;  ///< the containers that hold most
+  std::vector<HeldArrays> arrays;           ///< numpy arrays by holder, most bytes first
+  std::vector<Retained> retained;           ///< most bytes first, if CensusOptions requests it
+  std::vector<LivingStorage> living;        ///< if CensusOptions requests it
+  std::size_t objects = 0;                  ///< decoded objects of Python and of C++
+  std::size_t references = 0;               ///< references between these objects
+  std::size_t bytes_read = 0;               ///< bytes read from the process
+  std::size_t torn = 0;                     ///< objects that changed while they were read
+  bool collecting = false;                  ///< Python's collector was running: an object may only seem to have no root
+  double seconds = 0;                       ///< duration of the census
+  double until_second = 0;  ///< seconds from its begin to the begin of the second reading, which confirms holders
 };
 
 enum class Scope : std::uint8_t {
   kAll,        ///< every object of the process
-  kVariables,  ///< what variables of running functions and of the program's own modules lead to: takes milliseconds.
-               ///< What is not found may be held all the same, so only what was found is in the census
+  kVariables,  ///< objects that variables of running functions and of the own modules lead to: takes milliseconds.
+               ///< Other objects may be held, too, so the census has only objects that were found
 };
 
-/// Which holders in C++ a census names.
+/// Which C++ holders a census includes.
 enum class Native {
   kNo,
   kAll,     ///< for a person to judge: a word of memory may be stale
-  kProved,  ///< as NativeHolder::proved
+  kProved,  ///< only those with NativeHolder::proved
 };
 
 struct CensusOptions {
   Scope scope = Scope::kAll;
-  std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are left out
-  std::size_t paths = 3;               ///< different holders to name a storage
-  /// Search what no Python object leads to by the words of all memory: a second or more, and nothing of it is kept.
+  std::uint64_t smallest = 64 * 1024;  ///< bytes; smaller storages are not included
+  std::size_t paths = 3;               ///< limit of different holders for each storage
+  /// Searches the words of all memory for holders of storages that no Python object leads to. It takes a second or
+  /// more, and keeps no copy of the memory.
   Native native = Native::kNo;
-  /// List every storage that has data and was alive in two readings, of any size, also where no Python object leads to
-  /// it. Of Scope::kAll only.
+  /// Lists every storage of any size that has data and was alive in two readings, even if no Python object leads to it.
+  /// Only with Scope::kAll.
   bool living = false;
-  /// Compute what would go with each object, and name so many. Of Scope::kAll only.
+  /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;
 };
 
-/// Takes censuses of one process. Later ones are cheaper: what the first has read is read first, in large calls.
-/// Not thread-safe.
+/// Takes censuses of one process. Later ones are cheaper: they begin by reading the memory of the first one, in large
+/// calls. Not thread-safe.
 class Censuses {
  public:
-  /// `layouts`: where the layout of its torch may be. Fails with kCannotRecord, and the remedy, where the process may
-  /// not be read, runs no CPython or torch, or one that this build has no layout for.
+  /// `layouts`: the folders for the layout of its torch. Fails with kCannotRecord and the remedy if the process may not
+  /// be read, if it does not run CPython and torch, or if this build has no layout for them.
   [[nodiscard]] static Expected<Censuses> open(pid_t pid, const LayoutFolders& layouts);
-  /// The same of a core file; kBadInput where it is none. The files that the process had mapped must be where they
-  /// were.
+  /// Opens a core file; fails with kBadInput if it is none. The files that the process had mapped must be at their
+  /// paths.
   [[nodiscard]] static Expected<Censuses> open_core(const std::string& core, const LayoutFolders& layouts);
   ~Censuses();
   Censuses(Censuses&&) noexcept;
   Censuses& operator=(Censuses&&) noexcept;
 
-  /// Fails with kCannotRecord when the process has ended.
+  /// Fails with kCannotRecord if the process has ended.
   [[nodiscard]] Expected<Census> take(const CensusOptions& options);
 
  private:

@@ -1,4 +1,4 @@
-// Small numbers by address: a table of open addressing, since a census enters a million addresses.
+// Maps addresses to small numbers. It uses open addressing, because a census enters a million addresses.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace dcmt::scan {
 
-/// Address 0 cannot be entered.
+/// Address 0 is not allowed.
 class AddressMap {
  public:
   AddressMap() : slots_(kFirstSize) {}
 
-  /// The number of `address`; 0 where it has none.
+  /// The number of `address`; 0 if it has none.
   [[nodiscard]] std::uint32_t find(Address address) const { return slots_[slot_of(address)].number; }
 
-  /// The place of the number of `address`, for reading and writing; it is 0 where the address is new. Valid until the
-  /// next call.
+  /// A reference to the number of `address`, for reading and writing; it is 0 for a new address. Valid until the next
+  /// call.
   [[nodiscard]] std::uint32_t& operator[](Address address) {
     if (used_ * 2 >= slots_.size()) grow();
     Slot& slot = slots_[slot_of(address)];
@@ -33,7 +33,7 @@ class AddressMap {
     Address address = 0;
     std::uint32_t number = 0;
   };
-  static constexpr std::size_t kFirstSize = 1 << 16;  // a power of two, as all sizes
+  static constexpr std::size_t kFirstSize = 1 << 16;  // a power of two, like all sizes
 
   [[nodiscard]] std::size_t slot_of(Address address) const {
     std::size_t slot = (address * 0x9E3779B97F4A7C15ULL) >> 20;

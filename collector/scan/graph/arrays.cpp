@@ -14,13 +14,13 @@ namespace {
 
 constexpr char kArray[] = "numpy.ndarray";
 
-// Where an array keeps what it is (numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields): the same since its
-// first version, numpy 2 included.
+// Offsets of an array's fields (numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields). They have not changed
+// since numpy's first version, numpy 2 included.
 constexpr Address kData = 16, kDimensions = 24, kLengths = 32, kStrides = 40, kFlags = 64;
 constexpr std::uint32_t kOwnsData = 4;
 constexpr std::uint32_t kMostDimensions = 64;
 
-/// Of arrays that are smaller together there are more than of large ones, and they say less.
+/// Smaller arrays are more numerous than large ones, and less informative.
 constexpr std::uint64_t kSmallest = 4096;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 46;
 constexpr std::size_t kMostArrays = 20'000;
@@ -31,7 +31,7 @@ struct OwnedData {
   std::uint64_t bytes = 0;
 };
 
-/// Nothing of an array whose data is another one's, or that makes no sense, as while it is made.
+/// Nothing if another object owns the array's data, or if the array is invalid, for example because it is being made.
 std::optional<OwnedData> owned_data(Mirror& memory, Address array) {
   const auto dimensions = memory.value<std::uint32_t>(array + kDimensions);
   const auto flags = memory.value<std::uint32_t>(array + kFlags);
@@ -41,7 +41,7 @@ std::optional<OwnedData> owned_data(Mirror& memory, Address array) {
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     const std::uint64_t length = memory.word(lengths + 8 * i), stride = memory.word(strides + 8 * i);
     if (length == 0 || length > kLargest || stride > kLargest) return {};
-    // Of an array that owns its data, the dimension with the longest way spans all of it.
+    // If an array owns its data, the dimension with the largest extent covers all of it.
     if (stride != 0 && length > kLargest / stride) return {};
     bytes = std::max(bytes, length * stride);
   }

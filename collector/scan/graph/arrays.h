@@ -1,4 +1,4 @@
-// Arrays of numpy among the objects of a process, and who holds them.
+// Finds the numpy arrays among the objects of a process, and their holders.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace dcmt::scan {
 
-/// What one variable or container holds of arrays that own their data.
+/// The arrays with data of their own that one variable or container holds.
 struct HeldArrays {
   std::string path;   ///< "main: rows"
-  std::string place;  ///< where the frame stood that is the path's root; empty: another root
+  std::string place;  ///< position of the frame that is the path's root; empty: another root
   std::string type;   ///< "list"; empty: a variable
   std::size_t arrays = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Most bytes first. What is held twice counts for one of its holders.
+/// Most bytes first. An array with two holders counts for only one of them.
 [[nodiscard]] std::vector<HeldArrays> held_arrays(const Graph& graph, Mirror& memory, ProcessTypes& types, Paths& paths,
                                                   PythonText& text);
 

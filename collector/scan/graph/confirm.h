@@ -1,4 +1,4 @@
-// Reads the objects of a path once more, from fresh memory: what has changed since the first read is no finding.
+// Reads the objects of a path again, from fresh memory. A path that has changed since the first read is not a finding.
 #pragma once
 
 #include <set>
@@ -11,14 +11,14 @@
 
 namespace dcmt::scan {
 
-/// Not thread-safe. Every object is read at most once more.
+/// Not thread-safe. It reads every object at most once more.
 class SecondReading {
  public:
-  /// `memory` must not have been read from before; the others are those of the first reading, as of named_roots().
+  /// `memory` must be unused. The other arguments are those of the first reading, see named_roots().
   SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own);
 
-  /// Whether its root is still one, and each object of the way still refers to the next one in the same way. A frame
-  /// that has ended keeps its variables in memory until another one overwrites them.
+  /// True if the root still exists, and each object of the path still refers to the next one in the same way. A frame
+  /// that has ended does not count, though its variables stay in memory until another frame overwrites them.
   [[nodiscard]] bool confirms(std::span<const EdgeIndex> way);
 
  private:

@@ -19,7 +19,8 @@ bool is_entry_label(Label label) {
 
 ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph_(graph), names_(names) {
   for (const GraphEdge& edge : graph.edges()) {
-    // A thread has it, or a generator that waits: not just a frame object, which may outlive the call.
+    // A thread or a suspended generator has the frame; a frame object alone does not count, because it may outlive the
+    // call.
     const bool by_object = graph.nodes()[edge.source].kind == Kind::kFrameObject;
     if (graph.nodes()[edge.target].kind == Kind::kFrame && !by_object) unfinished_.insert(edge.target);
   }
@@ -29,7 +30,7 @@ bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
   const GraphEdge& reference = graph_.edges()[edge];
   if (!is_entry_label(reference.label)) return false;
   if (reference.label == Label::kItem || reference.label == Label::kSetItem) return true;
-  // A dictionary of attributes is the object that has them.
+  // A dictionary of attributes counts as the object that has them.
   const GraphEdge& to_dict = graph_.edges()[before];
   const bool attributes = to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index));
   return !attributes && to_dict.source != kRootNode;
@@ -72,7 +73,7 @@ std::size_t ContainerSearch::finished_frame(const std::vector<EdgeIndex>& way) c
 }
 
 std::pair<std::size_t, ContainerKind> ContainerSearch::container_on(const std::vector<EdgeIndex>& way) const {
-  // A list of exceptions comes before their frames, and what a frame's list holds goes with the frame.
+  // A list of exceptions precedes their frames, and objects that a frame's list holds belong to the frame.
   const std::size_t frame = finished_frame(way);
   const std::size_t parts = parting(way);
   if (parts != 0 && (frame == 0 || parts < frame)) return {parts, ContainerKind::kEntries};
@@ -111,8 +112,8 @@ Reach::Reach(const Graph& graph, std::vector<Container> containers, const Counts
   if (containers_.size() != all.size()) spread(graph);
 }
 
-/// Whether a container is one of its own beside `all`. A list in a list is a part of it. A list that hangs on the
-/// modules of a model and has more entries than these is not.
+/// True if a container counts separately from the others in `all`. A list in a list is a part of that list. A list that
+/// is held by a model's modules, and has more entries than they do, counts separately.
 bool Reach::stays(const Container& container, const std::vector<Container>& all) const {
   const std::uint32_t by = of(container.node);
   if ((by & (kOtherwise | kUnexplained)) != 0) return true;
@@ -125,7 +126,7 @@ bool Reach::stays(const Container& container, const std::vector<Container>& all)
 
 void Reach::spread(const Graph& graph) {
   reached_by_.assign(graph.nodes().size(), 0);
-  // Every entry of a container counts, also those that lead to no storage that is looked for.
+  // Every entry of a container counts, even if it leads to no storage of interest.
   const auto is_entry = [&](const Container& container, EdgeIndex number) {
     switch (container.kind) {
       case ContainerKind::kEntries:
@@ -151,7 +152,7 @@ void Reach::spread(const Graph& graph) {
     waiting.push_back(node);
   };
   for (const GraphEdge& edge : graph.edges()) {
-    // What no root leads to, something that was not decoded may hold.
+    // If no root leads to an object, an object that was not decoded may hold it.
     if (edge.source == kRootNode && (!graph.root(edge.index).name.empty() || !graph.is_rooted(edge.target))) {
       reach(edge.target, kOtherwise);
     }

@@ -1,5 +1,4 @@
-// What many storages have in common: the list, dictionary or graph whose entries hold them, and whether anything else
-// holds them, too.
+// Finds the list, dictionary or graph whose entries hold many storages, and whether anything else holds them, too.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +15,28 @@ namespace dcmt::scan {
 
 enum class ContainerKind : std::uint8_t {
   kEntries,        ///< a list, dictionary, set or tuple
-  kGraph,          ///< a tensor whose autograd graph holds them: the graph is its only entry
+  kGraph,          ///< a tensor whose autograd graph holds the storages: the graph is its only entry
   kFinishedFrame,  ///< a call that an exception has ended: a traceback keeps its variables
 };
 
 struct Container {
   NodeIndex node = 0;
   ContainerKind kind = ContainerKind::kEntries;
-  std::vector<EdgeIndex> way;   ///< from a root to it
-  std::uint64_t bytes = 0;      ///< of the storages to which a path leads through it
-  std::set<EdgeIndex> entries;  ///< references from it that lead to these
+  std::vector<EdgeIndex> way;   ///< from a root to the container
+  std::uint64_t bytes = 0;      ///< of the storages that have a path through the container
+  std::set<EdgeIndex> entries;  ///< references from the container on paths to these storages
 };
 
-/// What would still lead to an object if some containers let go of their entries.
+/// Computes what would still lead to an object if some containers dropped their entries.
 class Reach {
  public:
-  static constexpr std::uint32_t kOtherwise = 1;            ///< a way past all containers, or one that was not decoded
-  static constexpr std::uint32_t kUnexplained = 1U << 31U;  ///< an object on the way has references that were not found
+  static constexpr std::uint32_t kOtherwise = 1;            ///< a path without containers, or from an undecoded object
+  static constexpr std::uint32_t kUnexplained = 1U << 31U;  ///< an object on the path has references not found
 
-  /// A container that hangs on others alone, one of which has as many entries, is dropped: what it holds is theirs. At
-  /// most 30 stay.
-  /// @param counts  of a graph that does not have all objects: what has more references than were found may be held
-  /// otherwise; nullptr of one that has all
+  /// A container that only other containers hold, one of which has as many entries, is dropped: its storages belong to
+  /// that one. At most 30 containers stay.
+  /// @param counts  for a graph without all objects: an object with more references than were found may be held
+  /// otherwise. nullptr for a complete graph
   Reach(const Graph& graph, std::vector<Container> containers, const Counts* counts);
 
   [[nodiscard]] const std::vector<Container>& containers() const { return containers_; }
@@ -53,22 +52,22 @@ class Reach {
   std::vector<std::uint32_t> reached_by_;
 };
 
-/// Finds the container of each way to a storage: where the ways part. Not thread-safe.
+/// Finds the container on each path to a storage: the object where the paths part. Not thread-safe.
 class ContainerSearch {
  public:
   ContainerSearch(const Graph& graph, const Names& names);
 
-  /// `way` leads from a root to a storage of so many bytes.
+  /// `way` leads from a root to a storage with this size.
   void add(std::vector<EdgeIndex> way, std::uint64_t bytes);
-  /// By bytes, the largest first.
+  /// Sorted by bytes, the largest first.
   [[nodiscard]] std::vector<Container> find() const;
 
  private:
   [[nodiscard]] bool is_entry(EdgeIndex edge, EdgeIndex before) const;
-  /// Where on a way the most entries of one object were found, and where it enters an autograd graph; 0: nowhere.
+  /// Index on a path where the most entries of one object were found, and where it enters an autograd graph; 0: none.
   [[nodiscard]] std::size_t parting(const std::vector<EdgeIndex>& way) const;
   [[nodiscard]] std::size_t graph_begins(const std::vector<EdgeIndex>& way) const;
-  /// Where a way leaves the frame of a call that has ended; 0: nowhere.
+  /// Index on a path where it leaves the frame of a call that has ended; 0: none.
   [[nodiscard]] std::size_t finished_frame(const std::vector<EdgeIndex>& way) const;
   [[nodiscard]] std::pair<std::size_t, ContainerKind> container_on(const std::vector<EdgeIndex>& way) const;
 

@@ -3,10 +3,11 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kIntrusiveCount = 8;  // of c10::intrusive_ptr_target; the low half counts strong references
+constexpr Address kIntrusiveCount = 8;  // in c10::intrusive_ptr_target; the low half counts strong references
 
-/// Strong references to an autograd node. Until torch 2.14 it is kept by std::shared_ptr, whose counts the node finds
-/// by the weak pointer to itself that std::enable_shared_from_this puts at its begin; then by c10::intrusive_ptr.
+/// Strong references to an autograd node. Until torch 2.14, a std::shared_ptr keeps the node: its counts are found by
+/// the weak pointer to itself at the node's begin, from std::enable_shared_from_this. Later versions use
+/// c10::intrusive_ptr.
 std::uint64_t count_of_node(Mirror& memory, Address node) {
   constexpr Address kWeakThis = 8, kSharedCount = 8;
   if (memory.word(node + kWeakThis) != node) return memory.value<std::uint32_t>(node + kIntrusiveCount);
@@ -23,13 +24,13 @@ Counts::Counts(const Graph& graph, Mirror& memory) : graph_(graph), memory_(memo
 }
 
 bool Counts::is_owned(const GraphEdge& edge) const {
-  // Guesses may be borrowed references, and operands of a frame that runs may be gone.
+  // A guess may be a borrowed reference, and an operand of a running frame may be gone.
   if (edge.source == kRootNode || edge.label == Label::kWord || edge.label == Label::kOperand) return false;
   const GraphNode& source = graph_.nodes()[edge.source];
   const Kind target = graph_.nodes()[edge.target].kind;
   const bool as_python_object = (source.kind == Kind::kTensor && target == Kind::kPythonTensor) ||
                                 (source.kind == Kind::kStorage && target == Kind::kPythonStorage);
-  // A tensor keeps its Python object while something else keeps the tensor.
+  // A tensor keeps its Python object as long as something else keeps the tensor.
   return !as_python_object || count_of(source) > 1;
 }
 
@@ -47,7 +48,7 @@ std::uint64_t Counts::count_of(const GraphNode& object) const {
 
 bool Counts::all_found(NodeIndex node) const {
   const GraphNode& object = graph_.nodes()[node];
-  // An interpreter's frame has no count: it goes with the call.
+  // An interpreter's frame has no count: it ends with the call.
   return object.kind == Kind::kFrame || count_of(object) == found_[node];
 }
 

@@ -1,4 +1,4 @@
-// Whether the references in a graph are all that an object has: its own count says how many there are.
+// Checks whether all references to an object were found, by comparing them with the object's own count.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace dcmt::scan {
 
-/// A graph that does not have all objects of a process still proves by this that nothing else holds one. Not
-/// thread-safe; made for one explored graph.
+/// With these counts, a graph without all objects of a process can still prove that nothing else holds an object. Not
+/// thread-safe; for one explored graph.
 class Counts {
  public:
   Counts(const Graph& graph, Mirror& memory);
 
-  /// False also where the count is not known, or was changed while it was read.
+  /// False also if the count is unknown, or changed while it was read.
   [[nodiscard]] bool all_found(NodeIndex node) const;
 
  private:

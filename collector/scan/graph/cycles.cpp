@@ -5,10 +5,10 @@
 namespace dcmt::scan {
 namespace {
 
-/// How far the search goes: a cycle that matters is near to what it keeps.
+/// Limit of the search: a relevant cycle is near the object that it keeps.
 constexpr std::size_t kMostKeepers = 200;
 constexpr std::size_t kMostInACircle = 100'000;
-/// References that only describe a type or a function's module close circles that keep nothing.
+/// References that only describe a type or a function's module close cycles that keep nothing.
 constexpr std::uint8_t kDescribesOnly = 9;
 
 bool has_two_objects(Kind kind) {
@@ -33,7 +33,7 @@ std::vector<EdgeIndex> Cycles::circle_of(NodeIndex node) const {
     for (EdgeIndex number = from.first_edge; number < from.end_edge; ++number) {
       const GraphEdge& edge = graph_.edges()[number];
       if (edge.cost >= kDescribesOnly || graph_.is_rooted(edge.target)) continue;
-      // A tensor or storage in Python and the same one in C++ lead to each other, and neither keeps the other so.
+      // A tensor or storage in Python and its counterpart in C++ refer to each other, but that alone keeps neither.
       const bool closes = edge.target == node;
       if (closes && edge.source != node && graph_.edges()[reached_by.at(edge.source)].source == node &&
           has_two_objects(from.kind) && has_two_objects(graph_.nodes()[node].kind)) {
@@ -56,7 +56,7 @@ std::vector<EdgeIndex> Cycles::circle_of(NodeIndex node) const {
 }
 
 std::optional<Cycle> Cycles::keeping(NodeIndex node) {
-  std::unordered_map<NodeIndex, EdgeIndex> towards;  // the first step from a keeper towards `node`
+  std::unordered_map<NodeIndex, EdgeIndex> towards;  // the first edge from a keeper towards `node`
   std::vector<NodeIndex> keepers{node};
   for (std::size_t i = 0; i < keepers.size() && i < kMostKeepers; ++i) {
     Cycle cycle{circle_of(keepers[i]), {}};

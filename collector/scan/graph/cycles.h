@@ -1,4 +1,4 @@
-// Objects that no root reaches: the cycle of references that keeps them.
+// For objects that no root leads to: finds the cycle of references that keeps them.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,25 @@
 
 namespace dcmt::scan {
 
-/// A circle of references, and the way from it to an object that it keeps.
+/// A cycle of references, and the path from it to an object that it keeps.
 struct Cycle {
-  std::vector<EdgeIndex> circle;  ///< from its first object back to itself
-  std::vector<EdgeIndex>
-      from_it;  ///< from that first object to the kept one; empty where the kept one is in the circle
+  std::vector<EdgeIndex> circle;   ///< from its first object back to this object
+  std::vector<EdgeIndex> from_it;  ///< from that first object to the kept one; empty if the kept one is in the cycle
 };
 
-/// Not thread-safe; made for one explored graph.
+/// Not thread-safe; for one explored graph.
 class Cycles {
  public:
   explicit Cycles(const Graph& graph);
 
-  /// The cycle nearest to `node`, an object without a root; none where something that was not decoded keeps it.
+  /// The cycle nearest to `node`, an object without a root. None if an object that was not decoded keeps it.
   [[nodiscard]] std::optional<Cycle> keeping(NodeIndex node);
 
  private:
   [[nodiscard]] std::vector<EdgeIndex> circle_of(NodeIndex node) const;
 
   const Graph& graph_;
-  /// References between objects without a root, by their target.
+  /// References between objects without a root, by target.
   std::unordered_map<NodeIndex, std::vector<EdgeIndex>> incoming_;
 };
 

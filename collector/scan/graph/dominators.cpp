@@ -17,7 +17,7 @@ Dominators::Dominators(const Graph& graph, const Counts& counts)
   find();
 }
 
-/// Reverse postorder of a search in depth. The edges of roots lie anywhere in the graph's list.
+/// Numbers the nodes in reverse postorder of a depth-first search. Edges of roots can be anywhere in the graph's list.
 void Dominators::number(const Graph& graph) {
   std::vector<NodeIndex> roots;
   for (const GraphEdge& edge : graph.edges()) {
@@ -30,7 +30,7 @@ void Dominators::number(const Graph& graph) {
   std::vector<Visit> visits;
   const auto visit = [&](NodeIndex node) {
     if (number_[node] != kNone) return;
-    number_[node] = 0;  // met
+    number_[node] = 0;  // visited
     visits.push_back({node, graph.nodes()[node].first_edge});
   };
   number_[kRootNode] = 0;

@@ -1,4 +1,4 @@
-// What would go with an object: everything to which each way from a root leads through it.
+// Computes what would be freed with an object: all objects whose every path from a root leads through it.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace dcmt::scan {
 
 /// The dominator tree of a graph, by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance
-/// Algorithm"). What has references that were not found hangs on the root as well: it may stay.
+/// Algorithm"). An object with references that were not found also depends on the root, because it may stay.
 class Dominators {
  public:
   Dominators(const Graph& graph, const Counts& counts);
 
-  /// The nearest object without which this one would be gone; kRootNode: there is none.
+  /// The nearest object without which this one would be freed; kRootNode: none.
   [[nodiscard]] NodeIndex of(NodeIndex node) const { return dominator_[node]; }
-  /// References to the object, but for those of objects that would go with it.
+  /// References to the object, except from objects that would be freed with it.
   [[nodiscard]] std::uint32_t references_to(NodeIndex node) const;
-  /// The sum of `own` over each object and all that would go with it.
+  /// For each object, the sum of `own` over it and all objects that would be freed with it.
   [[nodiscard]] std::vector<std::uint64_t> sums(std::vector<std::uint64_t> own) const;
 
  private:
@@ -30,9 +30,9 @@ class Dominators {
   [[nodiscard]] NodeIndex common(NodeIndex a, NodeIndex b) const;
   [[nodiscard]] bool is_dominated_by(NodeIndex node, NodeIndex by) const;
 
-  std::vector<NodeIndex> order_;       ///< each object after those by which a search from the root met it first
-  std::vector<std::uint32_t> number_;  ///< place in `order_`; kNone: no root leads to it
-  std::vector<NodeIndex> sources_;     ///< of references to node n: those from first_[n] to first_[n + 1]
+  std::vector<NodeIndex> order_;       ///< each object after those through which a search from the root reached it
+  std::vector<std::uint32_t> number_;  ///< index in `order_`; kNone: no root leads to it
+  std::vector<NodeIndex> sources_;     ///< sources of the references to node n: from first_[n] to first_[n + 1]
   std::vector<std::uint32_t> first_;
   std::vector<NodeIndex> dominator_;
 };

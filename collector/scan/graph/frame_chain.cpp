@@ -10,12 +10,12 @@ constexpr int kReadings = 4;
 
 struct Chain {
   std::vector<Address> frames;
-  bool is_whole = false;  ///< it leads to the outermost frame
+  bool is_whole = false;  ///< it reaches the outermost frame
 };
 
 Chain read_chain(Address thread, Mirror& memory, ProcessTypes& types) {
   const PythonLayout& layout = types.python;
-  // To 3.12 a thread points to a structure on its C stack, which is gone as soon as the C function returns.
+  // Up to 3.12, a thread points to a structure on its C stack, which is gone when the C function returns.
   const Address holder = layout.thread_cframe < 0 ? thread : memory.word_now(thread + layout.thread_cframe);
   const Address innermost = memory.word_now(holder + layout.thread_frame);
   Chain chain;
@@ -24,7 +24,7 @@ Chain read_chain(Address thread, Mirror& memory, ProcessTypes& types) {
     memory.forget({frame, frame + static_cast<Address>(layout.frame_previous) + sizeof(Address)});
     if (memory.at(frame + layout.frame_previous, sizeof(Address)) == nullptr) return chain;
     const PythonType* code = types.python_types.type_of(memory, memory.word(frame + layout.frame_code));
-    // Else an entry frame of the interpreter.
+    // Otherwise it is an entry frame of the interpreter.
     if (code != nullptr && code->kind == Kind::kCode) chain.frames.push_back(frame);
     frame = memory.word(frame + layout.frame_previous);
   }

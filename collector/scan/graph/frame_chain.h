@@ -1,4 +1,4 @@
-// The Python frames of a thread that runs on while they are read.
+// Reads the Python frames of a thread that runs meanwhile.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace dcmt::scan {
 
-/// The frames of the thread with this PyThreadState, the innermost first. Reads them anew, whatever the mirror has of
-/// them, so no copy of their memory may be in use. Where the chain breaks off, because a function has returned
-/// meanwhile, all of it is read again; after some readings, the longest one counts.
+/// The frames of the thread with this PyThreadState, innermost first. Reads them again even if the mirror has them, so
+/// no copy of their memory may be in use. If the chain ends early, because a function has returned meanwhile, all of it
+/// is read again. After some readings, the longest chain counts.
 [[nodiscard]] std::vector<Address> frames_of(Address thread, Mirror& memory, ProcessTypes& types);
 
 }  // namespace dcmt::scan

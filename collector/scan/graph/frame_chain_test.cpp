@@ -42,7 +42,7 @@ class FrameChainTest : public ::testing::Test {
     process_.set(at + types_.python.frame_code, kCode);
     process_.set(at + types_.python.frame_previous, previous);
   }
-  /// The C stack of the thread leads to this frame.
+  /// Makes the thread's C stack lead to this frame.
   void runs(Address frame) { process_.set(kCStack + types_.python.thread_frame, frame); }
 
   ProcessTypes types_{*python_layout(kPython311), {}};
@@ -61,7 +61,7 @@ TEST_F(FrameChainTest, WhatWasReadBeforeIsReadAgain) {
 }
 
 TEST_F(FrameChainTest, AFunctionThatReturnsMeanwhileDoesNotHideItsCallers) {
-  // The C function returns, and others write where its stack was, before it is read.
+  // Before it is read, the C function returns, and other functions write to its stack.
   int reads = 0;
   process_.before_read = [&](Address from) {
     if (from != kCStack + types_.python.thread_frame) return;

@@ -5,12 +5,12 @@
 namespace dcmt::scan {
 namespace {
 
-/// The cost at which objects without a root begin; no path from a root costs as much.
+/// The cost of objects without a root; every path from a root costs less.
 constexpr std::uint16_t kUnrootedCost = 300;
 constexpr std::uint32_t kHighestCost = 400;
 constexpr std::uint64_t kIndexBits = (std::uint64_t{1} << 48) - 1;
 
-/// A frame can lie at the address of an object that contains it.
+/// A frame can have the same address as the object that contains it.
 Address key_of(Address address, Kind kind) { return kind == Kind::kFrame ? address | 1 : address; }
 
 }  // namespace

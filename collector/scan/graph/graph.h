@@ -1,4 +1,4 @@
-// The objects of a process and what they refer to, explored from named roots in the order of how well paths read.
+// The objects of a process and their references, explored from named roots, the most readable paths first.
 #pragma once
 
 #include <compare>
@@ -13,14 +13,14 @@ namespace dcmt::scan {
 using NodeIndex = std::uint32_t;
 using EdgeIndex = std::uint32_t;
 
-/// Node 0 is no object: the source of the edges of roots.
+/// Node 0 is not an object: it is the source of the roots' edges.
 inline constexpr NodeIndex kRootNode = 0;
 
 struct GraphNode {
   Address address = 0;
   EdgeIndex first_edge = 0;
   EdgeIndex end_edge = 0;
-  EdgeIndex best_edge = 0;  ///< the last step of the cheapest path
+  EdgeIndex best_edge = 0;  ///< last edge of the cheapest path
   std::uint16_t cost = 0xffff;
   Kind kind = Kind::kNone;
   bool explored = false;
@@ -29,25 +29,25 @@ struct GraphNode {
 struct GraphEdge {
   NodeIndex source = 0;
   NodeIndex target = 0;
-  std::uint64_t index : 48 = 0;  ///< addresses of a process have no more bits
+  std::uint64_t index : 48 = 0;  ///< addresses of a process have at most 48 bits
   Label label = Label::kRoot;
   std::uint8_t cost = 0;
 };
 static_assert(sizeof(GraphEdge) == 16, "a process has millions of them");
 
-/// Where paths begin: a frame, a module, what a thread keeps. Another one may be at the address later.
+/// The begin of a path: a frame, a module, an object of a thread. Another root may have the same address later.
 struct Root {
   Address address = 0;
   Kind kind = Kind::kNone;
-  Address code = 0;  ///< of a frame: what it runs
-  std::string name;  ///< empty: an object that is only known to be alive
+  Address code = 0;  ///< of a frame: its code object
+  std::string name;  ///< empty: an object that is alive, without a name
 
   auto operator<=>(const Root&) const = default;
 };
 
-/// How far a graph is explored.
+/// Limits for the exploration of a graph.
 struct GraphLimits {
-  std::uint8_t dearest = 255;  ///< references through which a path reads worse are known, and not followed
+  std::uint8_t dearest = 255;  ///< costlier references, which read worse, are added but not followed
   std::size_t most_edges = ~std::size_t{0};
 };
 
@@ -57,18 +57,18 @@ class Graph {
   explicit Graph(PythonObjects& objects, GraphLimits limits = {});
 
   void add_root(Root root, std::uint8_t cost);
-  /// An object that is alive although no root has led to it: what it refers to is explored after everything else.
+  /// Adds a live object that no root has led to. Its references are explored after all others.
   void add_unrooted(Address address, Kind kind);
-  /// Explores what has been added since the last call.
+  /// Explores what was added since the last call.
   void explore();
 
-  /// 0 where the object is not known.
+  /// 0 if the graph does not have the object.
   [[nodiscard]] NodeIndex find(Address address, Kind kind) const;
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<GraphEdge>& edges() const { return edges_; }
-  /// `index` of an edge that begins at kRootNode.
+  /// `index` of an edge from kRootNode.
   [[nodiscard]] const Root& root(std::uint64_t index) const { return roots_[index]; }
-  /// Whether a named root leads to the node.
+  /// True if a named root leads to the node.
   [[nodiscard]] bool is_rooted(NodeIndex node) const;
 
  private:

@@ -11,16 +11,17 @@
 namespace dcmt::scan {
 namespace {
 
-/// What the import system enters comes first: __name__, __doc__, __package__, __loader__, __spec__, __file__.
+/// The import system's entries come first: __name__, __doc__, __package__, __loader__, __spec__, __file__.
 constexpr std::uint64_t kFirstEntries = 16;
-/// Bytes read ahead of the keys of a module's dict, which has an index of 64 bytes, and of the str of a name or a file.
+/// Bytes to read ahead: of the keys of a module's dict, which has an index of 64 bytes, and of the str of a name or a
+/// file.
 constexpr Address kFirstEntriesSize = 32 + 64 + kFirstEntries * 24, kTextSize = 128;
 
-/// Modules of a package that is the program's own. A library can lie anywhere: on PYTHONPATH, in a checkout. Its
-/// modules lead to ten times as many objects as the variables of the program.
+/// Limit of modules in a package of the program. A library can be anywhere: on PYTHONPATH, in a checkout. Its modules
+/// lead to ten times as many objects as the program's variables.
 constexpr int kMostModules = 32;
 
-/// The first `size` bytes of each object, in few calls.
+/// Reads the first `size` bytes of each object in few calls.
 void read_objects_ahead(const std::vector<Address>& objects, Address size, Mirror& memory) {
   std::vector<Range> ranges;
   for (const Address object : objects) ranges.push_back({object, object + size});
@@ -91,7 +92,7 @@ std::optional<bool> OwnModules::is_outside(Address module, Mirror& memory, Pytho
     const std::string key = text.text(key_object);
     const std::string value = key == "__name__" || key == "__file__" ? text.text(value_object) : "";
     if (key == "__name__" && value == "__main__") return true;
-    // A namespace package has None there.
+    // A namespace package has None as its __file__.
     if (key == "__file__" && !value.empty())
       return !is_library_file(value) && value.find("-packages/") == std::string::npos;
   }

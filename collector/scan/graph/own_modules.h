@@ -1,4 +1,4 @@
-// Which modules of the inspected process are the program's own, and not of a library.
+// Decides which modules of the inspected process belong to the program, as opposed to a library.
 #pragma once
 
 #include <map>
@@ -11,27 +11,26 @@
 
 namespace dcmt::scan {
 
-/// One module of each package is inspected, once: a program imports thousands. Not thread-safe.
+/// Inspects one module of each package, once, because a program imports thousands. Not thread-safe.
 class OwnModules {
  public:
   explicit OwnModules(const PythonLayout& layout) : layout_(layout) {}
 
   struct Module {
     Address module = 0;
-    Address name = 0;  ///< the str of its name
+    Address name = 0;  ///< the str with its name
   };
-  /// Adds those that are new. To be called with all modules of a process before contains(): packages are judged by how
-  /// many modules they have. The names are read ahead: after the imports of a program thousands are new, each on a page
-  /// of its own.
+  /// Adds new modules. Call it with all modules of a process before contains(): a package is judged by its number of
+  /// modules. It reads the names ahead: after a program's imports, thousands are new, each on a page of its own.
   void add(const std::vector<Module>& modules, Mirror& memory, PythonText& text);
 
-  /// Whether the file of the module lies outside Python and outside installed packages, and its package is not as large
-  /// as that of a library. `__main__` is always the program's own.
+  /// True if the module's file is outside Python and outside installed packages, and its package has fewer modules than
+  /// a library's. `__main__` always belongs to the program.
   [[nodiscard]] bool contains(Address module) const;
 
  private:
   struct Package {
-    std::optional<bool> is_outside;  ///< of Python and of installed packages, as the first module says that has a file
+    std::optional<bool> is_outside;  ///< outside Python and installed packages, by the first module that has a file
     int modules = 0;
   };
   void read_first_entries_ahead(const std::vector<Address>& modules, Mirror& memory) const;

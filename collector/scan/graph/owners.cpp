@@ -7,13 +7,13 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr double kLargestElement = 16;  ///< bytes, of complex128
+constexpr double kLargestElement = 16;  ///< bytes of a complex128
 
 bool is_handle(Kind kind) {
   return kind == Kind::kTensor || kind == Kind::kPythonTensor || kind == Kind::kStorage || kind == Kind::kPythonStorage;
 }
 
-/// Whether these are a tensor or storage in Python and the same one in C++, or a tensor and its storage.
+/// True for a tensor or storage in Python and its counterpart in C++, and for a tensor and its storage.
 bool are_handles_of_same_memory(Kind source, Kind target) {
   if (source == Kind::kTensor || source == Kind::kPythonStorage) return target == Kind::kStorage;
   return (source == Kind::kPythonTensor && target == Kind::kTensor) ||
@@ -68,7 +68,7 @@ Role Owners::role_of(NodeIndex storage, const std::vector<TensorRole>& tensors) 
 
 StorageOwners Owners::of(NodeIndex storage) {
   Search search;
-  search.tensors.push_back({.most_bytes = std::numeric_limits<double>::max()});  // of what leads to the storage itself
+  search.tensors.push_back({.most_bytes = std::numeric_limits<double>::max()});  // for references to the storage itself
   follow(storage, search);
   search.result.role = role_of(storage, search.tensors);
   std::ranges::stable_sort(search.result.owners, {}, &Owner::cost);
@@ -84,7 +84,9 @@ void Owners::follow(NodeIndex node, Search& search) {
   for (std::uint32_t i = first_[node]; i < first_[node + 1]; ++i) {
     const EdgeIndex number = incoming_[i];
     const GraphEdge& edge = graph_.edges()[number];
-    if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // only known to be alive
+    if (edge.source == kRootNode && graph_.root(edge.index).name.empty())
+      continue;  // an object that is alive, without
+                 // a name
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
     Role& role = search.tensors[tensor].role;

@@ -1,4 +1,4 @@
-// From a storage to what holds it: past the tensors and Python objects that are only handles on the same memory.
+// Finds the holders of a storage, beyond the tensors and Python objects that are only handles of the same memory.
 #pragma once
 
 #include <vector>
@@ -9,36 +9,36 @@
 
 namespace dcmt::scan {
 
-/// One reference that keeps a storage alive.
+/// A reference that keeps a storage alive.
 struct Owner {
   EdgeIndex edge = 0;               ///< from the holder to a tensor or its Python object
   std::vector<EdgeIndex> to_bytes;  ///< from there to the storage
-  std::uint32_t cost = 0;           ///< of the whole path: lower reads better
+  std::uint32_t cost = 0;           ///< of the whole path: a lower cost is more readable
 };
 
 struct StorageOwners {
   std::vector<Owner> owners;  ///< cheapest first
-  /// Of the tensors that lead to it, if they may be all of it: a gradient that is a view of a large buffer does not
-  /// make the buffer a gradient, nor a batch that autograd has saved the dataset of which it is a view.
+  /// The role of the tensors that lead to it, if they may cover all of it. A gradient that is a view of a large buffer
+  /// does not make the buffer a gradient; and a batch that autograd has saved does not do so for the dataset.
   Role role = Role::kNone;
 };
 
-/// Not thread-safe; made for one explored graph.
+/// Not thread-safe; for one explored graph.
 class Owners {
  public:
   Owners(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text, Paths& paths);
 
-  /// The storages of the graph, in the order in which they were met.
+  /// The storages of the graph, in the order of discovery.
   [[nodiscard]] const std::vector<NodeIndex>& storages() const { return storages_; }
   [[nodiscard]] StorageOwners of(NodeIndex storage);
 
  private:
-  /// What one tensor is to whom.
+  /// The role of one tensor.
   struct TensorRole {
     Role role = Role::kNone;
-    double most_bytes = 0;  ///< more than this the tensor cannot have, whatever its elements are
+    double most_bytes = 0;  ///< upper limit of the tensor's bytes, for any type of elements
   };
-  /// What is known on the way from a storage to its owners.
+  /// State of the search from a storage to its owners.
   struct Search {
     std::vector<EdgeIndex> to_bytes;
     std::vector<NodeIndex> met;

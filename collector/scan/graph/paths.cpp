@@ -73,7 +73,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
   return "?";
 }
 
-/// What a person writes for an entry of a dictionary that holds attributes; empty where `container` is none of those.
+/// The text of an entry in a dictionary of attributes; empty if `container` is not such a dictionary.
 std::string Paths::attribute(const std::string& container, const GraphEdge& entry) {
   if (entry.label != Label::kDictValue || !holds_attributes(container)) return {};
   const std::string word = text_.text(entry.index);
@@ -81,8 +81,8 @@ std::string Paths::attribute(const std::string& container, const GraphEdge& entr
   return is_number(word) ? "[" + word + "]" : std::string();
 }
 
-/// "['past']" where `way` goes from a function through its closure into the cell of this variable; empty if it ends
-/// before, or the name cannot be read.
+/// "['past']" if `way` leads from a function through its closure into the cell of this variable; empty if the path ends
+/// earlier, or the name cannot be read.
 std::string Paths::closure_variable(std::span<const EdgeIndex> way) {
   if (way.size() < 3) return {};
   const GraphNode& function = graph_.nodes()[graph_.edges()[way[0]].source];
@@ -108,7 +108,7 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
     const GraphEdge& edge = graph_.edges()[way[i]];
     const Kind source = graph_.nodes()[edge.source].kind;
     if (source == Kind::kNode && graph_.nodes()[edge.target].kind == Kind::kNode) {
-      ++folded;  // a step within the graph: only how many there are matters
+      ++folded;  // a step inside the graph: only the number of such steps matters
       continue;
     }
     if (folded != 0) {
@@ -118,7 +118,7 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       folded = 0;
     }
     std::string label = label_of(edge);
-    if (i == 0 && label.ends_with(kAttributes)) {  // the dictionary of a module, which itself is not a root
+    if (i == 0 && label.ends_with(kAttributes)) {  // the dictionary of a module that is not a root itself
       text = label.substr(0, label.size() - kAttributes.size());
       label = kAttributes;
     }
@@ -138,7 +138,7 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
       reached = graph_.edges()[way[i]].target;
     }
     if (label == " (storage)" || label == " (as tensor)") continue;
-    // Code reads a variable that functions share as any other: its cell is not seen.
+    // Python code uses a shared variable like any other, so its cell is not shown.
     if (source == Kind::kCell && i != 0 && graph_.edges()[way[i - 1]].label == Label::kLocal) continue;
     if (i == 0 && label == "__main__") label = "main";
     text += label;
@@ -150,10 +150,10 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
 }
 
 std::vector<Paths::CycleStep> Paths::steps_of(std::vector<EdgeIndex> circle) {
-  // An entry comes after the dictionary of attributes that has it.
+  // An entry must follow the dictionary of attributes that has it.
   if (holds_attributes(label_of(graph_.edges()[circle.back()]))) std::ranges::rotate(circle, circle.end() - 1);
   std::vector<CycleStep> steps;
-  std::string pending;  // a dictionary of attributes, whose entry comes next
+  std::string pending;  // text of a dictionary of attributes; its entry follows
   for (const EdgeIndex number : circle) {
     const GraphEdge& edge = graph_.edges()[number];
     const Kind source = graph_.nodes()[edge.source].kind;
@@ -173,7 +173,7 @@ std::vector<Paths::CycleStep> Paths::steps_of(std::vector<EdgeIndex> circle) {
 
 std::string Paths::text_of(const Cycle& cycle) {
   std::vector<CycleStep> steps = steps_of(cycle.circle);
-  // A cycle reads the same wherever it was entered.
+  // The text of a cycle must not depend on where it was entered.
   std::ranges::rotate(steps, std::ranges::min_element(steps));
   std::string text = "cycle ";
   for (const CycleStep& step : steps) text += step.type + step.reference + " → ";

@@ -1,4 +1,4 @@
-// Paths from a root to an object, as steps and as a person writes them.
+// Paths from a root to an object: as edges, and as readable text.
 #pragma once
 
 #include <compare>
@@ -13,34 +13,34 @@
 
 namespace dcmt::scan {
 
-/// Whether this is how an object refers to a dictionary whose entries a person writes as attributes of the object.
+/// True if an object refers in this way to a dictionary whose entries are written as the object's attributes.
 [[nodiscard]] bool holds_attributes(std::string_view label);
 
-/// Not thread-safe. Texts are read from the mirror when they are asked for.
+/// Not thread-safe. It reads texts from the mirror when they are needed.
 class Paths {
  public:
   Paths(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text)
       : graph_(graph), memory_(memory), types_(types), text_(text) {}
 
-  /// The cheapest way to `node`, the root's edge first; empty where no root leads to it.
+  /// The cheapest path to `node`, beginning with the root's edge; empty if no root leads to it.
   [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node) const;
 
-  /// Where the frame stood that is the root of a way, "train.py:37"; empty for another root.
+  /// Position of the frame that is the root of a path, "train.py:37"; empty for another root.
   [[nodiscard]] std::string place_of(std::span<const EdgeIndex> way);
 
-  /// "main: probe.seen[3]"; autograd nodes in a row are folded: "loss.grad_fn SumBackward0 … 2 nodes → MmBackward0".
+  /// "main: probe.seen[3]"; consecutive autograd nodes are folded: "loss.grad_fn SumBackward0 … 2 nodes → MmBackward0".
   [[nodiscard]] std::string text_of(std::span<const EdgeIndex> way);
 
-  /// "cycle Kept.x → SigmoidBackward0._saved_result → Kept", and how what it keeps hangs on it.
+  /// "cycle Kept.x → SigmoidBackward0._saved_result → Kept", and the path from it to the object that it keeps.
   [[nodiscard]] std::string text_of(const Cycle& cycle);
 
-  /// One reference as it is written in a path: ".x", "[3]", "['key']".
+  /// A reference as in a path: ".x", "[3]", "['key']".
   [[nodiscard]] std::string label_of(const GraphEdge& edge);
 
-  /// Whether the key of this entry of a dictionary is a tensor of Python.
+  /// True if the key of this dictionary entry is a Python tensor.
   [[nodiscard]] bool has_tensor_as_key(const GraphEdge& entry);
 
-  /// How the references of a way can be cut in general: indexes and keys of objects become [*].
+  /// Generalizes a path: indexes and keys of objects become [*].
   [[nodiscard]] static std::string pattern_of(const std::string& path);
 
  private:

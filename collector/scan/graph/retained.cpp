@@ -25,7 +25,7 @@ std::vector<RetainedBy> most_retained(const Graph& graph, const Counts& counts, 
   }
   std::vector<RetainedBy> result;
   for (NodeIndex node = 1; node < graph.nodes().size(); ++node) {
-    // What a program can let go of is an object of Python.
+    // A program can only drop Python objects.
     if (!is_python_object(graph.nodes()[node].kind) || is_root[node] || !graph.is_rooted(node)) continue;
     if (bytes[node] < least || bytes[node] == 0) continue;
     const NodeIndex by = dominators.of(node);

@@ -1,4 +1,4 @@
-// The objects with which most bytes of storages would go.
+// The objects that would free the most bytes of storages.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct StorageOf {
   std::uint64_t bytes = 0;
 };
 
-/// An object, and what would go with it.
+/// An object, and what would be freed with it.
 struct RetainedBy {
   NodeIndex node = 0;
   std::uint64_t bytes = 0;
   std::uint64_t storages = 0;
-  std::uint32_t references = 0;  ///< to the object, but for those of what would go with it
+  std::uint32_t references = 0;  ///< references to the object, except from objects that would be freed with it
 };
 
-/// Most bytes first, of `least` bytes and more. Of several objects with which the same goes, the first on the way from
-/// the root. What a root is itself, a frame or a module, is left out.
+/// Sorted by bytes, the largest first; at least `least` bytes. If several objects would free the same storages, the one
+/// nearest to the root is used. Roots themselves, such as a frame or a module, are not included.
 [[nodiscard]] std::vector<RetainedBy> most_retained(const Graph& graph, const Counts& counts,
                                                     const std::vector<StorageOf>& storages, std::uint64_t least);
 

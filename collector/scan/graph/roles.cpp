@@ -6,7 +6,7 @@
 namespace dcmt::scan {
 namespace {
 
-/// Whether a reference's label is this attribute: ".state", or "['state']" where the attributes' dictionary has it.
+/// True if a reference's label is this attribute: ".state", or "['state']" in the dictionary of attributes.
 bool names(std::string_view label, std::string_view attribute) {
   if (label.starts_with(".")) return label.substr(1) == attribute;
   return label.size() == attribute.size() + 4 && label.substr(2, attribute.size()) == attribute;
@@ -40,7 +40,7 @@ Role Roles::find_of_dict(NodeIndex dict) {
   if (entry.source == kRootNode) return Role::kNone;
   const std::string label = paths_.label_of(entry);
   if (names(label, "_buffers")) return Role::kBuffer;
-  // One for each parameter, or the tensor that stands for several, in a dictionary that an object keeps as its state.
+  // A tensor for each parameter, or one for several, in a dictionary that an object keeps as its state.
   const bool of_dict = graph_.nodes()[entry.source].kind == Kind::kDict && entry.label == Label::kDictValue;
   if (!of_dict || !graph_.is_rooted(entry.source) || !paths_.has_tensor_as_key(entry)) return Role::kNone;
   const GraphEdge& outer = graph_.edges()[graph_.nodes()[entry.source].best_edge];

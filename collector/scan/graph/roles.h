@@ -1,4 +1,4 @@
-// What a storage is to a module, an optimizer or a graph, by the reference that leads to it.
+// The role of a storage in a module, an optimizer or a graph, by the reference that leads to it.
 #pragma once
 
 #include <unordered_map>
@@ -8,12 +8,12 @@
 
 namespace dcmt::scan {
 
-/// Not thread-safe; made for one explored graph.
+/// Not thread-safe; for one explored graph.
 class Roles {
  public:
   Roles(const Graph& graph, ProcessTypes& types, Paths& paths);
 
-  /// Of what `edge` leads to. A parameter is recognized by its type, which the decoder of tensors does.
+  /// The role of the target of `edge`. A parameter is recognized by its type, in the decoder of tensors.
   [[nodiscard]] Role of(const GraphEdge& edge);
 
  private:

@@ -13,23 +13,24 @@
 namespace dcmt::scan {
 namespace {
 
-// How well a path reads that begins here.
+// Costs of a path that begins here: lower is more readable.
 constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kThreadState = 3, kTopModule = 3,
                        kSubModule = 4, kBuiltins = 4, kAllModules = 8;
-/// An inner frame lives shorter, so a path through it goes stale sooner: each level costs one more, up to this many.
+/// An inner frame has a shorter life, so a path through it becomes stale sooner: each level costs one more, up to this
+/// limit.
 constexpr std::size_t kDeepestFrame = 12;
 
 constexpr const char* kMain = "__main__";
 
 constexpr int kMostHandled = 100;
-/// Of the roots, where `sys.modules` was being changed: a program has `__main__` as long as it runs.
+/// Readings of the roots if `sys.modules` was changing: a running program always has `__main__`.
 constexpr int kMoreReadings = 2;
 constexpr int kGenerations = 3;
 constexpr Address kCollectorHead = 16, kCollectorFlags = 3;
 
 class NamedRoots {
  public:
-  /// @param own  only its modules are added; nullptr: all, and what the interpreter has for all
+  /// @param own  if set, only its modules are added; nullptr: all modules, and objects of the interpreter
   NamedRoots(Mirror& memory, ProcessTypes& types, PythonText& text, OwnModules* own)
       : memory_(memory), types_(types), layout_(types.python), text_(text), own_(own) {}
 
@@ -79,7 +80,7 @@ class NamedRoots {
       }
     };
     if (own_ != nullptr) {
-      // The names of thousands of modules are read once: the next census shall not read them ahead.
+      // The names of thousands of modules are read only once, so the next census must not read them ahead.
       Mirror once(memory_.source());
       PythonText once_text(once, types_);
       std::vector<OwnModules::Module> all;
@@ -139,14 +140,14 @@ bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Ad
       const Address head = list == kGenerations ? collector + layout.gc_permanent
                                                 : collector + layout.gc_generations + list * layout.gc_generation_size;
       Address link = memory.word(head) & ~kCollectorFlags;
-      // A list that is being changed can lead round in a circle without its head: it comes back to a link that was
-      // passed after as many steps as a power of two.
+      // A list that is changing can form a circle without its head. Then the walk returns to a link that it passed at a
+      // power of two of steps.
       Address passed = 0;
       for (std::size_t step = 0; link != 0 && link != head && link != passed; ++step) {
         if (std::has_single_bit(step)) passed = link;
         const Address object = link + kCollectorHead;
         const PythonType* type = types.python_types.type_of(memory, object);
-        if (type == nullptr) break;  // the list was being changed
+        if (type == nullptr) break;  // the list was changing
         if (!type->leaf && type->kind != Kind::kCode) graph.add_unrooted(object, type->kind);
         link = memory.word(link) & ~kCollectorFlags;
       }

@@ -1,4 +1,4 @@
-// The layout files of CPython that travel inside the library; generated from layouts/ when CMake runs.
+// The layout files of CPython inside the library; CMake generates them from layouts/.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Lines of a layout file: words with one space between them.
+// Lines of a layout file: words separated by single spaces.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace dcmt::scan {
 
-/// The next line of `text`, which is removed from it, as words.
+/// Removes the next line from `text` and returns its words.
 [[nodiscard]] inline std::vector<std::string_view> next_line_words(std::string_view& text) {
   std::string_view line = next_line(text);
   std::vector<std::string_view> words;
@@ -22,7 +22,7 @@ namespace dcmt::scan {
   return words;
 }
 
-/// Whether `word` is a whole decimal number; it is then in `value`.
+/// True if `word` is a whole decimal number; stores it in `value`.
 [[nodiscard]] inline bool decimal(std::string_view word, std::int64_t& value) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   return error == std::errc() && end == word.data() + word.size();

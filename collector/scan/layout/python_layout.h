@@ -1,5 +1,5 @@
-// Where one version of CPython keeps what a census reads: offsets in bytes within its structures, named after them.
-// Facts come from CPython's internal headers (scripts/layouts/python_layout.c prints them); values are data, one file a
+// Offsets that a census needs in the structures of one CPython version, in bytes, named after the fields. They come
+// from CPython's internal headers (scripts/layouts/python_layout.c prints them). The values are data: one file for each
 // version.
 #pragma once
 
@@ -41,10 +41,10 @@ struct PythonLayout {
   [[nodiscard]] bool is_313_or_later() const { return version >= 0x30D; }
 };
 
-/// Reads "name value" lines. Fails with kBadInput where a field is missing or a line is none.
+/// Reads "name value" lines. Fails with kBadInput if a field is missing or a line is invalid.
 [[nodiscard]] Expected<PythonLayout> parse_python_layout(std::string_view text);
 
-/// The layout of a version of CPython, as PY_VERSION_HEX >> 16; fails with kCannotRecord where this build has none.
+/// The layout of a CPython version, given as PY_VERSION_HEX >> 16. Fails with kCannotRecord if this build has none.
 [[nodiscard]] Expected<PythonLayout> python_layout(std::int64_t version);
 
 }  // namespace dcmt::scan

@@ -84,7 +84,7 @@ Expected<TorchLayout> parse_torch_layout(std::string_view text) {
     if (found == values.end()) return bad(fmt::format("{} is missing", field.name));
     layout.*field.member = found->second;
   }
-  // The slot of a Python object is one word from torch 2.13 on; before that the interpreter came first.
+  // Since torch 2.13 the slot of a Python object is one word; before, the interpreter came first.
   if (values["PyObjectSlot.sizeof"] == 16) {
     layout.tensor_python += 8;
     layout.storage_python += 8;

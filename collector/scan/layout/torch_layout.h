@@ -1,5 +1,5 @@
-// Where one build of torch keeps what a census reads. The facts come from torch's headers
-// (scripts/layouts/torch_layout.py), so a layout file belongs to one minor version of torch, or to one build of it.
+// Offsets that a census needs in one build of torch. They come from torch's headers (scripts/layouts/torch_layout.py),
+// so a layout file belongs to one minor version of torch, or to one build of it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace dcmt::scan {
 
 /// A member of an autograd node that keeps tensors for the backward pass.
 struct SavedMember {
-  std::string name;         ///< as Python shows it, without the trailing underscore
-  bool is_vector = false;   ///< std::vector<SavedVariable> instead of one
+  std::string name;         ///< as in Python, without the trailing underscore
+  bool is_vector = false;   ///< std::vector<SavedVariable> instead of a single one
   std::int64_t offset = 0;  ///< bytes within the node
 };
 
@@ -40,18 +40,18 @@ struct TorchLayout {
   std::map<std::string, std::vector<SavedMember>, std::less<>> nodes;
 };
 
-/// Fails with kBadInput where a line makes no sense or a member is missing.
+/// Fails with kBadInput if a line is invalid or a member is missing.
 [[nodiscard]] Expected<TorchLayout> parse_torch_layout(std::string_view text);
 
-/// Where layout files are.
+/// The folders of layout files.
 struct LayoutFolders {
-  std::string shipped;   ///< "torch-2.11.layout" for each minor version: fields move between those only
+  std::string shipped;   ///< "torch-2.11.layout" for each minor version: fields move only between minor versions
   std::string prepared;  ///< "BUILD_ID/torch.layout", made on this machine for exactly that build; may be empty
   [[nodiscard]] bool empty() const { return shipped.empty() && prepared.empty(); }
 };
 
 /// Reads the layout of the torch with this version ("2.11.0") and build id (may be empty): the prepared one, else the
-/// shipped one. Fails with kCannotRecord, and what to do, where there is none.
+/// shipped one. Fails with kCannotRecord and the remedy if there is none.
 [[nodiscard]] Expected<TorchLayout> torch_layout(const LayoutFolders& folders, const std::string& version,
                                                  const std::string& build_id);
 

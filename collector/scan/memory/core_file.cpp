@@ -1,4 +1,4 @@
-// A core file is foreign data: nothing that it says is believed without a bound.
+// A core file is foreign data: every value from it is checked against a limit.
 #include "collector/scan/memory/core_file.h"
 
 #include <fcntl.h>
@@ -20,15 +20,15 @@ namespace {
 
 using MappedFile = CoreFile::MappedFile;
 
-/// Of the note that lists mapped files. A process has some thousand mappings.
+/// Limit of the note that lists mapped files. A process has some thousand mappings.
 constexpr std::size_t kLargestNotes = std::size_t{64} << 20;
 
 Error unusable(const std::string& path, const std::string& why) {
   return {ErrorCode::kBadInput, printable(path) + ": " + why};
 }
 
-/// The content of an NT_FILE note: a count, the size of a page, for each file its begin, end and offset in pages, then
-/// the paths, each ended by a zero.
+/// Parses an NT_FILE note: a count, the size of a page, for each file its begin, end and offset in pages, then the
+/// paths, each with a zero at its end.
 std::vector<MappedFile> parse_mapped_files(std::string_view note) {
   const auto word = [&](std::size_t index) {
     std::uint64_t value = 0;
@@ -98,7 +98,9 @@ Expected<CoreFile> CoreFile::open(const std::string& path) {
   }
   std::ranges::sort(found, {}, [](const auto& each) { return each.first.begin; });
   for (auto& [region, stored] : found) {
-    if (!core.regions_.empty() && region.begin < core.regions_.back().end) continue;  // no process has two there
+    if (!core.regions_.empty() && region.begin < core.regions_.back().end)
+      continue;  // two regions overlap, which no
+                 // process has
     const auto file = std::ranges::find_if(
         files, [&](const MappedFile& each) { return each.begin <= region.begin && region.begin < each.end; });
     if (file != files.end()) {
@@ -137,7 +139,7 @@ void CoreFile::add_left_out(const std::vector<MappedFile>& files) {
   }
   for (Region& region : more) {
     const auto place = std::ranges::lower_bound(regions_, region.begin, {}, &Region::begin);
-    if (place != regions_.end() && place->begin < region.end) continue;  // the note has two files there
+    if (place != regions_.end() && place->begin < region.end) continue;  // the note has two files at this address
     stored_.insert(stored_.begin() + (place - regions_.begin()), Stored{});
     regions_.insert(place, std::move(region));
   }
@@ -157,7 +159,7 @@ std::size_t CoreFile::read(std::span<const Piece> pieces) {
   return total;
 }
 
-/// What of `into` lies in one region, and in one file.
+/// Reads the part of `into` that is in one region and in one file.
 std::size_t CoreFile::read_some(Address from, std::span<std::byte> into) {
   const auto after = std::ranges::upper_bound(regions_, from, {}, &Region::begin);
   if (after == regions_.begin()) return 0;

@@ -1,4 +1,4 @@
-// The memory of a process as a core file has it, written by the kernel or by gcore.
+// Reads the memory of a process from a core file, which the kernel or gcore has written.
 #pragma once
 
 #include <unordered_map>
@@ -9,18 +9,18 @@
 
 namespace dcmt::scan {
 
-/// What the core file left out because it lies in a mapped file, such as code, is read from that file: it must be the
-/// one that the process had.
+/// Memory that the core file omits because it is in a mapped file, such as code, is read from that file. It must be the
+/// file that the process had.
 class CoreFile final : public MemorySource {
  public:
   struct MappedFile {
     Address begin = 0;
     Address end = 0;
-    std::uint64_t offset = 0;  ///< in bytes
+    std::uint64_t offset = 0;  ///< offset in the file, in bytes
     std::string path;
   };
 
-  /// Fails with kBadInput where the file cannot be read or is no core file of a 64-bit x86 process.
+  /// Fails with kBadInput if the file cannot be read or is not a core file of a 64-bit x86 process.
   [[nodiscard]] static Expected<CoreFile> open(const std::string& path);
 
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
@@ -28,15 +28,14 @@ class CoreFile final : public MemorySource {
   [[nodiscard]] std::string host_path(const std::string& path) const override { return path; }
 
  private:
-  /// Where the bytes of the region with the same index are in the core file.
+  /// The place, in the core file, of the bytes of the region with the same index.
   struct Stored {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
   };
 
   explicit CoreFile(Descriptor file) : file_(std::move(file)) {}
-  /// Adds what the process had mapped and no segment of the core file has: gcore leaves it out, the kernel makes it
-  /// empty.
+  /// Adds mappings that no segment of the core file has: gcore omits them, and the kernel writes them with size 0.
   void add_left_out(const std::vector<MappedFile>& files);
   std::size_t read_some(Address from, std::span<std::byte> into);
   int mapped_file(const std::string& path);

@@ -1,4 +1,4 @@
-// Where a census reads the memory of a process from: the process while it runs, or a core file of it.
+// The source of a process's memory for a census: the running process, or its core file.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace dcmt::scan {
 
-/// An address in the inspected process. Never dereferenced here.
+/// An address in the inspected process. It is never dereferenced in this process.
 using Address = std::uint64_t;
 
-/// A stretch of addresses, the end excluded.
+/// A range of addresses, without its end.
 struct Range {
   Address begin = 0;
   Address end = 0;
@@ -20,18 +20,18 @@ struct Range {
 
 constexpr Address kPageBytes = 4096;
 
-/// One mapping of the inspected process, as /proc/PID/maps lists it.
+/// A mapping of the inspected process, as in /proc/PID/maps.
 struct Region {
   Address begin = 0;
   Address end = 0;
   std::uint64_t file_offset = 0;
   bool readable = false;
-  bool writable = false;  ///< writable and private: where objects live
+  bool writable = false;  ///< writable and private: objects are in such regions
   bool executable = false;
   std::string path;  ///< file, "[heap]", "[stack]" or empty
 };
 
-/// What a read copies: `into.size()` bytes of the process from `from`.
+/// A part of a read: copies `into.size()` bytes of the process from `from`.
 struct Piece {
   Address from = 0;
   std::span<std::byte> into;
@@ -42,14 +42,14 @@ class MemorySource {
  public:
   virtual ~MemorySource() = default;
 
-  /// Mappings in the order of their addresses, as of the construction of the source.
+  /// Mappings sorted by address, as of the construction of the source.
   [[nodiscard]] virtual const std::vector<Region>& regions() const = 0;
 
-  /// Reads the pieces in their order; stops at the first byte that cannot be read. Returns the bytes read.
+  /// Reads the pieces in order; stops at the first byte that cannot be read. Returns the number of bytes read.
   virtual std::size_t read(std::span<const Piece> pieces) = 0;
 
-  /// Whether the process has written to each page of `range`, which begins and ends with a page. Any other page has
-  /// what a file has, or zeros. True where the source cannot say.
+  /// For each page of `range`, which begins and ends at a page: true if the process has written to it. Any other page
+  /// has the content of a file, or zeros. True if the source cannot decide.
   [[nodiscard]] virtual std::vector<bool> written_pages(Range range) {
     return std::vector<bool>((range.end - range.begin) / kPageBytes, true);
   }

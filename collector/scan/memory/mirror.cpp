@@ -8,11 +8,11 @@ namespace dcmt::scan {
 namespace {
 
 constexpr std::size_t kPartBits =
-    12;  // a page: larger parts need fewer calls and a third more memory, in the same time
+    12;  // a page: larger parts would need fewer calls but a third more memory, in the same time
 constexpr std::size_t kPart = std::size_t{1} << kPartBits;
 constexpr std::size_t kRecent = 4096;
 constexpr std::size_t kNone = ~std::size_t{0};
-/// One piece of a read ahead, so that a page that has gone costs little.
+/// Limit of a piece that is read ahead, so that a missing page has a low cost.
 constexpr Address kLargestPiece = Address{1} << 20;
 
 enum PartState : std::uint8_t { kNotRead = 0, kRead = 1, kUnreadable = 2, kUsed = 3 };
@@ -170,7 +170,7 @@ void Mirror::read_ahead(const std::vector<Range>& ranges) {
     bytes_read_ += got;
     while (done < pieces.size() && got >= pieces[done].into.size()) got -= pieces[done++].into.size();
     if (done == pieces.size()) break;
-    // This piece cannot be read as a whole: its parts are read when they are needed.
+    // This piece cannot be read completely; its parts are read on demand.
     const Target& target = targets[done++];
     std::fill_n(copies_[target.region].parts.begin() + static_cast<std::ptrdiff_t>(target.part), target.parts,
                 kNotRead);

@@ -1,5 +1,5 @@
-// A sparse copy of the memory of a process, filled as it is asked for. Everything that a census decodes is read from
-// one mirror, so each word is read once however many objects lead to it.
+// A sparse copy of a process's memory, which is read on demand. A census decodes everything from one mirror, so each
+// word is read only once.
 #pragma once
 
 #include <cstring>
@@ -19,11 +19,11 @@ class Mirror {
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  /// The copy of `size` bytes from `address`; nullptr where they are not mapped or cannot be read. Valid as long as the
+  /// The copy of `size` bytes from `address`; nullptr if they are not mapped or cannot be read. Valid as long as the
   /// mirror.
   [[nodiscard]] const std::byte* at(Address address, std::size_t size);
 
-  /// A value at `address`; zero where it cannot be read.
+  /// A value at `address`; zero if it cannot be read.
   template <class Value>
   [[nodiscard]] Value value(Address address) {
     Value result{};
@@ -31,29 +31,28 @@ class Mirror {
     return result;
   }
   [[nodiscard]] Address word(Address address) { return value<Address>(address); }
-  /// The word that the process has there now, whatever the copy has; zero where it cannot be read.
+  /// The process's current word at the address, even if the copy has another value; zero if it cannot be read.
   [[nodiscard]] Address word_now(Address address);
 
-  /// The zero-terminated text at `address`, at most `limit` bytes of it; empty where it cannot be read.
+  /// The zero-terminated text at `address`, at most `limit` bytes of it; empty if it cannot be read.
   [[nodiscard]] std::string text(Address address, std::size_t limit);
 
-  /// What the range has is read again when it is asked for. Copies of it that somebody holds may change then.
+  /// The next access reads the range again. Pointers to its copy may see the change.
   void forget(Range range);
 
-  /// The mapping that holds `address`; nullptr if none does.
+  /// The mapping that contains `address`; nullptr if none does.
   [[nodiscard]] const Region* region_of(Address address);
 
-  /// What has been asked for so far, in the order of addresses. The next census reads it ahead.
+  /// The ranges used so far, sorted by address. The next census reads them ahead.
   [[nodiscard]] std::vector<Range> ranges_used() const;
-  /// Reads in few calls what has not been read yet of the ranges. What cannot be read then is read when it is asked
-  /// for.
+  /// Reads the missing parts of the ranges in few calls. Parts that cannot be read are tried again on demand.
   void read_ahead(const std::vector<Range>& ranges);
 
   [[nodiscard]] MemorySource& source() const { return source_; }
   [[nodiscard]] std::size_t bytes_read() const { return bytes_read_; }
 
  private:
-  /// The copy of one region: address space that is reserved at the first read, and which of its parts hold bytes.
+  /// The copy of one region: reserved address space, and which parts of it have been read.
   struct Copy {
     std::byte* bytes = nullptr;
     std::vector<std::uint8_t> parts;
@@ -65,7 +64,7 @@ class Mirror {
 
   MemorySource& source_;
   std::vector<Copy> copies_;
-  std::vector<std::uint32_t> recent_;  ///< region by a hash of the address
+  std::vector<std::uint32_t> recent_;  ///< index of the region, by a hash of the address
   std::size_t bytes_read_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr Address kBase = 0x10000;
 constexpr std::size_t kPage = 4096;
 
-/// Four pages that a test changes.
+/// Four pages that the test changes.
 class Pages : public testing::ChangingProcess {
  public:
   Pages() : ChangingProcess(kBase, 4 * kPage) {}

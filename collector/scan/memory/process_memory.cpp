@@ -17,10 +17,10 @@
 namespace dcmt::scan {
 namespace {
 
-/// Pieces that one call of process_vm_readv takes (IOV_MAX is 1024).
+/// Pieces in one call of process_vm_readv (IOV_MAX is 1024).
 constexpr std::size_t kPiecesACall = 512;
 
-// Of a page, in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
+// Bits of a page in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
 constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61, kSwapped = std::uint64_t{1} << 62,
                         kPresent = std::uint64_t{1} << 63;
 

@@ -1,4 +1,4 @@
-// The memory of a running process, read by process_vm_readv: no thread of the process stops or takes part.
+// The memory of a running process, read by process_vm_readv, which does not stop its threads.
 #pragma once
 
 #include <sys/types.h>
@@ -11,18 +11,18 @@
 
 namespace dcmt::scan {
 
-/// The mappings that `text`, the content of /proc/PID/maps, lists. Lines that are none are left out. Device memory and
-/// the kernel's own pages count as not readable.
+/// The mappings in `text`, the content of /proc/PID/maps. Invalid lines are skipped. Device memory and the kernel's own
+/// pages count as unreadable.
 [[nodiscard]] std::vector<Region> parse_maps(std::string_view text);
 
 class ProcessMemory final : public MemorySource {
  public:
-  /// Fails with kCannotRecord, and the remedy, where the process does not exist or may not be read by this user.
+  /// Fails with kCannotRecord and the remedy if the process does not exist or this user may not read it.
   [[nodiscard]] static Expected<ProcessMemory> open(pid_t pid);
 
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
   std::size_t read(std::span<const Piece> pieces) override;
-  /// As the kernel has it in /proc/PID/pagemap.
+  /// From /proc/PID/pagemap.
   [[nodiscard]] std::vector<bool> written_pages(Range range) override;
   [[nodiscard]] std::string host_path(const std::string& path) const override;
   [[nodiscard]] pid_t pid() const { return pid_; }

@@ -6,27 +6,27 @@
 namespace dcmt::scan {
 namespace {
 
-// malloc/malloc.c and arena.c of glibc: the size lies in the second word of a piece, its low bits are flags.
+// malloc/malloc.c and arena.c of glibc: a chunk's second word has its size, with flags in the low bits.
 constexpr Address kHeader = 16;
 constexpr Address kFlags = 7, kMapped = 2, kPreviousInUse = 1;
-/// Flags of what is kept of a header's address.
+/// Flags in the stored address of a header.
 constexpr Address kEnd = 1, kMappedPiece = 2, kFree = 4, kAllFlags = 7;
 constexpr Address kSmallest = 32, kAligned = 16;
-constexpr Address kArenaHeap = Address{64} << 20;            // heaps of arenas begin at multiples of it
+constexpr Address kArenaHeap = Address{64} << 20;            // heaps of arenas begin at multiples of this
 constexpr std::array<Address, 2> kHeapHeads = {0x30, 0x20};  // sizeof(heap_info), from glibc 2.35 and before
 constexpr Address kArenaFrom = 0x800, kArenaTo = 0x980;      // sizeof(malloc_state), by version
-/// In the lists of small free pieces each has the address of the next one, or zero, combined with its own without these
-/// bits.
+/// In the lists of small free chunks, each chunk has the address of the next one, or zero, combined with its own
+/// address shifted by this.
 constexpr Address kLinkShift = 12;
-/// A chain of so many sizes that fit each other is no accident.
+/// A chain of this many matching sizes is no coincidence.
 constexpr int kConvincing = 16;
 
-/// The chain of pieces in a copy of a mapping.
+/// The chain of chunks in the copy of a mapping.
 class Chain {
  public:
   Chain(const std::byte* bytes, std::size_t size, Address at) : bytes_(bytes), size_(size), at_(at) {}
 
-  /// Of the piece at `offset` with its header; 0 where that makes no sense.
+  /// Size of the chunk at `offset` with its header; 0 if it is invalid.
   [[nodiscard]] Address piece(Address offset) const {
     if (offset + kHeader > size_) return 0;
     Address word = 0;
@@ -43,7 +43,7 @@ class Chain {
     }
     return pieces == kConvincing || (pieces != 0 && offset == size_);
   }
-  /// Of the piece before the one at `offset`, unless that is in a list of small ones, which keep the flag.
+  /// True if the chunk before the one at `offset` is free, unless it is in a list of small chunks, which keep the flag.
   [[nodiscard]] bool is_previous_free(Address offset) const {
     Address word = 0;
     std::memcpy(&word, bytes_ + offset + 8, 8);
@@ -56,9 +56,9 @@ class Chain {
     return (word & kFlags) == kMapped && (word & ~kFlags) % kPageBytes == 0 && (word & ~kFlags) >= kPageBytes;
   }
 
-  /// Of the first piece; nothing where the mapping is no heap.
+  /// Offset of the first chunk; nothing if the mapping is not a heap.
   [[nodiscard]] std::optional<Address> first() const {
-    // The main heap, which has no name in a core file, or pieces with pages of their own.
+    // The main heap, which has no name in a core file, or chunks with their own pages.
     if (is_mapped(0) || convinces(0)) return Address{0};
     if (at_ % kArenaHeap != 0 || size_ < kPageBytes) return std::nullopt;
     Address arena = 0;
@@ -86,7 +86,7 @@ class Chain {
 void HeapChunks::begin(const Region& region, Address at, std::span<const std::byte> bytes) {
   finish();
   region_ = &region;
-  if (at != region.begin) return;  // its beginning could not be read
+  if (at != region.begin) return;  // the begin of the mapping could not be read
   const Chain chain(bytes.data(), bytes.size(), region.begin);
   const std::optional<Address> first = chain.first();
   if (!first) return;
@@ -113,7 +113,7 @@ void HeapChunks::finish() {
 }
 
 std::optional<Range> HeapChunks::containing(Address address) const {
-  // The first word of a header belongs to the user of the piece before it.
+  // The first word of a header belongs to the user of the chunk before it.
   const auto after = std::ranges::upper_bound(begins_, address - sizeof(Address));
   if (after == begins_.begin() || after == begins_.end()) return std::nullopt;
   const Address header = *(after - 1);
@@ -127,7 +127,7 @@ std::optional<Range> HeapChunks::containing(Address address) const {
 bool HeapChunks::is_listed_as_free(Range piece, Mirror& memory) const {
   const Address next = memory.word(piece.begin) ^ (piece.begin >> kLinkShift);
   if (next == 0) return true;
-  // A thread's list has what malloc returns, an arena's list has headers.
+  // A thread's list has addresses that malloc returned, an arena's list has headers.
   return std::ranges::any_of(std::array{next, next + kHeader}, [&](Address begin) {
     const std::optional<Range> other = containing(begin);
     return other && other->begin == begin && other->end - begin == piece.end - piece.begin;

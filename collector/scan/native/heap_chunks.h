@@ -1,4 +1,4 @@
-// Where the pieces lie that glibc's malloc has handed out, by the sizes that it writes before each.
+// Finds the allocated chunks of glibc's malloc, by the sizes that malloc writes before each.
 #pragma once
 
 #include <optional>
@@ -9,28 +9,28 @@
 
 namespace dcmt::scan {
 
-/// The heaps of a process, as its malloc has cut them. A process with another malloc has none. Not thread-safe.
+/// The heaps of a process, as its malloc has divided them. A process with another malloc has none. Not thread-safe.
 class HeapChunks {
  public:
-  /// Adds the pieces of a mapping, from blocks of it that come in the order of their addresses, the beginning of the
-  /// mapping first. Between blocks only what lies within one piece may be left out.
+  /// Adds the chunks of a mapping, from blocks sorted by address; the first block must be the begin of the mapping.
+  /// Memory between two blocks may be omitted only inside a chunk.
   void add_block(const Region& region, Address at, std::span<const std::byte> bytes);
-  /// After the last block.
+  /// Call it after the last block.
   void finish();
 
-  /// The piece in which `address` lies, from what malloc returned to its end; none that malloc marks as free.
+  /// The chunk that contains `address`, from malloc's result to its end; none if malloc has marked it as free.
   [[nodiscard]] std::optional<Range> containing(Address address) const;
-  /// Whether a piece is in one of malloc's lists of small free ones, which have no mark, by what `memory` has in it.
-  /// From glibc 2.32 on, where a link in these lists is no plain address.
+  /// True if a chunk is in one of malloc's lists of small free chunks, which have no mark, by its content in `memory`.
+  /// Since glibc 2.32, links in these lists are not plain addresses.
   [[nodiscard]] bool is_listed_as_free(Range piece, Mirror& memory) const;
 
  private:
   void begin(const Region& region, Address at, std::span<const std::byte> bytes);
 
   const Region* region_ = nullptr;
-  bool are_mapped_ = false;      ///< each piece of the mapping has pages of its own
-  Address next_ = 0;             ///< header of the next piece; 0: none is expected
-  std::vector<Address> begins_;  ///< headers of pieces in rising order and ends of stretches, with flags
+  bool are_mapped_ = false;      ///< each chunk of the mapping has its own pages
+  Address next_ = 0;             ///< header of the next chunk; 0: none is expected
+  std::vector<Address> begins_;  ///< headers of chunks, ascending, and ends of ranges, with flags
 };
 
 }  // namespace dcmt::scan

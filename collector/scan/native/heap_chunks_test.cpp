@@ -18,7 +18,7 @@ namespace {
 
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
-/// What malloc has handed out, of this very process: its own word for the sizes is malloc_usable_size().
+/// The chunks of this process. malloc_usable_size() is malloc's own answer for their sizes.
 class HeapChunksTest : public ::testing::Test {
  protected:
 #ifdef __SANITIZE_ADDRESS__
@@ -74,8 +74,7 @@ TEST_F(HeapChunksTest, OfAThread) {
 }
 
 TEST_F(HeapChunksTest, WhatMallocMarksAsFreeIsNone) {
-  constexpr std::size_t kLarge =
-      120'000;  // what the reading itself allocates takes a part of it again, at its beginning
+  constexpr std::size_t kLarge = 120'000;  // allocations of the reading itself reuse a part at its begin
   for (int i = 0; i < 3; ++i) allocate(kLarge);
   const Address freed = address_of(pieces_[1]);
   std::free(pieces_[1]);
@@ -85,11 +84,12 @@ TEST_F(HeapChunksTest, WhatMallocMarksAsFreeIsNone) {
 }
 
 TEST_F(HeapChunksTest, SmallFreePiecesAreListed) {
-  constexpr std::size_t kFreed = 14;  // a thread's list has no more than seven of a size, an arena's list the others
+  constexpr std::size_t kFreed = 14;  // a thread's list has at most seven chunks of a size, an arena's list has the
+                                      // others
   constexpr std::size_t kBytes = 104;
   for (std::size_t i = 0; i < 2 * kFreed; ++i) {
     allocate(kBytes);
-    std::memset(pieces_.back(), 1, kBytes);  // what was a link is there until then
+    std::memset(pieces_.back(), 1, kBytes);  // otherwise an old link is there
   }
   Expected<ProcessMemory> memory = ProcessMemory::open(getpid());
   ASSERT_TRUE(memory.ok());
@@ -116,7 +116,7 @@ TEST_F(HeapChunksTest, WhatIsNotMallocsHasNone) {
   EXPECT_FALSE(chunks.containing(~Address{0}));
 }
 
-/// Twenty pieces of 48 bytes, and then a size that is smaller than any.
+/// Twenty chunks of 48 bytes, and then an invalid small size.
 TEST(HeapChunksOfGarbage, EndWhereASizeMakesNoSense) {
   constexpr Address kBegin = 0x10000, kPiece = 48, kPieces = 20;
   std::vector<std::byte> bytes(1 << 16);

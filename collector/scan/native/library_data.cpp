@@ -22,11 +22,11 @@ const Region* LibraryData::region_of(Address address) {
   const std::vector<Region>& regions = source_.regions();
   auto region = std::ranges::upper_bound(regions, address, {}, &Region::begin);
   if (region == regions.begin() || address >= (--region)->end || !region->writable) return nullptr;
-  // Variables that begin as zero follow those that the file has. The system may map other memory right behind them.
+  // Zero-initialised variables follow those in the file. The system may map other memory right after them.
   const bool begins_as_zero = region->path.empty();
   if (begins_as_zero && region != regions.begin() && std::prev(region)->end == region->begin) --region;
   const std::string& path = region->path;
-  // malloc's lists of free pieces are there.
+  // malloc's lists of free chunks are there.
   const bool is_libc = path.find("/libc.so.") != std::string::npos || path.find("/ld-linux") != std::string::npos;
   if (!path.starts_with('/') || !region->writable || is_libc) return nullptr;
   return begins_as_zero && address >= library(path).end ? nullptr : &*region;

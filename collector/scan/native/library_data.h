@@ -1,4 +1,4 @@
-// The static variables of the libraries that a process has loaded.
+// The static variables of a process's libraries.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,17 @@ class LibraryData {
  public:
   explicit LibraryData(const MemorySource& source) : source_(source) {}
 
-  /// Whether the address lies in the writable data of a library or of the program.
+  /// True if the address is in the writable data of a library or of the program.
   [[nodiscard]] bool has(Address address) { return region_of(address) != nullptr; }
 
-  /// "libfoo.so: cache", with the name of the variable where the file's tables have it, else "libfoo.so: static
-  /// data+0x40".
+  /// "libfoo.so: cache" if the file's tables have the variable's name, else "libfoo.so: static data+0x40".
   [[nodiscard]] std::string name_of(Address address);
 
  private:
   struct Library {
     std::unique_ptr<ElfFile> file;
-    Address loaded_at = 0;  ///< where its first page is
-    Address end = 0;        ///< behind its last variable
+    Address loaded_at = 0;  ///< address of its first page
+    Address end = 0;        ///< end of its last variable
   };
 
   [[nodiscard]] const Region* region_of(Address address);

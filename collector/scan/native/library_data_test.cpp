@@ -9,7 +9,7 @@
 
 #include "collector/scan/memory/process_memory.h"
 
-extern const char _end[];  // of the linker: behind the program's last variable
+extern const char _end[];  // from the linker: the end of the program's last variable
 
 namespace dcmt::scan {
 namespace {
@@ -18,7 +18,7 @@ char g_begins_as_zero[1 << 20];
 
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
-/// This process, as if the system had mapped 64 MiB more right behind the program's variables.
+/// This process, as if the system had mapped 64 MiB more right after the program's variables.
 class MoreBehind : public MemorySource {
  public:
   explicit MoreBehind(const std::vector<Region>& regions) : regions_(regions) {

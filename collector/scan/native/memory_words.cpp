@@ -17,7 +17,7 @@ MemoryWords::MemoryWords(MemorySource& source, std::vector<Range> left_out) : so
     Address begin = region.begin;
     for (auto out = std::ranges::upper_bound(left_out, begin, {}, &Range::end);
          out != left_out.end() && out->begin < region.end; ++out) {
-      // Whole pages: what shares a page with data is read with it.
+      // Whole pages only: other words on a page with data are read, too.
       const Address from = (out->begin + kPageBytes - 1) & ~(kPageBytes - 1);
       const Address to = out->end & ~(kPageBytes - 1);
       if (from >= to || from < begin) continue;
@@ -34,8 +34,8 @@ std::uint64_t MemoryWords::bytes() const {
   return total;
 }
 
-/// Reads the pages that the process has written, and makes the others zero. Returns the bytes until the first that
-/// cannot be read; 0 where no page is written.
+/// Reads the pages that the process has written, and sets the others to zero. Returns the bytes until the first
+/// unreadable one; 0 if no page was written.
 std::size_t MemoryWords::read_block(Address at, std::span<std::byte> bytes) {
   const std::vector<bool> written = source_.written_pages({at, at + bytes.size()});
   std::vector<Piece> pieces;

@@ -1,4 +1,4 @@
-// Every word of the memory in which a process keeps its objects, one block after the other.
+// Reads all memory in which a process keeps its objects, block by block.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace dcmt::scan {
 /// Not thread-safe.
 class MemoryWords {
  public:
-  /// `left_out`: stretches that hold no objects, such as the data of tensors, in any order.
+  /// `left_out`: ranges without objects, such as the data of tensors, in any order.
   MemoryWords(MemorySource& source, std::vector<Range> left_out);
 
-  /// Bytes that each() reads.
+  /// The number of bytes that each_block() reads.
   [[nodiscard]] std::uint64_t bytes() const;
 
-  /// Calls `block(region, address, bytes)` for each block that could be read and has a page that the process has
-  /// written to. A block lies within one region. The other pages of it are zero here: they hold no address of an
-  /// object, and to read them would make pages of files resident in the process.
+  /// Calls `block(region, address, bytes)` for each readable block with at least one page that the process has written
+  /// to. A block is inside one region. Its other pages are zero here: they contain no address of an object, and reading
+  /// them would make pages of files resident in the process.
   void each_block(const std::function<void(const Region&, Address, std::span<const std::byte>)>& block);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kPages = 600;  // more than two blocks
 constexpr std::size_t kBytes = kPages * kPageBytes;
 
-/// A private mapping of this very process; of a file where it has one.
+/// A private mapping of this process; of a file if one is given.
 class Mapping {
  public:
   explicit Mapping(int file) {
@@ -37,7 +37,7 @@ class Mapping {
   std::byte* begin_ = nullptr;
 };
 
-/// The words of the mapping that are not zero, by their place.
+/// The nonzero words of the mapping, by address.
 std::map<Address, Address> words_of(const Mapping& mapping) {
   Expected<ProcessMemory> memory = ProcessMemory::open(getpid());
   EXPECT_TRUE(memory.ok());
@@ -68,7 +68,7 @@ TEST(MemoryWords, AreThoseOfThePagesThatTheProcessHasWritten) {
   EXPECT_EQ(words_of(mapping), expected);
 }
 
-/// A file of `kBytes` in memory, with a word in each of its pages.
+/// A file of `kBytes` in memory, with a word in each page.
 class File {
  public:
   File() : fd_(memfd_create("words", MFD_CLOEXEC)) {
@@ -90,7 +90,7 @@ TEST(MemoryWords, OfAFileAreThoseThatTheProcessHasChanged) {
   EXPECT_EQ(words_of(mapping), (std::map<Address, Address>{{mapping.address(3), 42}}));
 }
 
-/// What /proc/self/smaps counts as resident of the mapping, in bytes.
+/// The resident bytes of the mapping in /proc/self/smaps.
 std::size_t resident_bytes(const Mapping& mapping) {
   char line[512];
   bool is_ours = false;

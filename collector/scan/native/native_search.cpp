@@ -7,22 +7,22 @@
 namespace dcmt::scan {
 namespace {
 
-/// More memory is not searched: it would take seconds.
+/// Limit of searched memory: more would take seconds.
 constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
-/// Objects between a storage and what holds it. Each costs one more reading.
+/// Limit of objects between a storage and its holder. Each costs one more reading.
 constexpr int kDeepest = 16;
 constexpr std::size_t kMostObjects = 20'000;
-/// Of one object: most of them are left over in memory that has been freed.
+/// Limit for one object: most pointers are stale, in freed memory.
 constexpr std::size_t kMostPointers = 256;
 constexpr Address kLargestObject = Address{64} << 20;
 
-constexpr Address kVirtualTable = 16;  // from the symbol of a virtual table to what objects point to
+constexpr Address kVirtualTable = 16;  // distance from a virtual table's symbol to the address in objects
 constexpr Address kReferenceCount = 8;
 constexpr std::uint32_t kMostReferences = 1'000'000;
 constexpr Address kPage = 12;  // bits
 constexpr std::size_t kPages = std::size_t{1} << 20;
 
-/// "Session", also of what std::make_shared has allocated.
+/// "Session", also for an object that std::make_shared has allocated.
 std::string class_of(const CppType& type) {
   constexpr std::string_view kShared = "std::_Sp_counted_ptr_inplace<";
   if (!type.name.starts_with(kShared)) return type.short_name;
@@ -32,9 +32,9 @@ std::string class_of(const CppType& type) {
   return scope == std::string::npos ? shared : shared.substr(scope + 2);
 }
 
-/// Whether a word of an object of this kind, so far from its beginning, can be what it keeps in C++: pybind11's value
-/// and the two words of its std::shared_ptr, or a member of torch's own objects. All references of other kinds are
-/// known, and a word elsewhere in an object that is not decoded can be anything.
+/// True if a word at this offset of such an object can be something that it keeps in C++: pybind11's value and the two
+/// words of its std::shared_ptr, or a member of torch's objects. All references of other kinds are decoded, and a word
+/// elsewhere in an object that is not decoded can be anything.
 bool can_keep(Kind kind, Address offset) {
   constexpr Address kFirst = 16, kLast = 32;
   return (kind == Kind::kObject || kind == Kind::kCapsule || kind == Kind::kPythonTensor ||
@@ -42,7 +42,7 @@ bool can_keep(Kind kind, Address offset) {
          kFirst <= offset && offset <= kLast;
 }
 
-/// An allocator has the addresses of all memory, and keeps no tensor.
+/// An allocator has the addresses of all memory, but keeps no tensor.
 bool is_allocator(std::string_view root) { return root.find("Allocator") != std::string_view::npos; }
 
 }  // namespace
@@ -104,7 +104,7 @@ NativeSearch::ObjectIndex NativeSearch::object_at(Range range) {
   return known->second;
 }
 
-/// The Python object in whose own memory the place lies; kRootNode where none does.
+/// The Python object whose own memory contains the address; kRootNode if none does.
 NodeIndex NativeSearch::python_object_at(Address place) {
   const auto after = std::ranges::upper_bound(python_objects_, place, {}, &std::pair<Address, NodeIndex>::first);
   if (after == python_objects_.begin()) return kRootNode;
@@ -113,7 +113,7 @@ NodeIndex NativeSearch::python_object_at(Address place) {
   return type != nullptr && place < address + static_cast<Address>(type->basic_size) ? node : kRootNode;
 }
 
-/// What a person calls the place of a pointer that is a root; empty where the place keeps nothing.
+/// The name of a pointer's address that is a root; empty if the address keeps nothing.
 const std::string& NativeSearch::root_at(Address place) {
   const auto [found, is_new] = roots_.try_emplace(place);
   if (!is_new) return found->second;
@@ -145,7 +145,7 @@ void NativeSearch::add_pointer(ObjectIndex object, Address place) {
   objects_[object].pointers.push_back({place, false, holder});
 }
 
-/// Reads the memory once, for the words that have the addresses of the objects from `first` on.
+/// Reads the memory once and finds the words with addresses of the objects from index `first` on.
 void NativeSearch::find_pointers(std::size_t first) {
   std::vector<std::pair<Address, ObjectIndex>> targets;
   std::vector<bool> pages(kPages);
@@ -193,17 +193,17 @@ bool NativeSearch::is_proved(Address storage, Proof& proof) const {
          std::ranges::all_of(own->second, [&](ObjectIndex object) { return proof.proves(object); });
 }
 
-/// Pointers from a storage to a root, the nearest object first.
+/// Pointers from a storage to a root, beginning at the storage.
 struct NativeSearch::Way {
   std::vector<std::pair<ObjectIndex, const NativeObject::Pointer*>> steps;
 };
 
-/// Visits ways from a storage to its roots, shorter ones first, until `visit` returns false.
+/// Visits paths from a storage to its roots, shorter ones first, until `visit` returns false.
 template <class Visit>
 void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) const {
   struct Step {
     ObjectIndex object;
-    std::size_t before;  ///< into `steps`; itself for the first
+    std::size_t before;  ///< index into `steps`; the first one has its own
     const NativeObject::Pointer* pointer;
   };
   const auto own = of_storage_.find(storage);
@@ -239,7 +239,7 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
     const Address root = way.steps.back().second->place;
     NativeHolder holder{root_at(root), true, proved};
     const NodeIndex object_of_python = python_object_at(root);
-    // Where an object was, another one can be by now: the word then is no reference of what had the name.
+    // Another object may be at the address by now: the word is then no reference of the named object.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
     bool has_class = false;
     for (auto step = way.steps.rbegin(); step != way.steps.rend(); ++step) {
@@ -249,7 +249,7 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
       holder.path += " → " + class_of(*type);
       has_class = true;
     }
-    // Else it would read as a variable of Python that is the tensor.
+    // Otherwise the text would look like a Python variable that is the tensor.
     if (object_of_python != kRootNode && !has_class) holder.path += " → C++ memory";
     holder.proved &= holder.confirmed;
     if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())

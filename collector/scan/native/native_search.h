@@ -1,5 +1,5 @@
-// Who holds a storage that no Python object leads to: C++ objects, static and thread-local variables, found by the
-// words of the process's memory that point to it.
+// Finds the holders of a storage that no Python object leads to: C++ objects, and static and thread-local variables. It
+// searches the process's memory for words that point to the storage.
 #pragma once
 
 #include <string>
@@ -19,28 +19,28 @@ namespace dcmt::scan {
 
 struct NativeHolder {
   std::string path;        ///< "libfoo.so: cache → Session"
-  bool confirmed = false;  ///< each word of the way was found again in a second reading
-  bool proved = false;     ///< besides, no word of the way is a stale one: Proof
+  bool confirmed = false;  ///< a second reading found each word of the path again
+  bool proved = false;     ///< in addition, no word of the path is stale: Proof
 };
 
-/// Needs glibc's malloc, to know where an object begins and ends. Not thread-safe; made for one explored graph.
+/// Needs glibc's malloc, to find the bounds of objects. Not thread-safe; for one explored graph.
 class NativeSearch {
  public:
-  /// `runtime` is the address of _PyRuntime. `data`: the data of storages that are known, which holds no objects.
+  /// `runtime` is the address of _PyRuntime. `data`: the data of the graph's storages, which contains no objects.
   NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
                std::vector<Range> data);
 
-  /// Storages of so many bytes that are alive and not in the graph. Reads the memory once; none where there is more of
-  /// it than a reading may cost, or no torch library.
+  /// Live storages of at least this size that are not in the graph. Reads the memory once. Empty if there is more
+  /// memory than a reading may cost, or no torch library.
   [[nodiscard]] std::vector<Address> unseen_storages(std::uint64_t smallest);
 
-  /// Looks for the holders of storages, after unseen_storages(): reads the memory again for each object between a
-  /// storage and what holds it.
+  /// Searches for the holders of storages; call it after unseen_storages(). Reads the memory once more for each object
+  /// between a storage and its holder.
   void search(const std::vector<Address>& storages);
-  /// What the objects that were found prove, by `fresh`, which was not read from before the search was over.
+  /// The proof by the objects that were found. `fresh` must not have been used before the search was over.
   [[nodiscard]] Proof proof_by(Mirror& fresh);
-  /// At most `limit` holders of a storage, by words that the proof's memory still has. A way that ends in a Python
-  /// object is confirmed only if `second`, a reading of the same memory, still finds that object where it was.
+  /// At most `limit` holders of a storage, by words that the proof's memory still has. A path that ends in a Python
+  /// object is confirmed only if `second`, a reading of the same memory, still finds that object at its place.
   [[nodiscard]] std::vector<NativeHolder> holders_of(Address storage, std::size_t limit, Proof& proof,
                                                      SecondReading& second);
 
@@ -66,10 +66,10 @@ class NativeSearch {
   LibraryData libraries_;
   MemoryWords words_;
   HeapChunks heap_;
-  std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< that a root leads to, by address
-  std::unordered_map<Address, std::vector<Address>> tensors_;  ///< of a storage
+  std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< objects that a root leads to, by address
+  std::unordered_map<Address, std::vector<Address>> tensors_;  ///< tensors of a storage
   std::vector<NativeObject> objects_;
-  std::unordered_map<Address, std::string> roots_;  ///< by place
+  std::unordered_map<Address, std::string> roots_;  ///< names by address
   std::unordered_map<Address, ObjectIndex> by_begin_;
   std::unordered_map<Address, std::vector<ObjectIndex>> of_storage_;  ///< the storage itself and its tensors
 };

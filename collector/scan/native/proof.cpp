@@ -15,7 +15,7 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
       references_(objects.size()),
       words_(objects.size()),
       states_(objects.size(), State::kUnknown) {
-  // From the variables to what they lead to.
+  // Walk from the variables to the objects that they lead to.
   struct Step {
     Object object;
     const Pointer* pointer;
@@ -45,7 +45,7 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
   }
 }
 
-/// What leads to an object without a count, through others without one.
+/// Adds the sources of references to an object without a count, also through others without one.
 void Proof::add_sources(Object object, std::set<Object>& passed, std::set<Object>& counted,
                         std::set<std::string>& roots) {
   if (!passed.insert(object).second) return;
@@ -62,8 +62,8 @@ void Proof::add_sources(Object object, std::set<Object>& passed, std::set<Object
 
 bool Proof::proves(Object object) {
   if (states_[object] != State::kUnknown) return states_[object] == State::kProved;
-  states_[object] = State::kUnderWay;  // what leads to itself proves nothing
-  // A word that no variable leads to may be a reference that was not followed, or the others may be stale.
+  states_[object] = State::kUnderWay;  // an object that leads to itself proves nothing
+  // A word without a variable may be a reference that was not followed, or the other words may be stale.
   bool proved = words_[object] == references_[object].size();
   if (const auto count = check_.count_of(objects_[object])) {
     proved = proved && references_[object].size() == *count &&

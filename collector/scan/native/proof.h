@@ -1,4 +1,4 @@
-// Whether the references to an object that were found are all that it has, so that none of them is a stale word.
+// Decides whether all references to an object were found, so that none of the found words is stale.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace dcmt::scan {
 
-/// A word keeps an object if it lies in a variable, or in an object that is not free and not in memory that a container
-/// has to spare (References). It is a reference if such words lead to it from a variable. Made for objects that do not
-/// change meanwhile. Not thread-safe.
+/// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
+/// container (References). It is a reference if such words lead to it from a variable. The objects must not change
+/// meanwhile. Not thread-safe.
 class Proof {
  public:
   using Object = std::uint32_t;  ///< index
   /// `objects` must outlive this object.
-  /// @param root_of  the variable in which a place lies; empty: one that keeps nothing
+  /// @param root_of  the name of the variable at an address; empty: a variable that keeps nothing
   Proof(const std::vector<NativeObject>& objects, References references, std::function<std::string(Address)> root_of);
 
-  /// The references to an object, as of the class.
+  /// The references to an object, as defined above.
   [[nodiscard]] std::span<const NativeObject::Pointer* const> references_to(Object object) const {
     return references_[object];
   }
 
-  /// Whether all words that keep the object are references, as many as it counts, and the same is true of the objects
-  /// that have these. Where an object has no count, all references to it have to lead to one object that counts, or to
-  /// one variable.
+  /// True if all words that keep the object are references, if their number equals the object's count, and if the same
+  /// holds for the objects that contain these words. If an object has no count, all references to it must lead to one
+  /// object with a count, or to one variable.
   [[nodiscard]] bool proves(Object object);
 
  private:
@@ -41,7 +41,7 @@ class Proof {
   References check_;
   std::function<std::string(Address)> root_of_;
   std::vector<std::vector<const NativeObject::Pointer*>> references_;
-  std::vector<std::size_t> words_;  ///< that keep the object
+  std::vector<std::size_t> words_;  ///< number of words that keep each object
   std::vector<State> states_;
 };
 

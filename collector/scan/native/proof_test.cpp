@@ -20,7 +20,7 @@ struct Held {
   Held* plain = nullptr;
 };
 
-/// Objects of this very process. Object 0 is the one to prove.
+/// Objects of this process. Object 0 is the one to prove.
 class ProofTest : public ::testing::Test {
  protected:
   using Object = Proof::Object;
@@ -99,7 +99,7 @@ TEST_F(ProofTest, OneWordMoreThanIsCountedProvesNothingUnlessItIsOfAFreePiece) {
   const Object stale = add(left.get());
   keep_by(stale, held, &left->at(3));
   EXPECT_FALSE(proves());
-  left->at(0) = address_of(left.get()) >> 12;  // as malloc's lists of free pieces end
+  left->at(0) = address_of(left.get()) >> 12;  // as malloc's lists of free chunks end
   EXPECT_TRUE(proves());
 }
 

@@ -5,17 +5,17 @@
 namespace dcmt::scan {
 namespace {
 
-// Behind the virtual table: of std::_Sp_counted_base a count of 32 bits, of c10::intrusive_ptr_target one of 64 bits,
+// After the virtual table: std::_Sp_counted_base has a count of 32 bits, c10::intrusive_ptr_target one of 64 bits,
 // whose low half counts strong references.
 constexpr Address kCount = 8;
-/// Of a control block that was not made with its object: the object's address.
+/// In a control block that was not allocated with its object: the object's address.
 constexpr Address kShared = 16;
 
-// std::vector: first element, behind the last one, behind the capacity.
+// std::vector: first element, end of the elements, end of the capacity.
 constexpr Address kVectorEnd = 8, kVectorCapacity = 16;
 
-// An iterator of std::deque: element, its block's begin, the block's end, the block's place in the list of blocks. The
-// object has two of them, one after the other: of its first element, and of the place behind its last one.
+// An iterator of std::deque: element, begin of its block, end of the block, place of the block in the list of blocks.
+// The deque has two of them: for its first element, and for its end.
 constexpr Address kBlockBegin = 8, kBlockEnd = 16, kBlockPlace = 24, kIterator = 32, kBlock = 512;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Which words of memory are references of C++ objects: a word that has an object's address may also be what a container
-// has left behind.
+// Decides which words of memory are references of C++ objects: a word with an object's address may also be a stale
+// value that a container has left.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 
 namespace dcmt::scan {
 
-/// An object in a piece of malloc's memory, and the words with the address of its beginning.
+/// An object in a chunk of malloc, and the words with the address of its begin.
 struct NativeObject {
   struct Pointer {
     Address place = 0;
-    bool is_root = false;      ///< a person has a name for the place
-    std::uint32_t holder = 0;  ///< else the object in which it lies: its index
+    bool is_root = false;      ///< the address has a name
+    std::uint32_t holder = 0;  ///< otherwise, index of the object that contains it
   };
   Range range;
   std::vector<Pointer> pointers;
 };
 
-/// By the layouts of libstdc++. Not thread-safe.
+/// Uses the layouts of libstdc++. Not thread-safe.
 class References {
  public:
-  /// `memory` is read as it is needed, and not older than the pointers that are asked for. All must outlive this
+  /// `memory` is read on demand, and must not be older than the pointers in question. All arguments must outlive this
   /// object.
   References(Mirror& memory, CppTypes& types, const HeapChunks& heap) : memory_(memory), types_(types), heap_(heap) {}
 
-  /// Whether its memory has been given back.
+  /// True if its memory was freed.
   [[nodiscard]] bool is_free(const NativeObject& object) { return heap_.is_listed_as_free(object.range, memory_); }
-  /// Whether the word still has the object's address, and an object at this place keeps what it points to. The first
-  /// word of a std::shared_ptr keeps nothing: the second one, the address of the control block, does.
+  /// True if the word still has the object's address, and an object at this address keeps what it points to. The first
+  /// word of a std::shared_ptr keeps nothing; the second one, the address of the control block, does.
   [[nodiscard]] bool keeps(const NativeObject& object, const NativeObject::Pointer& pointer);
 
-  /// Whether the place lies in the memory of a std::vector behind its last element, or in that of a std::deque outside
-  /// its elements. Words of elements that have gone stay there.
+  /// True if the address is in a std::vector's memory after its last element, or in a std::deque's memory outside its
+  /// elements. Words of removed elements stay there.
   [[nodiscard]] bool is_spare(const NativeObject& object, Address place);
 
-  /// How many references the object counts: a tensor, a storage, or the control block of a std::shared_ptr; nothing
-  /// where it is another one.
+  /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
+  /// other objects.
   [[nodiscard]] std::optional<std::uint32_t> count_of(const NativeObject& object);
 
  private:

@@ -19,7 +19,7 @@ struct Held {
   long value = 0;
 };
 
-/// Containers of this very process.
+/// Containers of this process.
 class ReferencesTest : public ::testing::Test {
  protected:
   static NativeObject object(const void* piece, std::vector<const void*> places) {
@@ -51,7 +51,7 @@ TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
   for (int i = 0; i < 3; ++i) deque.pop_front();
   deque.pop_back();
   Held** const first = &deque.front() - 3;
-  // std::deque: list of blocks, its length, and two iterators, whose second words are their blocks.
+  // std::deque: list of blocks, its length, and two iterators, whose second words are the begins of their blocks.
   const auto* const words = reinterpret_cast<const Address*>(&deque);
   ASSERT_EQ(words[3], address_of(first));
   const NativeObject block = object(first, {words + 3, words + 7});

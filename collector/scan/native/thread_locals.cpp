@@ -9,11 +9,12 @@
 namespace dcmt::scan {
 namespace {
 
-// tcbhead_t of glibc: itself, the table (dtv), itself again. An entry of the table is an address and what to free.
+// glibc's tcbhead_t: its own address, the table (dtv), its own address again. An entry of the table is an address and
+// what to free.
 constexpr Address kTable = 8, kSelf = 16;
 constexpr Address kEntry = 16;
 constexpr Address kMostModules = 4096;
-/// The variables of what is loaded with the program lie right before the control block.
+/// Variables of libraries loaded at the program's start lie right before the control block.
 constexpr Address kMostBefore = 64 << 10;
 
 }  // namespace
@@ -21,7 +22,7 @@ constexpr Address kMostBefore = 64 << 10;
 ThreadLocals::ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime) {
   each_interpreter(memory, layout, runtime, [&](Address interpreter) {
     each_thread(memory, layout, interpreter, [&](Address thread) {
-      // pthread_self() stands before the kernel's number; with glibc it is the address of the control block.
+      // pthread_self() precedes the kernel's number; in glibc it is the address of the control block.
       const Address id = thread + layout.thread_native_id;
       add(memory, memory.word(id - 8), memory.word(id));
     });
@@ -32,7 +33,7 @@ void ThreadLocals::add(Mirror& memory, Address control, std::uint64_t id) {
   if (memory.word(control) != control || memory.word(control + kSelf) != control) return;
   Thread thread{id, {}};
   const Address table = memory.word(control + kTable);
-  const Address modules = memory.word(table - kEntry);  // for how many there is room
+  const Address modules = memory.word(table - kEntry);  // the capacity of the table
   if (modules <= kMostModules) {
     thread.variables.push_back({table, table + (modules + 1) * kEntry});
     Address lowest = control;

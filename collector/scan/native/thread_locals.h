@@ -1,4 +1,4 @@
-// Whether an address lies in the thread-local variables of a thread that runs Python.
+// Finds whether an address is in the thread-local variables of a thread that runs Python.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace dcmt::scan {
 
-/// Reads what glibc keeps of each thread on x86-64: its control block, the table of its modules' variables behind it.
-/// Threads without a Python thread state are left out. Not thread-safe.
+/// Reads glibc's data of each thread on x86-64: its control block, and from there the table of its modules' variables.
+/// Threads without a Python thread state are not included. Not thread-safe.
 class ThreadLocals {
  public:
   ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime);
@@ -22,7 +22,7 @@ class ThreadLocals {
  private:
   struct Thread {
     std::uint64_t id = 0;
-    std::vector<Range> variables;  ///< of the libraries that were loaded with the program, and the table itself
+    std::vector<Range> variables;  ///< of the libraries that were loaded at the program's start, and the table itself
   };
   void add(Mirror& memory, Address control, std::uint64_t id);
 

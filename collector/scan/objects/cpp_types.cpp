@@ -12,7 +12,7 @@ constexpr Address kLowestObject = 65536;
 constexpr std::size_t kLongestName = 400;
 constexpr int kDeepestBases = 8;
 
-// Mangled names as type information has them.
+// Mangled names in type information.
 constexpr std::string_view kNodeClass = "N5torch8autograd4NodeE";
 constexpr std::string_view kTensorClass = "N3c1010TensorImplE";
 constexpr std::string_view kStorageClass = "N3c1011StorageImplE";
@@ -37,8 +37,8 @@ void CppTypes::forget_misses() {
 }
 
 std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
-  // A virtual table lies in a file's data, and the two words before it are the offset to the top of the object and the
-  // type information, whose second word is the mangled name (Itanium C++ ABI).
+  // A virtual table is in a file's data. The two words before it are the offset to the object's top and the type
+  // information, whose second word is the mangled name (Itanium C++ ABI).
   const Region* region = memory.region_of(table);
   if (region == nullptr || !region->readable || region->executable || !region->path.starts_with('/')) return nullptr;
   Address information = memory.word(table - 8);
@@ -52,7 +52,7 @@ std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
   type->name = *std::move(name);
   const std::size_t scope = type->name.find('<') == std::string::npos ? type->name.rfind("::") : std::string::npos;
   type->short_name = scope == std::string::npos ? type->name : type->name.substr(scope + 2);
-  // Single inheritance keeps the information of the base at +16.
+  // With single inheritance, the base's information is at +16.
   for (int depth = 0; information != 0 && depth < kDeepestBases; ++depth) {
     const std::string base = memory.text(memory.word(information + 8), kLongestName);
     if (base.empty()) break;

@@ -1,4 +1,4 @@
-// Classes of C++ objects in the inspected process, by the run-time type information behind their virtual tables.
+// Classes of C++ objects in the inspected process, by the type information of their virtual tables.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace dcmt::scan {
 struct CppType {
   std::string name;                                 ///< "torch::autograd::generated::AddmmBackward0"
   std::string short_name;                           ///< "AddmmBackward0"
-  Kind kind = Kind::kCppObject;                     ///< tensor, storage, node, or any other
-  const std::vector<SavedMember>* saved = nullptr;  ///< of a generated node
+  Kind kind = Kind::kCppObject;                     ///< tensor, storage, node, or another object
+  const std::vector<SavedMember>* saved = nullptr;  ///< only for a generated node
 };
 
 /// Classes by the addresses of their virtual tables.
@@ -24,10 +24,10 @@ class CppTypes {
   /// `layout` must outlive this object.
   explicit CppTypes(const TorchLayout& layout) : layout_(layout) {}
 
-  /// The class of the object at `object`; nullptr where no object with a virtual table can be.
+  /// The class of the object at `object`; nullptr if no object with a virtual table can be there.
   const CppType* type_of(Mirror& memory, Address object);
 
-  /// Forgets which addresses held no virtual table: a library can since have been loaded there.
+  /// Forgets addresses without a virtual table: a library may have been loaded there since.
   void forget_misses();
 
  private:

@@ -3,8 +3,8 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::uint8_t kIntoAModule = 6;  // a path through a module is rarely what a person wants to read
-constexpr Address kCollectorHead = 16;    // PyGC_Head lies before a collected object
+constexpr std::uint8_t kIntoAModule = 6;  // a path through a module is rarely useful to a person
+constexpr Address kCollectorHead = 16;    // PyGC_Head precedes a collected object
 constexpr Address kCollectorFlags = 3;    // the low bits of its links
 
 }  // namespace
@@ -13,7 +13,7 @@ void FoundReferences::python(Address word, Label label, std::uint64_t index, std
   const PythonType* type = types_.python_types.type_of(memory_, word);
   if (type == nullptr || type->leaf || type->kind == Kind::kCode) return;
   if (label == Label::kWord && type->has_flag(kCollectedBit)) {
-    // A guess counts only if the collector's ring knows the object: its neighbour points back.
+    // A guess counts only if the object is in the collector's list: its neighbour points back.
     const Address next = memory_.word(word - kCollectorHead) & ~kCollectorFlags;
     if (next != 0 && (memory_.word(next + 8) & ~kCollectorFlags) != word - kCollectorHead) return;
   }

@@ -1,4 +1,4 @@
-// Collects what a decoder finds, and leaves out what can lead nowhere.
+// Collects the references that a decoder finds, and drops those that lead to nothing.
 #pragma once
 
 #include <vector>
@@ -7,24 +7,24 @@
 
 namespace dcmt::scan {
 
-/// Not thread-safe; made for one pass over one mirror.
+/// Not thread-safe; for one pass over one mirror.
 class FoundReferences {
  public:
   FoundReferences(Mirror& memory, ProcessTypes& types) : memory_(memory), types_(types) {}
 
-  /// Where what is added from now on goes.
+  /// Sets where later references are added.
   void collect_into(std::vector<Reference>& references) {
     references_ = &references;
     references.clear();
   }
 
-  /// A word that should be a Python object. Nothing is added where it is none, or where it refers to nothing.
+  /// Adds a word that should be a Python object. Adds nothing if it is not one, or if that object has no references.
   void python(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void python(Address word, const std::string& name, std::uint8_t cost = 1) {
     if (word != 0) python(word, Label::kName, types_.names.number(name), cost);
   }
 
-  /// A word that should be a tensor, a storage or an autograd node. Nothing is added where it is none of them.
+  /// Adds a word that should be a tensor, a storage or an autograd node. Adds nothing if it is none of these.
   void cpp(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void cpp(Address word, const std::string& name, std::uint8_t cost = 1) {
     if (word != 0) cpp(word, Label::kName, types_.names.number(name), cost);
@@ -36,7 +36,7 @@ class FoundReferences {
 
   [[nodiscard]] std::size_t count() const { return references_->size(); }
 
-  /// The object was being changed while it was read: what it refers to is not known.
+  /// The object changed while it was read: its references are unknown.
   void torn() { ++torn_; }
   [[nodiscard]] std::size_t torn_objects() const { return torn_; }
 

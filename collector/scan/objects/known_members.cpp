@@ -11,7 +11,7 @@ struct Member {
   std::string_view name;
 };
 
-// Offsets are alike from CPython 3.11 to 3.13. Each is checked by a planted holder in tests/snapshot_test.py.
+// The offsets are equal in CPython 3.11 to 3.13. tests/snapshot_test.py checks each with a planted holder.
 constexpr Member kMembers[] = {
     {"property", 16, ".fget"},
     {"property", 24, ".fset"},

@@ -1,4 +1,4 @@
-// What all decoders of one process share: the layouts, the types that were met, the texts of labels.
+// Data that all decoders of one process share: the layouts, the types found so far, the texts of labels.
 #pragma once
 
 #include "collector/scan/layout/python_layout.h"

@@ -11,9 +11,9 @@ namespace {
 constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
-constexpr Address kDictUsed = 16, kDictHeader = 48;  // of PyDictObject, 3.11 to 3.13
-constexpr int kMoreReadings = 2;                     // of a dict that changed
-/// Structures that no header declares, alike from 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
+constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to 3.13
+constexpr int kMoreReadings = 2;                     // for a dict that has changed
+/// Structures that no header declares; equal in 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
@@ -22,7 +22,7 @@ constexpr Address kModuleDefinitionSize = 56;  // PyModuleDef.m_size
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
-// How much worse a path reads through these.
+// Additional costs of these references.
 constexpr std::uint8_t kThroughGlobals = 9, kThroughAFunction = 5, kThroughAGuess = 3;
 
 std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
@@ -128,12 +128,13 @@ void PythonObjects::python_object(Address object) {
     case Kind::kType:
       return type_object(object, *type);
     case Kind::kWeakReference:
-      // The object that it refers to is not held by it.
+      // A weak reference does not hold its object.
       found_.python(memory_.word(object + layout_.weakref_callback), ".__callback__");
       if (type->basic_size > layout_.weakref_size) words(object, *type, layout_.weakref_size);
       break;
     case Kind::kCapsule:
-      // "dltensor", "dltensor_versioned", "numpy_dltensor"; what begins with "used_" has been handed on.
+      // "dltensor", "dltensor_versioned", "numpy_dltensor"; a name with "used_" means that another library has the
+      // tensor.
       if (const std::string name = memory_.text(memory_.word(object + kCapsuleName), 40);
           name.find("dltensor") != std::string::npos && !name.starts_with("used_")) {
         torch_.decode_dlpack(memory_.word(object + kCapsulePointer));
@@ -205,7 +206,7 @@ void PythonObjects::dict(Address object) {
   }
 }
 
-/// Where the table is replaced while it is read, all of it is read again: the variables of a module hang on one table.
+/// If the table is replaced while it is read, reads all of it again: all variables of a module are in one table.
 std::optional<DictKeys> PythonObjects::table_of(Address dict) {
   for (int reading = 0; reading <= kMoreReadings; ++reading) {
     if (reading > 0) memory_.forget({dict, dict + kDictHeader});
@@ -216,9 +217,9 @@ std::optional<DictKeys> PythonObjects::table_of(Address dict) {
     // A new table has no entries until those of the old one have been copied.
     if (!table.ok || table.count < memory_.word(dict + kDictUsed)) continue;
     const Address size = std::min(table.count, longest_) * table.entry_size();
-    // The pages of the header have just been read, and may be another table's by now.
+    // The pages after the header were read earlier, and may belong to another table by now.
     if (reading > 0) memory_.forget({(after_header + kPageBytes - 1) / kPageBytes * kPageBytes, table.entries + size});
-    // A small table has been read at once.
+    // A small table was read at once.
     if (table.entries + size - keys <= kPageBytes) return table;
     if (memory_.at(table.entries, size) == nullptr || memory_.word_now(dict + layout_.dict_keys) == keys) return table;
   }
@@ -247,7 +248,7 @@ void PythonObjects::deque(Address object) {
     if (++index == kDequeBlock) {
       index = 0;
       const Address next = memory_.word(block + kDequeRight);
-      // Blocks that are being replaced can lead round in a circle.
+      // Blocks that are being replaced can form a circle.
       if (next == first || (next != 0 && memory_.word(next) != block)) return found_.torn();
       block = next;
     }
@@ -330,9 +331,9 @@ void PythonObjects::attributes(Address object, const PythonType& type) {
   }
   if (type.dict_offset > 0) return found_.python(memory_.word(object + type.dict_offset), ".__dict__", 0);
   if (type.dict_offset == 0 || type.item_size <= 0) return;
-  // A negative offset counts from the end of an object of variable size.
+  // A negative offset counts from the end of an object with variable size.
   std::int64_t count = std::abs(memory_.value<std::int64_t>(object + layout_.var_size));
-  if (type.has_flag(kLongBit) && layout_.is_312_or_later()) count >>= 3;  // digits of an int, above its tag
+  if (type.has_flag(kLongBit) && layout_.is_312_or_later()) count >>= 3;  // digits of an int, after its tag bits
   if (count > (1 << 20)) return found_.torn();
   const std::int64_t end = (type.basic_size + count * type.item_size + 7) & ~std::int64_t{7};
   found_.python(memory_.word(object + end + type.dict_offset), ".__dict__", 0);

@@ -1,4 +1,4 @@
-// Decodes Python objects: what each refers to, by the layout of its type.
+// Decodes Python objects: finds the references of each by the layout of its type.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace dcmt::scan {
 /// The entries of a dictionary's keys object.
 struct DictKeys {
   bool ok = false;
-  bool text_only = false;  ///< entries are (key, value); else (hash, key, value)
+  bool text_only = false;  ///< entries are (key, value); false: (hash, key, value)
   std::uint64_t count = 0;
   Address entries = 0;
 
@@ -19,18 +19,18 @@ struct DictKeys {
   [[nodiscard]] Address key_offset() const { return text_only ? 0 : 8; }
 };
 
-/// Reads the keys object at `keys`; not ok where its numbers make no sense, as while it is being changed.
+/// Reads the keys object at `keys`; not ok if its numbers are invalid, for example because it is changing.
 [[nodiscard]] DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys);
 
-/// Entries of a container that are read. One of more shows nothing of what it holds, as if it were torn.
+/// Limit of entries. The references of a larger container are not read; it counts as torn.
 inline constexpr std::uint64_t kLongestContainer = 1 << 24;
 
-/// One object at a time. Not thread-safe.
+/// Decodes one object at a time. Not thread-safe.
 class PythonObjects {
  public:
   PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest = kLongestContainer);
 
-  /// What `object` refers to replaces the content of `references`.
+  /// Replaces the content of `references` by the references of `object`.
   void decode(Address object, Kind kind, std::vector<Reference>& references);
 
   [[nodiscard]] std::size_t torn_objects() const { return found_.torn_objects(); }

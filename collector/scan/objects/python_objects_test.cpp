@@ -30,12 +30,12 @@ class OneDict : public testing::ChangingProcess {
     object(kDict);
   }
 
-  /// The dict has this table and says that it has so many entries.
+  /// Sets the dict's table and its number of entries.
   void use(Address table, std::uint64_t entries) {
     set(kDict + 16, entries);
     set(kDict + layout_.dict_keys, table);
   }
-  /// A table of 512 places with these entries, whose values are objects from `first` on.
+  /// Writes a table of 512 places with these entries, whose values are objects from `first` on.
   void write_table(Address table, std::uint64_t entries, Address first) {
     set(table + layout_.keys_log2_size, 9 | 9 << 8 | 1 << 16);  // places, bytes of the index, keys are all texts
     set(table + layout_.keys_nentries, entries);
@@ -58,7 +58,7 @@ class OneDict : public testing::ChangingProcess {
 
 class PythonObjectsTest : public ::testing::Test {
  protected:
-  /// Where the first value of the dict lies; 0 where none was found. `count_` is how many were.
+  /// Address of the first value of the dict; 0 if none was found. `count_` is the number of values.
   Address first_value() {
     Mirror memory(process_);
     PythonObjects objects(memory, types_);

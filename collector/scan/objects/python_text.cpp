@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 200;
 constexpr std::int64_t kLongestLineTable = 1 << 20;
-// PyASCIIObject: length, hash, state. The bits of the state are alike from 3.11 to 3.13.
+// PyASCIIObject: length, hash, state. The state's bits are equal in 3.11 to 3.13.
 constexpr Address kTextLength = 16, kTextState = 32;
 constexpr unsigned kKindShift = 2, kCompactBit = 5, kAsciiBit = 6;
 
@@ -67,7 +67,7 @@ std::string PythonText::key(Address object, int depth) {
   if (type == nullptr) return "?";
   if (type->has_flag(kUnicodeBit)) return "'" + text(object) + "'";
   if (type->has_flag(kLongBit)) {
-    // A small int: one digit of 30 bits. The sign is in the size (3.11) or in the low bits of a tag (3.12 on).
+    // A small int: one digit of 30 bits. The sign is in the size (3.11) or in a tag's low bits (since 3.12).
     std::int64_t digits = memory_.value<std::int64_t>(object + layout_.var_size);
     bool negative = digits < 0;
     if (layout_.is_312_or_later()) {
@@ -120,7 +120,7 @@ std::string PythonText::local_name(Address frame, std::uint64_t index) {
 }
 
 std::string PythonText::closure_name(Address function, std::uint64_t index) {
-  // The variables of the closure come last among those that the code names.
+  // The closure's variables are the last ones among the code's names.
   const Address names = memory_.word(memory_.word(function + layout_.function_code) + layout_.code_localsplusnames);
   const std::uint64_t all = memory_.word(names + layout_.var_size);
   const std::uint64_t own = memory_.word(memory_.word(function + layout_.function_closure) + layout_.var_size);
@@ -145,7 +145,7 @@ int PythonText::line_of(Address code, std::int64_t instruction) {
       for (int i = 0; i < 3; ++i) entries.number();
     } else if (form == 13) {  // a line without columns
       line += entries.signed_number();
-    } else if (form >= 10 && form <= 12) {  // lines 0 to 2 further, two columns
+    } else if (form >= 10 && form <= 12) {  // 0 to 2 lines further, two columns
       line += form - 10;
       entries.skip(2);
     } else if (form < 10) {  // the same line, columns in one byte

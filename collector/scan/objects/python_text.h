@@ -1,4 +1,4 @@
-// Names and places of Python objects as a person writes them.
+// Readable names and positions of Python objects.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@ class PythonText {
  public:
   PythonText(Mirror& memory, ProcessTypes& types) : memory_(memory), types_(types), layout_(types.python) {}
 
-  /// The content of a str of Latin letters, at most 200 of them; empty for any other object.
+  /// The content of a str of Latin letters, truncated to 200; empty for any other object.
   [[nodiscard]] std::string text(Address object);
 
-  /// A key as it is written between brackets: 'loss', 17, ('x', 3), <Parameter>.
+  /// A key in the form between brackets: 'loss', 17, ('x', 3), <Parameter>.
   [[nodiscard]] std::string key(Address object, int depth = 0);
 
-  /// The key of entry `index` of a keys object; 0 where there is none.
+  /// The key of entry `index` of a keys object; 0 if there is none.
   [[nodiscard]] Address key_at(Address keys, std::uint64_t index);
 
-  /// Of an interpreter's frame: the function, "train", where it stands, "train.py:41", and both, "train (train.py:41)".
+  /// Texts of an interpreter's frame: its function, "train"; its position, "train.py:41"; and both, "train
+  /// (train.py:41)".
   [[nodiscard]] std::string frame_function(Address frame);
   [[nodiscard]] std::string frame_line(Address frame);
   [[nodiscard]] std::string frame_place(Address frame);

@@ -89,7 +89,7 @@ const PythonType* PythonTypes::type_at(Mirror& memory, Address address, int dept
     types_[address] = nullptr;
     return nullptr;
   }
-  // The type of a type is a type: `type` itself in the end.
+  // The type of a type must be a type, up to `type` itself.
   const Address meta = memory.word(address + 8);
   if (meta != address) {
     types_[address] = nullptr;

@@ -1,4 +1,4 @@
-// Types of Python objects in the inspected process: recognized by their own type, never by symbols.
+// Types of Python objects in the inspected process. They are recognized by their own type, without symbols.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ struct PythonType {
   std::int64_t dict_offset = 0;
   std::int64_t weak_offset = 0;
   std::uint64_t flags = 0;
-  bool leaf = false;                                        ///< its objects refer to nothing
-  std::vector<std::pair<std::int64_t, std::string>> slots;  ///< offset and name of members that are objects
+  bool leaf = false;                                        ///< its objects have no references
+  std::vector<std::pair<std::int64_t, std::string>> slots;  ///< offset and name of the members that are objects
 
   [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
 };
@@ -40,19 +40,19 @@ inline constexpr unsigned kDictBit = 29;
 inline constexpr unsigned kExceptionBit = 30;
 inline constexpr unsigned kTypeBit = 31;
 
-/// Types by their addresses. A type stays what it was when it was first met.
+/// Types by address. A type is read only once.
 class PythonTypes {
  public:
   /// `layout` must outlive this object.
   explicit PythonTypes(const PythonLayout& layout) : layout_(layout) {}
 
-  /// The type at `address`; nullptr where there is none.
+  /// The type at `address`; nullptr if there is none.
   const PythonType* type_at(Mirror& memory, Address address) { return type_at(memory, address, 0); }
 
-  /// The type of the object at `object`; nullptr where no object can be.
+  /// The type of the object at `object`; nullptr if no object can be there.
   const PythonType* type_of(Mirror& memory, Address object);
 
-  /// Forgets which addresses held no type: one can since have been made there.
+  /// Forgets addresses without a type: one may have been made there since.
   void forget_misses();
 
  private:

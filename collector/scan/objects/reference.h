@@ -1,4 +1,4 @@
-// What one object of the inspected process refers to, as its decoder found it.
+// The references of one object of the inspected process, as its decoder found them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dcmt::scan {
 
-/// What an object is, as far as it decides how the object is decoded. Python's kinds come first.
+/// The kind of an object, which selects its decoder. Python's kinds come first.
 enum class Kind : std::uint8_t {
   kNone,
   kObject,  ///< of a type without a decoder of its own: its words are read
@@ -38,8 +38,8 @@ enum class Kind : std::uint8_t {
   kPythonStorage,
   kPythonFunction,  ///< the context of a custom autograd.Function
   kCapsule,         ///< a C pointer with a name
-  kFrame,           ///< an interpreter's frame: no object, it lies on a stack or within a generator
-  kTensor,          ///< TensorImpl; this and what follows are C++ objects
+  kFrame,           ///< an interpreter's frame: not an object, but on a stack or inside a generator
+  kTensor,          ///< TensorImpl; this and the following kinds are C++ objects
   kStorage,
   kNode,
   kCppObject,
@@ -47,21 +47,21 @@ enum class Kind : std::uint8_t {
 
 [[nodiscard]] constexpr bool is_python_object(Kind kind) { return kind > Kind::kNone && kind < Kind::kFrame; }
 
-/// How an object refers to another one: what the step of a path is called.
+/// How an object refers to another one: the text of a step in a path.
 enum class Label : std::uint8_t {
   kRoot,         ///< the name of a root; `index` into the graph's roots
   kItem,         ///< [index] of a list, tuple or deque
   kDictValue,    ///< value of the entry whose key is the object at `index`
-  kDictKey,      ///< that key
-  kSetItem,      ///< some element of a set
+  kDictKey,      ///< the key of an entry
+  kSetItem,      ///< any element of a set
   kInlineValue,  ///< attribute `index` of the type's shared keys
   kWord,         ///< the word at byte `index`: a guess
   kLocal,        ///< local variable `index` of a frame
-  kOperand,      ///< operand `index` of a frame's stack: unproven while the frame runs
+  kOperand,      ///< operand `index` of a frame's stack: not proved while the frame runs
   kName,         ///< `index` into Names
 };
 
-/// What a storage is to a graph, a module or an optimizer, as far as objects say it. Of several the last counts.
+/// The role of a storage in a graph, a module or an optimizer, as far as objects show it. Of several, the last counts.
 enum class Role : std::uint8_t { kNone, kSaved, kBuffer, kOptimizerState, kGradient, kParameter };
 
 /// "parameter"; empty for kNone.
@@ -88,10 +88,10 @@ struct Reference {
   std::uint64_t index = 0;
   Kind kind = Kind::kNone;
   Label label = Label::kRoot;
-  std::uint8_t cost = 1;  ///< the cheaper, the better the path reads
+  std::uint8_t cost = 1;  ///< a path with a lower cost is more readable
 };
 
-/// Texts of labels by small numbers.
+/// Maps small numbers to texts of labels.
 class Names {
  public:
   [[nodiscard]] std::uint32_t number(const std::string& text) {

@@ -5,13 +5,13 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kReferenceWord = 8;  // intrusive_ptr_target: counts, with the Python bit on top
+constexpr Address kReferenceWord = 8;  // intrusive_ptr_target: counts, with the Python bit in the highest bit
 constexpr unsigned kHasPythonObject = 63;
 constexpr Address kLongestVector = 1 << 22;  // bytes
-/// How far an unknown node class is searched behind torch::autograd::Node.
+/// In an unknown node class, this many bytes after torch::autograd::Node are searched.
 constexpr Address kLargestNode = 4096;
 
-// libstdc++'s vector: begin and end.
+// libstdc++'s std::vector: begin and end.
 struct Span {
   Address begin;
   Address end;
@@ -42,14 +42,14 @@ void TorchObjects::decode_tensor(Address tensor) {
   }
 }
 
-/// Since torch 2.10 a tensor or storage does while the highest bit of the counts is set.
+/// Since torch 2.10, a tensor or storage owns its Python object while the highest bit of the counts is set.
 bool TorchObjects::owns_python_object(Address object) {
   return (memory_.word(object + kReferenceWord) >> kHasPythonObject) != 0;
 }
 
 void TorchObjects::decode_storage(Address storage) {
   if (!owns_python_object(storage)) return;
-  // Something else may lie where an object was that has gone.
+  // Another object may be at the address of an object that is gone.
   const Address object = memory_.word(storage + torch_.storage_python);
   const PythonType* type = types_.python_types.type_of(memory_, object);
   if (type != nullptr && type->kind == Kind::kPythonStorage) found_.python(object, " (as storage)", 0);
@@ -63,14 +63,14 @@ void TorchObjects::decode_python_storage(Address object) {
   };
   const Address storage = memory_.word(object + kFirstMember);
   if (is_storage(storage)) return found_.cpp(storage, " (storage)", 0);
-  // Before it was a c10::Storage it was a c10::MaybeOwned of one: whether it is borrowed comes first.
+  // In older versions the member is a c10::MaybeOwned<c10::Storage>: first a flag that says whether it is borrowed.
   const bool is_borrowed = memory_.value<std::uint8_t>(object + kFirstMember) != 0;
   const Address maybe_owned = memory_.word(object + kFirstMember + sizeof(Address));
   if (!is_borrowed && is_storage(maybe_owned)) found_.cpp(maybe_owned, " (storage)", 0);
 }
 
 void TorchObjects::view_base(Address info) {
-  // A std::optional: what it holds, then whether it holds anything. What an empty one has in memory is of before.
+  // A std::optional: its value, then a flag. The memory of an empty one can have an old value.
   const std::int64_t size = torch_.view_forward - torch_.view_backward;
   const bool has_value = memory_.value<std::uint8_t>(info + static_cast<Address>(size) - sizeof(Address)) == 1;
   if (has_value) found_.cpp(memory_.word(info), "._base");
@@ -104,7 +104,7 @@ void TorchObjects::decode_node(Address node) {
       }
     }
   } else {
-    // A node of an extension: its words up to the end of its malloc chunk, whose size stands before it.
+    // A node of an extension: read its words up to the end of its malloc chunk, whose size precedes it.
     const Address chunk = memory_.word(node - 8) & ~Address{7};
     for (Address offset = torch_.node_size; offset + 16 <= chunk && offset < kLargestNode; offset += 8) {
       found_.cpp(memory_.word(node + offset), Label::kWord, static_cast<std::uint32_t>(offset), 3);
@@ -127,7 +127,7 @@ void TorchObjects::decode_python_function(Address object) {
 }
 
 void TorchObjects::decode_dlpack(Address managed) {
-  // at::toDLPack allocates the tensor and what it hands out together, the tensor first.
+  // at::toDLPack allocates the tensor together with the struct that it returns; the tensor comes first.
   found_.cpp(memory_.word(managed - sizeof(Address)), " (DLPack)");
 }
 

@@ -1,4 +1,4 @@
-// Decodes torch's objects: tensors, autograd nodes, what they save, and the Python objects that torch defines.
+// Decodes torch's objects: tensors, autograd nodes, their saved tensors, and Python objects that torch defines.
 #pragma once
 
 #include "collector/scan/objects/found_references.h"
@@ -13,14 +13,14 @@ class TorchObjects {
 
   void decode_tensor(Address tensor);
   void decode_node(Address node);
-  /// A torch.Tensor, without the dictionary of its attributes.
+  /// Decodes a torch.Tensor, without the dictionary of its attributes.
   void decode_python_tensor(Address object);
-  /// The torch.UntypedStorage, without the dictionary of its attributes.
+  /// Decodes the torch.UntypedStorage, without the dictionary of its attributes.
   void decode_python_storage(Address object);
   void decode_storage(Address storage);
-  /// The context of a custom autograd.Function, without the dictionary of its attributes.
+  /// Decodes the context of a custom autograd.Function, without the dictionary of its attributes.
   void decode_python_function(Address object);
-  /// What the pointer of a DLPack capsule leads to. Nothing is found where another library made it.
+  /// Decodes the target of a DLPack capsule's pointer. Finds nothing if another library made the capsule.
   void decode_dlpack(Address managed);
 
  private:

@@ -9,7 +9,7 @@
 namespace dcmt::scan {
 namespace {
 
-/// Calls `visit(symbol, name)` for each symbol of the tables of a type, until it returns true.
+/// Calls `visit(symbol, name)` for each symbol in the tables of one type, until it returns true.
 template <class Visit>
 void each_symbol(Elf* elf, unsigned table, Visit visit) {
   for (Elf_Scn* section = nullptr; elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -36,7 +36,7 @@ std::optional<GElf_Sym> exported_symbol(Elf* elf, const char* wanted) {
   return symbol;
 }
 
-/// Calls `visit(segment)` for each segment that is loaded.
+/// Calls `visit(segment)` for each loadable segment.
 template <class Visit>
 void each_segment(Elf* elf, Visit visit) {
   std::size_t count = 0;

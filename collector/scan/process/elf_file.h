@@ -1,4 +1,4 @@
-// An ELF file on disk: where it defines a symbol, and which variable lies at a place.
+// An ELF file on disk: the addresses of its symbols, and the variable at an address.
 #pragma once
 
 #include <libelf.h>
@@ -12,7 +12,7 @@
 
 namespace dcmt::scan {
 
-/// Empty where the file cannot be read or is none. Not thread-safe.
+/// Empty if the file cannot be read or is not an ELF file. Not thread-safe.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path);
@@ -20,15 +20,15 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  /// The value of an exported symbol, as the file states it.
+  /// The value of an exported symbol in the file.
   [[nodiscard]] std::optional<Address> exported(const char* symbol) const;
-  /// The bytes of an exported symbol, as the file states them.
+  /// The size of an exported symbol in the file, in bytes.
   [[nodiscard]] std::optional<std::uint64_t> exported_bytes(const char* symbol) const;
-  /// The name of the variable that covers `value`, exported or not, as the compiler has mangled it.
+  /// The mangled name of the variable that covers `value`, exported or not.
   [[nodiscard]] std::optional<std::string> variable_at(Address value) const;
-  /// The page at which the file's first segment wants to lie: 0 for what is loaded anywhere.
+  /// The page that the file requests for its first segment; 0 if the file can be loaded anywhere.
   [[nodiscard]] Address first_page() const;
-  /// The end of its last segment, as the file states it; 0 if it has none.
+  /// The end of the last segment in the file; 0 if it has none.
   [[nodiscard]] Address end() const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a symbol of a mapped file lies in the inspected process.
+// Finds the address of a mapped file's symbol in the inspected process.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace dcmt::scan {
 [[nodiscard]] std::optional<Address> symbol_address(const MemorySource& source, const std::string& part_of_path,
                                                     const char* symbol);
 
-/// What a function of a mapped file covers.
+/// The address range of a function in a mapped file.
 struct CodeRange {
   Address begin = 0, end = 0;
   [[nodiscard]] bool empty() const { return begin == end; }
   [[nodiscard]] bool contains(Address address) const { return begin <= address && address < end; }
 };
 
-/// The same as symbol_address(), with its bytes. Parts of a function that the compiler has put elsewhere are not in it.
+/// Like symbol_address(), with the function's size. Parts that the compiler has moved elsewhere are not included.
 [[nodiscard]] std::optional<CodeRange> symbol_range(const MemorySource& source, const std::string& part_of_path,
                                                     const char* symbol);
 

@@ -1,4 +1,4 @@
-// The interpreters of a CPython process and their threads, as the interpreter lists them.
+// Lists the interpreters of a CPython process and their threads.
 #pragma once
 
 #include "collector/scan/layout/python_layout.h"
@@ -6,10 +6,10 @@
 
 namespace dcmt::scan {
 
-/// A list that is longer was changed while it was read.
+/// A longer list changed while it was read.
 inline constexpr int kMostListed = 4096;
 
-/// Calls `visit(interpreter)` with the address of each PyInterpreterState; `runtime` is that of _PyRuntime.
+/// Calls `visit(interpreter)` with the address of each PyInterpreterState; `runtime` is the address of _PyRuntime.
 template <class Visit>
 void each_interpreter(Mirror& memory, const PythonLayout& layout, Address runtime, Visit visit) {
   Address interpreter = memory.word(runtime + layout.runtime_interpreters);

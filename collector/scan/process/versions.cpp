@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kTorchLibrary = "/lib/libtorch_cpu.so";
 
-/// "2.11.0" of a line such as: __version__ = '2.11.0+cu130'
+/// "2.11.0" from a line such as: __version__ = '2.11.0+cu130'
 std::string version_in(const std::string& text) {
   const std::size_t line = text.find("__version__ =");
   const std::size_t begin = line == std::string::npos ? line : text.find('\'', line);
@@ -22,7 +22,7 @@ std::string version_in(const std::string& text) {
 Expected<RunningVersions> running_versions(Mirror& memory) {
   RunningVersions versions;
   const MemorySource& source = memory.source();
-  // A shared libpython comes first: a program that embeds Python can have "python" in its own path.
+  // Try a shared libpython first: the path of a program that embeds Python can contain "python".
   for (const char* file : {"libpython", "/python", "/"}) {
     const auto runtime = symbol_address(source, file, "_PyRuntime");
     const auto version = symbol_address(source, file, "Py_Version");

@@ -1,4 +1,4 @@
-// Which CPython and which torch a process runs, and where its interpreters are.
+// Finds the versions of CPython and torch in a process, and its interpreters.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct RunningVersions {
   std::int64_t python = 0;  ///< PY_VERSION_HEX >> 16
   Address runtime = 0;      ///< _PyRuntime
   std::string torch;        ///< "2.11.0"
-  std::string torch_build;  ///< build id of its libtorch_cpu.so; empty: it has none
+  std::string torch_build;  ///< build id of its libtorch_cpu.so; empty: none
 };
 
-/// Fails with kCannotRecord where the process runs no CPython from 3.11 on, or has no torch loaded.
+/// Fails with kCannotRecord if the process does not run CPython 3.11 or newer, or has not loaded torch.
 [[nodiscard]] Expected<RunningVersions> running_versions(Mirror& memory);
 
 }  // namespace dcmt::scan

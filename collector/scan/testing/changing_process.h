@@ -1,4 +1,4 @@
-// The memory of a process, for tests, that changes while it is read.
+// A process's memory, for tests, that changes while it is read.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace dcmt::scan::testing {
 /// Not thread-safe.
 class ChangingProcess : public MemorySource {
  public:
-  /// One readable mapping of so many zero bytes.
+  /// A readable mapping of `size` zero bytes.
   ChangingProcess(Address begin, std::size_t size) : begin_(begin), bytes_(size) {
     Region region;
     region.begin = begin;
@@ -37,7 +37,7 @@ class ChangingProcess : public MemorySource {
 
   void set(Address at, std::uint64_t word) { std::memcpy(bytes_.data() + (at - begin_), &word, sizeof(word)); }
 
-  std::function<void(Address from)> before_read;  ///< may change what is read
+  std::function<void(Address from)> before_read;  ///< may change the memory that is about to be read
 
  private:
   Address begin_;
